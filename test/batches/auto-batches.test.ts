@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { changeBatches } from '../rows/batches.ts';
+import { readProviderRequests } from '../rows/provider-batches.ts';
+import { earlier } from '../rows/table.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
 
 const shared = useApiRig();
@@ -27,9 +30,7 @@ test('the first 20 items go through the provider, and the others wait and take t
   const pending = await rig.get(`/v1/batches/${made.body.id}/items?status=pending`);
   expect(pending).toMatchObject({ status: 200, body: { items: [{ why: { code: 'batch_window' } }, {}, {}, {}] } });
   await batches.workAll();
-  const [first] = await rig.rows('select reason from holdfast.provider_requests where batch_id = $1 limit 1', [
-    made.body.id,
-  ]);
+  const [first] = await readProviderRequests(rig, { batchId: made.body.id }, 'reason');
   expect(first).toEqual({ reason: expect.stringContaining('One of the first items') });
   const ended = await batches.runByLane(made.body.id);
   expect(ended).toMatchObject({ outcome: 'completed', counts: { answered: 24 } });
@@ -72,9 +73,7 @@ test('the others wait for the first items no longer than an hour, and are then a
   const batches = laneBatchRig(rig);
   const made = await batches.submitLines(linesOf(22), '?via=auto&promptMode=full');
   await batches.round();
-  await rig.rows(`update holdfast.batches set probe_at = probe_at - interval '61 minutes' where id = $1`, [
-    made.body.id,
-  ]);
+  await changeBatches(rig, { id: made.body.id }, { probeAt: earlier('61 minutes') });
   await batches.round();
   await batches.round();
   expect((await batches.show(made.body.id)).counts).toMatchObject({ pending: 0, waiting: 22 });
@@ -91,9 +90,7 @@ test('items that are fed after a change of the way take the new one', async () =
   const changed = await rig.ask('PATCH', `/v1/batches/${made.body.id}`, { payload: { via: 'live' } });
   expect(changed).toMatchObject({ status: 200, body: { via: 'live' } });
   const ended = await batches.runByLane(made.body.id);
-  const requests = await rig.rows('select distinct session_id from holdfast.provider_requests where batch_id = $1', [
-    made.body.id,
-  ]);
+  const requests = await readProviderRequests(rig, { batchId: made.body.id }, 'sessionId');
   expect(ended).toMatchObject({ outcome: 'completed' });
-  expect(requests).toHaveLength(1);
+  expect(new Set(requests.map(({ sessionId }) => sessionId)).size).toBe(1);
 }, 120_000);

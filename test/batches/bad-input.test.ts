@@ -10,6 +10,16 @@ import { Problem } from '../../src/api/problem.ts';
 import { trimBatches } from '../../src/store/batches/control.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { eventually, useApiRig } from '../api/use-api-rig.ts';
+import {
+  changeBatches,
+  countBatchItems,
+  countBatches,
+  readBatchItems,
+  removeBatchItems,
+  removeBatches,
+} from '../rows/batches.ts';
+import { countInputs } from '../rows/inputs.ts';
+import { ago } from '../rows/table.ts';
 import { batchRig } from './batch-rig.ts';
 
 const limits = { batchItems: 5, batchBytes: 3_000_000, batchLineBytes: 1_048_576, batchGzipRatio: 100 };
@@ -18,15 +28,13 @@ const shared = useApiRig({ limits });
 const GOOD = '{"text":"good"}';
 
 async function rowsLeft(): Promise<number> {
-  const [row] = await shared.rig.rows(
-    `select (select count(*) from holdfast.batches) + (select count(*) from holdfast.batch_items)
-       + (select count(*) from holdfast.inbox where kind = 'batch') as n`,
-  );
-  return Number(row?.['n']);
+  const { rig } = shared;
+  return (await countBatches(rig)) + (await countBatchItems(rig)) + (await countInputs(rig, { kind: 'batch' }));
 }
 
 afterEach(async () => {
-  await shared.rig.rows('truncate holdfast.batches, holdfast.batch_items');
+  await removeBatchItems(shared.rig);
+  await removeBatches(shared.rig);
 });
 
 interface BadLine {
@@ -292,7 +300,7 @@ test('a body that takes longer to arrive than uploads are kept is answered 408, 
   const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
   upload.write(`${GOOD}\n`);
   await eventually(rowsLeft).toBeGreaterThan(0);
-  await shared.rig.rows(`update holdfast.batches set created_at = now() - interval '61 minutes'`);
+  await changeBatches(shared.rig, {}, { createdAt: ago('61 minutes') });
   await trimBatches(shared.rig.turns.database, 1_000_000);
   upload.end(`${GOOD}\n`);
   const [answer] = await answered;
@@ -308,7 +316,7 @@ test('a byte order mark, CRLF, blank lines, gzip and a last line without its end
   const lines = `\ufeff${GOOD}\r\n\r\n{"custom_id":"a","params":{"model":"claude-sonnet-5-5","max_tokens":9,"system":"Be short.","messages":[{"role":"user","content":"hello"}]}}\r\n{"custom_id":"b","method":"POST","url":"/v1/chat/completions","body":{"model":"anthropic/claude-sonnet-5-5","messages":[{"role":"user","content":[{"type":"text","text":"hello"}]}]}}`;
   const answer = await batchRig(shared.rig).submitLines(gzipSync(lines), '', { 'content-encoding': 'gzip' });
   expect([answer.status, answer.body.counts?.total]).toEqual([201, 3]);
-  const rows = await shared.rig.rows('select custom_id, body from holdfast.batch_items order by n');
-  expect(rows.map((row) => row['custom_id'])).toEqual([null, 'a', 'b']);
+  const rows = await readBatchItems(shared.rig, {}, 'customId', 'body');
+  expect(rows.map((row) => row['customId'])).toEqual([null, 'a', 'b']);
   expect(rows[1]?.['body']).toMatchObject({ text: 'hello', extraSystemPrompt: 'Be short.', caller: { maxTokens: 9 } });
 });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
 import { createApiRig, type ApiRig } from '../api/api-rig.ts';
+import { readPromptTokens } from '../rows/calls.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { isFullForm } from '../servers/test-form.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
@@ -65,11 +66,8 @@ function costsOf(shape: Shape, items = ITEMS) {
     const live = await run(linesOf('live', items), 'via=live');
     const auto = await run(linesOf('auto', items), 'via=auto');
     expect([live.counts.answered, auto.counts.answered]).toEqual([items, items]);
-    const [first] = await rig.rows(
-      `select input_tokens + cache_read_tokens + cache_write_tokens as prompt from holdfast.model_calls order by started_at limit 1`,
-    );
-    const prompt = Number(first?.['prompt']);
-    expect(Math.abs(prompt / (shape.prefixTokens + 1_000) - 1)).toBeLessThan(0.1);
+    const [prompt] = await readPromptTokens(rig);
+    expect(Math.abs(prompt! / (shape.prefixTokens + 1_000) - 1)).toBeLessThan(0.1);
     return { live: Number(live.costUsd), auto: Number(auto.costUsd), batch: auto };
   });
 }

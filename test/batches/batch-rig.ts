@@ -5,6 +5,7 @@ import { runBatchRound } from '../../workers/batch-round.ts';
 import { batchResult } from '../../src/contract/batches.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import type { ApiRig } from '../api/api-rig.ts';
+import { readInputs } from '../rows/inputs.ts';
 
 const ROUNDS_MAX = 2_000;
 const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
@@ -22,10 +23,8 @@ export function batchRig(rig: ApiRig, tools?: Tool[]) {
 
   /** The sessions in which an input of a batch waits, oldest input first. */
   async function waitingSessions(): Promise<SessionId[]> {
-    const rows = await rig.rows(
-      `select session_id from holdfast.inbox where kind = 'batch' and status = 'waiting' order by received_at, id`,
-    );
-    return [...new Set(rows.map((row) => row['session_id'] as SessionId))];
+    const rows = await readInputs(rig, { kind: 'batch', status: 'waiting' }, 'sessionId');
+    return [...new Set(rows.map((row) => row['sessionId'] as SessionId))];
   }
 
   /** Runs the turns of fed items. */

@@ -11,6 +11,13 @@ import { fireDueCrons } from '../../workers/schedule-crons.ts';
 import { makeDuePolls, syncHeartbeats } from '../../workers/schedule-heartbeats.ts';
 import { readDatabaseTime, readDueCrons } from '../../src/store/crons.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { changeBatchItems, readBatches } from '../rows/batches.ts';
+import { changeBudgets, readBudgetWindows } from '../rows/budgets.ts';
+import { readCronFires } from '../rows/crons.ts';
+import { readDueSessions } from '../rows/doorbells.ts';
+import { changeHeartbeatStates, readHeartbeats } from '../rows/heartbeats.ts';
+import { now } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { makeCron, schedulerParts } from '../store/cron-rig.ts';
 import { batchRig } from './batch-rig.ts';
 
@@ -25,7 +32,7 @@ async function readAll(): Promise<void> {
 }
 
 beforeEach(async () => {
-  await shared.rig.rows('update holdfast.budgets set removed_at = clock_timestamp() where removed_at is null');
+  await changeBudgets(shared.rig, { removedAt: null }, { removedAt: now });
   await readAll();
 });
 
@@ -73,7 +80,7 @@ test('failed items that are retried after the end of a batch are under its cap a
   const { body } = await batches.submit({ items: [{ text: '[[error: 400 times=always]]' }], maxCostUsd: 5 });
   expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'failed' });
   // As if the fault had been repaired meanwhile.
-  await shared.rig.rows(`update holdfast.batch_items set body = '{"text": "Now."}' where batch_id = $1`, [body.id]);
+  await changeBatchItems(shared.rig, { batchId: body.id }, { body: { text: 'Now.' } });
   await shared.rig.post(`/v1/batches/${body.id}/retry-failed`, {});
   await readAll();
   expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'completed' });
@@ -84,22 +91,17 @@ test('failed items that are retried after the end of a batch are under its cap a
 
 /** The cost of a batch, and the amount that its cap has counted. */
 async function sumsOf(id: string): Promise<{ cost: number; spent: number }> {
-  const [row] = await shared.rig.rows(
-    `select b.cost_micros::int as cost, w.spent_micros::int as spent from holdfast.batches b join holdfast.budget_windows w on w.budget_id = b.id
-     where b.id = $1`,
-    [id],
-  );
-  return { cost: Number(row?.['cost']), spent: Number(row?.['spent']) };
+  const [batch] = await readBatches(shared.rig, { id }, 'costMicros');
+  const [window] = await readBudgetWindows(shared.rig, { budgetId: id }, 'spentMicros');
+  return { cost: batch!.costMicros!, spent: window!.spentMicros };
 }
 
 /** Runs the turns that were woken. */
 async function runWoken(): Promise<void> {
-  const due = await shared.rig.rows(
-    `select d.session_id from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id join holdfast.turns t on t.id = s.turn_id
-     where t.status = 'parked' and d.due_at <= clock_timestamp()`,
-  );
+  const parked = await readTurns(shared.rig, { status: 'parked' }, 'sessionId');
+  const due = (await readDueSessions(shared.rig)).filter((id) => parked.some(({ sessionId }) => sessionId === id));
   const worker = shared.rig.turns.worker();
-  for (const { session_id: id } of due) await worker.runSession(id as SessionId);
+  for (const id of due) await worker.runSession(id);
 }
 
 /** A budget of everything whose window has refused a call. */
@@ -165,14 +167,12 @@ test('a recurring cron and a poll are skipped while a budget is reached, with th
   const { due, nowMs } = await readDueCrons(database, 100);
   const own = due.filter(({ id }) => id === cron.id);
   await fireDueCrons(parts, own, nowMs);
-  const fires = await shared.rig.rows('select status, reason, message_id from holdfast.cron_fires where cron_id = $1', [
-    cron.id,
-  ]);
-  expect(fires).toEqual([{ status: 'skipped', reason: 'budget_reached', message_id: null }]);
+  const fires = await readCronFires(shared.rig, { cronId: cron.id }, 'status', 'reason', 'messageId');
+  expect(fires).toEqual([{ status: 'skipped', reason: 'budget_reached', messageId: null }]);
   await syncHeartbeats(parts, await readDatabaseTime(database));
-  await shared.rig.rows(`update holdfast.heartbeat_states set next_at = clock_timestamp() where agent_id = 'polled'`);
+  await changeHeartbeatStates(shared.rig, { agentId: 'polled' }, { nextAt: now });
   await makeDuePolls(parts);
-  const polls = await shared.rig.rows(`select status, reason from holdfast.heartbeats where agent_id = 'polled'`);
+  const polls = await readHeartbeats(shared.rig, { agentId: 'polled' }, 'status', 'reason');
   expect(polls).toEqual([{ status: 'skipped', reason: 'budget_reached' }]);
   await rm(dir, { recursive: true });
 });

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { runCli, type CliResult } from '../cli/run-cli.ts';
+import { addBatchHops, changeBatchItems } from '../rows/batches.ts';
+import { plus } from '../rows/table.ts';
 import { batchRig } from './batch-rig.ts';
 
 const shared = useApiRig();
@@ -78,11 +80,18 @@ test('a batch is listed, shown, paused, resumed, cancelled and watched', async (
   expect((await batch('pause', id)).stdout).toContain('paused');
   expect((await batch('list', '--status', 'paused', '--json')).stdout).toContain(id);
   expect((await batch('show', id)).stdout).toContain('2 total, 2 pending');
-  await shared.rig.rows(
-    `insert into holdfast.batch_hops (batch_id, n, via, reason, requests, answered, input_tokens, cache_read_tokens, cost_micros, live_micros)
-      values ($1, 1, 'provider-batch', 'Cheaper in a batch.', 2, 2, 25, 75, 300, 200)`,
-    [id],
-  );
+  await addBatchHops(shared.rig, {
+    batchId: id,
+    n: 1,
+    via: 'provider-batch',
+    reason: 'Cheaper in a batch.',
+    requests: 2,
+    answered: 2,
+    inputTokens: 25,
+    cacheReadTokens: 75,
+    costMicros: 300,
+    liveMicros: 200,
+  });
   const shown = (await batch('show', id)).stdout;
   expect(shown).toContain('round 1  provider-batch  2 requests, 75 % from the cache, $0.0003  Cheaper in a batch.');
   expect((await batch('items', id)).stdout).toContain('The batch is paused.');
@@ -140,7 +149,7 @@ test('results --out continues no file whose costs are those of earlier prices', 
   const out = join(folder, 'earlier-prices.jsonl');
   await batch('results', id, '--out', out);
   const before = await readFile(out, 'utf8');
-  await shared.rig.rows(`update holdfast.batch_items set cost_micros = cost_micros + 1 where batch_id = $1`, [id]);
+  await changeBatchItems(shared.rig, { batchId: id }, { costMicros: plus(1) });
   const refused = await batch('results', id, '--out', out);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('before its calls were priced again')]);
   expect(await readFile(out, 'utf8')).toBe(before);

@@ -3,6 +3,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { webhookPayloads } from '../../src/contract/webhooks.ts';
 import { feedBatches } from '../../workers/batch-round.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { changeBatchItems, changeBatches } from '../rows/batches.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readEvents } from '../rows/events.ts';
+import { changeInputs, readInputs, readInputsWithTurns } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { ago, having, like, now, sumOf } from '../rows/table.ts';
 import { batchRig } from './batch-rig.ts';
 
 const shared = useApiRig();
@@ -12,8 +19,8 @@ const items = (count: number, text = 'hello') =>
 const BAD = '[[error: 400 times=always]]';
 
 beforeEach(async () => {
-  await shared.rig.rows(`update holdfast.batches set status = 'ended', in_flight = 0`);
-  await shared.rig.rows(`update holdfast.inbox set status = 'cancelled', settled_at = now() where status = 'waiting'`);
+  await changeBatches(shared.rig, {}, { status: 'ended', inFlight: 0 });
+  await changeInputs(shared.rig, { status: 'waiting' }, { status: 'cancelled', settledAt: now });
 });
 
 async function start(body: object): Promise<string> {
@@ -70,7 +77,7 @@ describe('a guard', () => {
   test('ends items that were not fed before the deadline as expired', async () => {
     const batches = batchRig(shared.rig);
     const id = await start({ items: items(3), deadlineSeconds: 3600 });
-    await shared.rig.rows(`update holdfast.batches set deadline_at = now() - interval '1 second' where id = $1`, [id]);
+    await changeBatches(shared.rig, { id }, { deadlineAt: ago('1 second') });
     expect(await batches.run(id)).toMatchObject({ outcome: 'failed', counts: { expired: 3 } });
     expect((await batches.results(id))[0]).toMatchObject({ status: 'expired', error: { code: 'expired' } });
   });
@@ -110,8 +117,9 @@ describe('a person', () => {
     await batches.round();
     expect(await batches.waitingSessions()).toEqual([]);
     expect(await batches.run(stop)).toMatchObject({ outcome: 'cancelled', counts: { answered: 0, cancelled: 3 } });
-    const [row] = await shared.rig.rows(`select sum(waiting)::int as n from holdfast.sessions where kind = 'batch'`);
-    expect(row?.['n']).toBe(0);
+    const sessions = await readSessions(shared.rig, { kind: 'batch' }, 'waiting');
+    expect(sessions.length).toBeGreaterThan(0);
+    expect(sumOf(sessions, 'waiting')).toBe(0);
   });
 
   test('retries failed items, all or by code or by number, and each attempt is another input', async () => {
@@ -132,9 +140,7 @@ describe('a person', () => {
       [2, 3],
       [3, 1],
     ]);
-    const rows = await shared.rig.rows(`select cause_key from holdfast.inbox where cause_key like $1`, [
-      `batch:${id}:%`,
-    ]);
+    const rows = await readInputs(shared.rig, { causeKey: like(`batch:${id}:%`) }, 'causeKey');
     expect(rows).toHaveLength(6);
   });
 
@@ -156,11 +162,13 @@ describe('items', () => {
     await batches.round();
     expect((await batches.show(id)).counts).toMatchObject({ waiting: 1, pending: 2 });
     await batches.run(id);
-    const turns = await shared.rig.rows(
-      `select t.lane, t.kind, i.body ->> 'text' as text from holdfast.turns t join holdfast.inbox i on i.turn_id = t.id
-       join holdfast.sessions s on s.id = t.session_id where s.key = 'agent:main:crm:17' order by t.id`,
+    const inputs = await readInputsWithTurns(shared.rig, { sessionKey: 'agent:main:crm:17' });
+    expect(inputs).toMatchObject(
+      [1, 2, 3].map((n) => ({ text: `hello ${n}`, turn: { lane: 'batch', kind: 'batch' } })),
     );
-    expect(turns).toEqual([1, 2, 3].map((n) => ({ lane: 'batch', kind: 'batch', text: `hello ${n}` })));
+    const turnIds = inputs.map(({ turnId }) => turnId!);
+    expect(new Set(turnIds).size).toBe(3);
+    expect(turnIds.toSorted()).toEqual(turnIds);
   });
 
   test('are never commands: their text stays as it was written', async () => {
@@ -169,11 +177,8 @@ describe('items', () => {
     const id = await start({ items: texts.map((text) => ({ text, sessionKey: 'crm:commands' })) });
     await batches.run(id);
     expect(
-      await shared.rig.rows(
-        `select e.transcript_no, e.content -> 0 ->> 'text' as text from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
-         where s.key = 'agent:main:crm:commands' and e.kind = 'prompt' order by e.seq`,
-      ),
-    ).toEqual(texts.map((text) => ({ transcript_no: 1, text })));
+      await readEntries(shared.rig, { sessionKey: 'agent:main:crm:commands', kind: 'prompt' }, 'transcriptNo', 'text'),
+    ).toEqual(texts.map((text) => ({ transcriptNo: 1, text })));
   });
 
   test('without a session get one of their own, with the minimal prompt', async () => {
@@ -182,9 +187,7 @@ describe('items', () => {
     await batches.run(id);
     const [result] = await batches.results(id);
     expect(result.sessionKey).toBe(`agent:main:batch:${id}:1`);
-    const [session] = await shared.rig.rows('select kind, lane from holdfast.sessions where key = $1', [
-      result.sessionKey,
-    ]);
+    const [session] = await readSessions(shared.rig, { key: result.sessionKey }, 'kind', 'lane');
     expect(session).toEqual({ kind: 'batch', lane: 'batch' });
     const request = (await shared.rig.get(`/v1/turns/${result.turnId}/requests/1`)).body;
     const plain = await shared.rig.post('/v1/sessions/plain/messages', { text: 'hello' });
@@ -208,14 +211,11 @@ describe('items', () => {
     const batches = batchRig(shared.rig);
     const id = await start({ items: items(2) });
     await batches.round();
-    await shared.rig.rows(`update holdfast.batch_items set status = 'pending' where batch_id = $1`, [id]);
-    await shared.rig.rows('update holdfast.batches set in_flight = 0 where id = $1', [id]);
+    await changeBatchItems(shared.rig, { batchId: id }, { status: 'pending' });
+    await changeBatches(shared.rig, { id }, { inFlight: 0 });
     await batches.round();
-    const inputs = `select cause_key from holdfast.inbox where cause_key like $1 order by cause_key`;
-    expect(await shared.rig.rows(inputs, [`batch:${id}:%`])).toEqual([
-      { cause_key: `batch:${id}:1:1` },
-      { cause_key: `batch:${id}:2:1` },
-    ]);
+    const inputs = await readInputs(shared.rig, { causeKey: like(`batch:${id}:%`) }, 'causeKey');
+    expect(inputs.map(({ causeKey }) => causeKey).toSorted()).toEqual([`batch:${id}:1:1`, `batch:${id}:2:1`]);
   });
 
   test('that are fed while another batch is large are fed in turn with it, and few of its items wait before them', async () => {
@@ -235,9 +235,7 @@ test('the end of a batch is delivered once, signed, to where it asks for it', as
   const id = await start({ items: items(2), deliver: { url: 'https://example.com/done' }, name: 'nightly' });
   await batches.run(id);
   await batches.round();
-  const sent = await shared.rig.rows(
-    `select target, payload from holdfast.deliveries where payload ->> 'type' = 'batch'`,
-  );
+  const sent = await readDeliveries(shared.rig, { payload: having({ type: 'batch' }) }, 'target', 'payload');
   webhookPayloads.batch.parse({ ...(sent[0]?.['payload'] as object), deliveryId: crypto.randomUUID() });
   expect(sent).toEqual([
     {
@@ -276,9 +274,7 @@ test('events report a batch from its creation to its end', async () => {
   await shared.rig.post(`/v1/batches/${id}/pause`);
   await shared.rig.post(`/v1/batches/${id}/resume`);
   await batches.run(id);
-  const rows = await shared.rig.rows(`select type from holdfast.events where data ->> 'batchId' = $1 order by id`, [
-    id,
-  ]);
+  const rows = await readEvents(shared.rig, { data: having({ batchId: id }) }, 'type');
   expect(rows.map((row) => row['type'])).toEqual([
     'batch.created',
     'batch.paused',

@@ -3,6 +3,8 @@
 import { expect, test } from 'vitest';
 import { tablesWith as findWord } from '../api/tables-with.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { readBatchItems } from '../rows/batches.ts';
+import { countSessions } from '../rows/sessions.ts';
 import { batchRig } from './batch-rig.ts';
 
 const holder = useApiRig();
@@ -100,9 +102,7 @@ test('items that an erasure has emptied are not retried', async () => {
   const retried = await holder.rig.post(`/v1/batches/${id}/retry-failed`, {});
   expect(retried.body.counts).toMatchObject({ failed: 1, pending: 1 });
   await run(id);
-  expect(await holder.rig.rows(`select from holdfast.sessions where key = 'agent:main:erased'`)).toEqual([]);
-  const attempts = await holder.rig.rows(`select attempt from holdfast.batch_items where batch_id = $1 order by n`, [
-    id,
-  ]);
+  expect(await countSessions(holder.rig, { key: 'agent:main:erased' })).toBe(0);
+  const attempts = await readBatchItems(holder.rig, { batchId: id }, 'attempt');
   expect(attempts).toEqual([{ attempt: 1 }, { attempt: 2 }]);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { readPromptTokens } from '../rows/calls.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
 
 const HITS = 0.5;
@@ -85,8 +86,5 @@ test('a dry run counts the tools of an item, and stores nothing', async () => {
   expect(await tokens({ tools: { allow: ['*'] } })).toBeGreaterThanOrEqual(without + Math.floor(spec.length / 4));
   const made = await batches.submit({ items: [{ text: 'one' }] });
   await batches.run(made.body.id);
-  const [call] = await rig.rows(
-    `select input_tokens + cache_read_tokens + cache_write_tokens as prompt from holdfast.model_calls order by started_at desc limit 1`,
-  );
-  expect(share(without, Number(call?.['prompt']))).toBeLessThan(DEVIATION_MAX);
+  expect(share(without, (await readPromptTokens(rig)).at(-1)!)).toBeLessThan(DEVIATION_MAX);
 });

@@ -3,13 +3,13 @@ import { expect } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
-import type { SessionId } from '../../src/core/ids.ts';
 import { wakeBudgetWaiters } from '../../src/store/budgets/wake-waiters.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';
 import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
 import type { ApiRig } from '../api/api-rig.ts';
+import { readDueSessions } from '../rows/doorbells.ts';
 import { QUICK } from '../workers/provider-lane-rig.ts';
 import { batchRig } from './batch-rig.ts';
 
@@ -38,10 +38,7 @@ export function laneBatchRig(rig: ApiRig) {
 
   /** Runs the turns of every session that is due. */
   async function runDue(): Promise<void> {
-    const due = await rig.rows(
-      `select d.session_id from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id where d.due_at <= clock_timestamp() and s.owner is null`,
-    );
-    for (const { session_id: sessionId } of due) await worker.runSession(sessionId as SessionId);
+    for (const sessionId of await readDueSessions(rig)) await worker.runSession(sessionId);
   }
 
   /** Rounds of all of them until the batch has ended, or until this many of its items were answered. */

@@ -1,6 +1,10 @@
 // A live batch from its submission to its results, over the API, with real turns.
 import { expect, test } from 'vitest';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { addBatchHops, changeBatchMinutes, changeBatches, readBatchMinutes } from '../rows/batches.ts';
+import { addProviderBatches } from '../rows/provider-batches.ts';
+import { ago, ahead, earlier, now, sumOf } from '../rows/table.ts';
+import { addWorkers, removeWorkers } from '../rows/workers.ts';
 import { batchRig } from './batch-rig.ts';
 
 const shared = useApiRig();
@@ -40,14 +44,14 @@ test('a batch shows how many slots all live workers have for items of batches', 
   const batches = batchRig(shared.rig);
   const { id } = (await batches.submit({ items: [{ text: 'one' }] })).body;
   expect(await batches.show(id)).toMatchObject({ slots: 0 });
-  await shared.rig.rows(
-    `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at, draining_at)
-     select gen_random_uuid(), name, 'host', 1, array['worker'], '1', lanes, now() + seen * interval '1 hour', case when drains then now() end
-     from (values ('one', '{"batch":{"slots":64},"main":{"slots":8}}'::json, 1, false), ('two', '{"batch":{"slots":16}}', 1, false),
-       ('lost', '{"batch":{"slots":64}}', -1, false), ('drains', '{"batch":{"slots":64}}', 1, true)) as w (name, lanes, seen, drains)`,
-  );
+  const lanes = { batch: { slots: 64 } };
+  const seenAt = ahead('1 hour');
+  await addWorkers(shared.rig, { name: 'one', lanes: { ...lanes, main: { slots: 8 } }, seenAt });
+  await addWorkers(shared.rig, { name: 'two', lanes: { batch: { slots: 16 } }, seenAt });
+  await addWorkers(shared.rig, { name: 'lost', lanes, seenAt: ago('1 hour') });
+  await addWorkers(shared.rig, { name: 'drains', lanes, seenAt, drainingAt: now });
   expect(await batches.show(id)).toMatchObject({ slots: 80 });
-  await shared.rig.rows('delete from holdfast.workers');
+  await removeWorkers(shared.rig);
 });
 
 test('a running batch says how fast it is and when it is expected to end, and counts again after a pause', async () => {
@@ -57,8 +61,7 @@ test('a running batch says how fast it is and when it is expected to end, and co
   await batches.round();
   await batches.workAll();
   await batches.round();
-  const ofBatch = `where id = '${id}'`;
-  await shared.rig.rows(`update holdfast.batches set mark_at = mark_at - interval '1 minute' ${ofBatch}`);
+  await changeBatches(shared.rig, { id }, { markAt: earlier('1 minute') });
   const shown = await batches.show(id);
   const ended: number = shown.counts.answered;
   expect(ended).toBeGreaterThanOrEqual(20);
@@ -68,19 +71,17 @@ test('a running batch says how fast it is and when it is expected to end, and co
 
   await shared.rig.post(`/v1/batches/${id}/pause`, {});
   expect(await batches.show(id)).toMatchObject({ status: 'paused', ratePerMinute: null, eta: null });
-  await shared.rig.rows(
-    `update holdfast.batch_minutes set starts_at = starts_at - interval '1 hour' where batch_id = '${id}'`,
-  );
+  await changeBatchMinutes(shared.rig, { batchId: id }, { startsAt: earlier('1 hour') });
   await shared.rig.post(`/v1/batches/${id}/resume`, {});
-  await shared.rig.rows(`update holdfast.batches set mark_at = mark_at - interval '1 minute' ${ofBatch}`);
+  await changeBatches(shared.rig, { id }, { markAt: earlier('1 minute') });
   expect(await batches.show(id)).toMatchObject({ status: 'running', ratePerMinute: 0, eta: null });
 
   const done = await batches.run(id);
   expect(done).toMatchObject({ status: 'ended', ratePerMinute: null, eta: null });
-  const minutes = `select sum(ended)::int as ended from holdfast.batch_minutes where batch_id = '${id}'`;
-  expect(await shared.rig.rows(minutes)).toEqual([{ ended: 40 - ended }]);
+  const minutes = () => readBatchMinutes(shared.rig, { batchId: id }, 'ended');
+  expect(sumOf(await minutes(), 'ended')).toBe(40 - ended);
   expect((await shared.rig.ask('DELETE', `/v1/batches/${id}`, {})).status).toBe(200);
-  expect(await shared.rig.rows(minutes)).toEqual([{ ended: null }]);
+  expect(await minutes()).toEqual([]);
 });
 
 test('what ended before a batch was resumed, or was retried after its end, does not count for its rate', async () => {
@@ -92,7 +93,7 @@ test('what ended before a batch was resumed, or was retried after its end, does 
   const { id } = (await batches.submit({ items, concurrency: 24, maxFailurePercent: 100 })).body;
   /** The rate as if the batch had begun to count ten seconds earlier. */
   async function rateAfterTenSeconds(): Promise<number> {
-    await shared.rig.rows(`update holdfast.batches set mark_at = mark_at - interval '10 seconds' where id = '${id}'`);
+    await changeBatches(shared.rig, { id: `${id}` }, { markAt: earlier('10 seconds') });
     return (await batches.show(id)).ratePerMinute;
   }
   await batches.round();
@@ -125,16 +126,12 @@ test('the end of a batch through the provider is expected from the durations of 
     ['third', at(-10), null],
   ];
   for (const [name, from, to] of sent) {
-    await rig.rows(
-      `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, provider_id, submit_started_at, ended_at)
-       values (gen_random_uuid(), 'a', case when $3::timestamptz is null then 'submitted' else 'read' end, 1, 1, '', $1, $2, $3)`,
-      [name, from, to],
-    );
+    const times = { submitStartedAt: from, endedAt: to };
+    await addProviderBatches(rig, { status: to === null ? 'submitted' : 'read', providerId: name, ...times });
   }
-  await rig.rows(
-    `insert into holdfast.batch_hops (batch_id, n, via, reason, requests, answered, submitted_at, ended_at, provider_batch_ids)
-     values ($1, 1, 'provider-batch', '', 2, 2, $2, $3, '{first,second}'), ($1, 2, 'provider-batch', '', 2, 0, $4, null, '{third}')`,
-    [id, at(-90), at(-20), at(-10)],
-  );
+  const hop = { batchId: id, via: 'provider-batch', reason: '', requests: 2 };
+  const over = { n: 1, answered: 2, submittedAt: at(-90), endedAt: at(-20), providerBatchIds: ['first', 'second'] };
+  const open = { n: 2, answered: 0, submittedAt: at(-10), providerBatchIds: ['third'] };
+  await addBatchHops(rig, { ...hop, ...over }, { ...hop, ...open });
   expect((await batches.show(id)).eta).toEqual({ from: at(20).toISOString(), to: at(50).toISOString() });
 });

@@ -5,6 +5,9 @@ import type { SessionId } from '../../src/core/ids.ts';
 import { leaveLane } from '../../src/store/provider-lane/store-results.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { readEvents } from '../rows/events.ts';
+import { changeProviderBatches, changeProviderRequests, countProviderRequests } from '../rows/provider-batches.ts';
+import { now } from '../rows/table.ts';
 import { QUICK } from '../workers/provider-lane-rig.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
 
@@ -32,8 +35,10 @@ test('a file gives the same results by batches of the provider as by live calls'
       attempt,
     ]);
   expect(await shown(lane.body.id)).toEqual(await shown(live.body.id));
-  const requests = await shared.rig.rows('select distinct batch_id, status from holdfast.provider_requests');
-  expect(requests).toEqual([{ batch_id: lane.body.id, status: 'answered' }]);
+  const answered = { batchId: lane.body.id, status: 'answered' };
+  const requests = await countProviderRequests(shared.rig);
+  expect(requests).toBeGreaterThan(0);
+  expect(await countProviderRequests(shared.rig, answered)).toBe(requests);
   // Its rounds, and their cost compared with live calls.
   expect(ended.hops).toMatchObject([
     { n: 1, via: 'provider-batch', requests: 3, cacheHitRate: expect.any(Number), endedAt: expect.any(String) },
@@ -45,9 +50,7 @@ test('a file gives the same results by batches of the provider as by live calls'
   const cost = ended.hops.reduce((sum: number, hop: { costUsd: number }) => sum + hop.costUsd, 0);
   expect(cost).toBeCloseTo(ended.costUsd, 9);
   expect(ended.savedPercent).toBeCloseTo((1 - ended.costUsd / ended.liveCostUsd) * 100, 0);
-  const [{ data } = { data: null }] = await shared.rig.rows(
-    `select data from holdfast.events where type = 'batch.hop' order by id limit 1`,
-  );
+  const [{ data } = { data: null }] = await readEvents(shared.rig, { type: 'batch.hop' }, 'data');
   expect(data).toMatchObject({ batchId: lane.body.id, n: 1, via: 'provider-batch', requests: 3 });
   const [item] = await batches.results(lane.body.id);
   // The request as it was sent can still be derived.
@@ -102,7 +105,7 @@ test('a batch whose key the provider refuses is paused, and completes after a pe
     pauseDetail: expect.stringContaining('401'),
   });
   // The next try of the account is due.
-  await rig.rows(`update holdfast.provider_batches set due_at = clock_timestamp() where status = 'failed'`);
+  await changeProviderBatches(rig, { status: 'failed' }, { dueAt: now });
   expect(await collectRequests(batches.laneParts())).toBe(false);
   await rig.post(`/v1/batches/${made.body.id}/resume`);
   expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'completed', counts: { answered: 3 } });
@@ -114,9 +117,7 @@ test('an item that the provider has not answered by its deadline expires with fa
   const made = await batches.submitLines(lines, '?via=provider-batch&fallback=fail&deadlineSeconds=3600');
   await batches.round();
   await batches.workAll();
-  await rig.rows(`update holdfast.provider_requests set leave_at = clock_timestamp() where batch_id = $1`, [
-    made.body.id,
-  ]);
+  await changeProviderRequests(rig, { batchId: made.body.id }, { leaveAt: now });
   rig.context.service.publish(await leaveLane(rig.turns.database));
   expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'failed', counts: { expired: 3 } });
 }, 120_000);

@@ -1,6 +1,7 @@
 // An item is retried by its batch alone: a turn of it is not retried beside the batch, and its dead letters end with the retry.
 import { expect, test } from 'vitest';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { addDeadLetters, readDeadLetters } from '../rows/dead-letters.ts';
 import { batchRig } from './batch-rig.ts';
 
 const shared = useApiRig();
@@ -18,9 +19,7 @@ async function failedBatch(text = BAD): Promise<{ id: string; turnId: string }> 
 }
 
 const openLetters = async (turnId: string): Promise<string[]> => {
-  const rows = await shared.rig.rows(`select id from holdfast.dead_letters where turn_id = $1 and state = 'open'`, [
-    turnId,
-  ]);
+  const rows = await readDeadLetters(shared.rig, { turnId, state: 'open' }, 'id');
   return rows.map((row) => String(row['id']));
 };
 
@@ -63,17 +62,12 @@ test('letters of more items than a request takes do not keep others from being r
   const batches = batchRig(shared.rig);
   const { id, turnId } = await failedBatch();
   // As if each of 500 items had failed: letters that are older than the one of the session.
-  await shared.rig.rows(
-    `insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
-     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'turn', l.session_id, l.turn_id, l.code, l.reason
-     from holdfast.dead_letters l, generate_series(1, 500) as n where l.turn_id = $1`,
-    [turnId],
-  );
+  const [own] = await readDeadLetters(shared.rig, { turnId }, 'sessionId', 'turnId', 'code', 'reason');
+  const ids = Array.from({ length: 500 }, (_, n) => `00000000-0000-7000-8000-${String(n + 1).padStart(12, '0')}`);
+  await addDeadLetters(shared.rig, ...ids.map((letterId) => ({ id: letterId, ...own })));
   await shared.rig.post('/v1/sessions/beside/messages', { text: BAD });
   await shared.rig.work('beside');
-  const [letter] = await shared.rig.rows(
-    `select l.id, l.code from holdfast.dead_letters l join holdfast.sessions s on s.id = l.session_id where s.key = 'agent:main:beside'`,
-  );
+  const [letter] = await readDeadLetters(shared.rig, { sessionKey: 'agent:main:beside' }, 'id', 'code');
   const redriven = (await shared.rig.post('/v1/dead-letters/redrive', { code: letter?.['code'] })).body;
   expect(redriven.remaining).toBe(0);
   expect(redriven.letters).toContainEqual(expect.objectContaining({ id: letter?.['id'], result: 'redriven' }));

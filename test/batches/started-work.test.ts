@@ -5,6 +5,13 @@ import type { SessionId } from '../../src/core/ids.ts';
 import { createSessionTools } from '../../src/tools/session-tools.ts';
 import { createSessionsPort } from '../../workers/sessions-port.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { changeBatches, readBatchItems } from '../rows/batches.ts';
+import { changeBudgets, readBudgetWindows } from '../rows/budgets.ts';
+import { endGathering, readDoorbells } from '../rows/doorbells.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { readSubagentRuns } from '../rows/subagents.ts';
+import { above, atMost, not, now, sumOf } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { spawnCall } from '../turn/family-rig.ts';
 import { batchRig } from './batch-rig.ts';
 
@@ -19,14 +26,14 @@ function familyBatches() {
 
   /** Runs a turn in every session that has work now. */
   async function workOnce(): Promise<number> {
-    const rows = await rig.rows(
-      `select s.id from holdfast.sessions s left join holdfast.turns t on t.id = s.turn_id where s.waiting > 0 and s.turn_id is null
-         or t.status = 'parked' and exists (select from holdfast.doorbells d where d.session_id = s.id and d.due_at <= clock_timestamp())`,
-    );
+    const parked = await readTurns(rig, { status: 'parked' }, 'sessionId');
+    const due = await readDoorbells(rig, { sessionId: parked.map(({ sessionId }) => sessionId), dueAt: atMost(now) });
+    const idle = await readSessions(rig, { waiting: above(0), turnId: null }, 'id');
     // Announcements are gathered.
-    await rig.rows('update holdfast.doorbells set gather_until = now(), due_at = now() where quiet_ms is not null');
-    for (const { id } of rows) await worker.runSession(id as SessionId);
-    return rows.length;
+    await endGathering(rig, { quietMs: not(null) });
+    const ids = [...idle.map(({ id }) => id), ...due.map(({ sessionId }) => sessionId)];
+    for (const id of ids) await worker.runSession(id as SessionId);
+    return ids.length;
   }
 
   /** Rounds and turns until nothing more happens. */
@@ -41,12 +48,11 @@ function familyBatches() {
 
 /** The cost of all turns in the sessions of a batch's items and of the subagents below them. */
 async function costOfTurns(batchId: string): Promise<number> {
-  const [row] = await shared.rig.rows(
-    `select sum(t.cost_micros)::int as cost from holdfast.turns t join holdfast.sessions s on s.id = t.session_id
-     where exists (select from holdfast.batch_items i where i.batch_id = $1 and i.session_id = any (s.ancestors || s.id))`,
-    [batchId],
+  const items = new Set((await readBatchItems(shared.rig, { batchId }, 'sessionId')).map(({ sessionId }) => sessionId));
+  const family = (await readSessions(shared.rig, {}, 'id', 'ancestors')).filter(({ id, ancestors }) =>
+    [id, ...ancestors].some((one) => items.has(one)),
   );
-  return Number(row?.['cost']);
+  return sumOf(await readTurns(shared.rig, { sessionId: family.map(({ id }) => id) }), 'costMicros');
 }
 
 test('the subagents of items count for the item, the batch and its cap, and the batch ends after them', async () => {
@@ -70,11 +76,8 @@ test('the subagents of items count for the item, the batch and its cap, and the 
   // Three turns: the item, its subagent, and the answer to the result.
   expect(spawning.costUsd).toBeGreaterThan(alone.costUsd * 2);
   expect(Math.round((spawning.costUsd + alone.costUsd) * 1e6)).toBe(ended.costMicros);
-  const [cap] = await shared.rig.rows(
-    'select spent_micros::int as spent from holdfast.budget_windows where budget_id = $1',
-    [body.id],
-  );
-  expect(cap?.['spent']).toBe(ended.costMicros);
+  const [cap] = await readBudgetWindows(shared.rig, { budgetId: body.id }, 'spentMicros');
+  expect(cap?.spentMicros).toBe(ended.costMicros);
 });
 
 test('a batch whose subagents reach its cap pauses, and resumes with a higher one', async () => {
@@ -82,10 +85,8 @@ test('a batch whose subagents reach its cap pauses, and resumes with a higher on
   const { body } = await batches.submit({ tools: { allow: ['*'] }, items: [SPAWNING], maxCostUsd: 5 });
   await batches.round();
   await batches.workOnce();
-  await shared.rig.rows('update holdfast.budgets set limit_micros = 1, changed_at = clock_timestamp() where id = $1', [
-    body.id,
-  ]);
-  await shared.rig.rows('update holdfast.batches set max_cost_micros = 1 where id = $1', [body.id]);
+  await changeBudgets(shared.rig, { id: body.id }, { limitMicros: 1, changedAt: now });
+  await changeBatches(shared.rig, { id: body.id }, { maxCostMicros: 1 });
   await shared.rig.turns.budgets.read();
   await batches.workAll();
   expect(await batches.show(body.id)).toMatchObject({
@@ -111,15 +112,14 @@ test.each([
     await shared.rig.post('/v1/budgets', { scope: 'all', per: 'month', limitUsd: 0 });
     await shared.rig.turns.budgets.read();
     await batches.workOnce();
-    await shared.rig.rows('update holdfast.budgets set removed_at = clock_timestamp() where removed_at is null');
+    await changeBudgets(shared.rig, { removedAt: null }, { removedAt: now });
   }
   await shared.rig.post(`/v1/batches/${body.id}/cancel`, { running });
   await batches.workAll();
   await batches.workAll();
   expect(await batches.show(body.id)).toMatchObject({ status: 'ended', followUps: 0, counts: { answered: 1 } });
-  const runs = await shared.rig.rows(
-    `select r.status from holdfast.subagent_runs r join holdfast.batch_items i on i.session_id = r.parent_id where i.batch_id = $1`,
-    [body.id],
-  );
+  const items = await readBatchItems(shared.rig, { batchId: body.id }, 'sessionId');
+  const parentId = items.flatMap(({ sessionId }) => sessionId ?? []);
+  const runs = await readSubagentRuns(shared.rig, { parentId }, 'status');
   expect(runs).toEqual([{ status: 'killed' }]);
 });

@@ -3,6 +3,8 @@
 import { expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { countEntries } from '../rows/entries.ts';
+import { countInputs } from '../rows/inputs.ts';
 
 const holder = useApiRig();
 
@@ -233,10 +235,7 @@ test.each(CASES)(
   '$name is refused',
   async ({ body, raw, headers, path = '/v1/chat/completions', status = 400, code, param, message }) => {
     const { rig } = holder;
-    const rows = () =>
-      rig.rows(
-        'select (select count(*) from holdfast.inbox) as inbox, (select count(*) from holdfast.entries) as entries',
-      );
+    const rows = async () => [await countInputs(rig), await countEntries(rig)];
     const before = await rows();
     const answered = await rig.app.inject({
       method: 'POST',

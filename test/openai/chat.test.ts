@@ -7,6 +7,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { apiKey, openServiceRig, type RunningProcess } from '../service/rig/service-rig.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readToolCalls } from '../rows/calls.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { readEntries } from '../rows/entries.ts';
+import { countInputs, readInputsWithTurns } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { having, like } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 
 const SOON_MS = 240_000;
@@ -74,9 +81,7 @@ describe('a chat completion', () => {
     ]);
     expect(data.usage).toMatchObject({ completion_tokens: expect.any(Number), total_tokens: expect.any(Number) });
     const turnId = response.headers.get('x-holdfast-turn-id');
-    expect(await holder.rig.rows('select reply from holdfast.turns where id = $1', [turnId])).toEqual([
-      { reply: 'Good morning, Ada.' },
-    ]);
+    expect(await readTurns(holder.rig, { id: turnId! }, 'reply')).toEqual([{ reply: 'Good morning, Ada.' }]);
 
     const chunks = await streamed({ model: 'holdfast', messages, stream_options: { include_usage: true } });
     expect(textOf(chunks)).toBe('Good morning, Ada.');
@@ -97,11 +102,7 @@ describe('a chat completion', () => {
       .withResponse();
     expect(data.choices[0]?.message.content).toBe('Water the trees.');
     const key = response.headers.get('x-holdfast-session-key');
-    const entries = await holder.rig.rows(
-      `select e.kind, e.content -> 0 ->> 'text' as text, e.provenance from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
-      where s.key = $1 order by e.seq`,
-      [key],
-    );
+    const entries = await readEntries(holder.rig, { sessionKey: key! }, 'kind', 'text', 'provenance');
     expect(entries.slice(0, 2)).toEqual([
       { kind: 'prompt', text: 'My name is Ada.', provenance: { kind: 'client' } },
       { kind: 'answer', text: 'Hello Ada.', provenance: { kind: 'client' } },
@@ -120,10 +121,8 @@ describe('a chat completion', () => {
       expect(response.headers.get('x-holdfast-history-differs')).toBeNull();
       messages.push({ role: 'assistant', content: data.choices[0]?.message.content ?? '' });
     }
-    const rows = await holder.rig.rows(
-      `select count(*)::int as inputs from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key like 'agent:main:openai:%' and i.body ->> 'text' like 'Message %'`,
-    );
-    expect(rows).toEqual([{ inputs: 5 }]);
+    const inputs = { sessionKey: like('agent:main:openai:%'), text: like('Message %') };
+    expect(await countInputs(holder.rig, inputs)).toBe(5);
     const last = await openai.chat.completions
       .create({
         model: 'holdfast',
@@ -176,11 +175,8 @@ describe('a chat completion', () => {
       expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).toContain(JSON.stringify(content).slice(1, -1));
     }
     // Each conversation is still in its first transcript.
-    expect(
-      await holder.rig.rows(
-        `select transcript_no from holdfast.sessions where key like 'agent:main:openai:%' group by 1`,
-      ),
-    ).toEqual([{ transcript_no: 1 }]);
+    const sessions = await readSessions(holder.rig, { key: like('agent:main:openai:%') }, 'transcriptNo');
+    expect(new Set(sessions.map(({ transcriptNo }) => transcriptNo))).toEqual(new Set([1]));
   });
 
   test('is not delivered to the webhook of the configuration, nor is its failure', async () => {
@@ -192,7 +188,7 @@ describe('a chat completion', () => {
       });
       await openai.responses.create({ model: 'holdfast', conversation: 'webhook', input: content });
     }
-    expect(await holder.rig.rows('select payload from holdfast.deliveries')).toEqual([]);
+    expect(await readDeliveries(holder.rig, {}, 'payload')).toEqual([]);
   });
 
   test('calls a tool of the client, and the same turn continues with its result', async () => {
@@ -214,8 +210,8 @@ describe('a chat completion', () => {
       { city: 'Rome' },
     ]);
     const turnId = first.response.headers.get('x-holdfast-turn-id') ?? '';
-    expect(await holder.rig.rows('select status, park_code from holdfast.turns where id = $1', [turnId])).toEqual([
-      { status: 'parked', park_code: 'caller' },
+    expect(await readTurns(holder.rig, { id: turnId }, 'status', 'parkCode')).toEqual([
+      { status: 'parked', parkCode: 'caller' },
     ]);
 
     if (choice) messages.push(choice.message);
@@ -223,9 +219,7 @@ describe('a chat completion', () => {
       messages.push({ role: 'tool', tool_call_id: call.id, content: at === 0 ? 'rain' : 'sun' });
     const chunks = await streamed({ model: 'holdfast', messages, tools: [WEATHER] });
     expect(textOf(chunks)).toBe('Rain and sun.');
-    expect(await holder.rig.rows('select status, steps from holdfast.turns where id = $1', [turnId])).toEqual([
-      { status: 'completed', steps: 2 },
-    ]);
+    expect(await readTurns(holder.rig, { id: turnId }, 'status', 'steps')).toEqual([{ status: 'completed', steps: 2 }]);
     // Sent again, it is the same answer, and no other turn.
     const again = await openai.chat.completions
       .create({ model: 'holdfast', messages, tools: [WEATHER] })
@@ -252,12 +246,9 @@ describe('a chat completion', () => {
       const next = { role: 'user' as const, content: 'Never mind. [[reply: All right.]]' };
       const second = await create(form === 'alone' || called === undefined ? [next] : [asked, called, next]);
       expect(second.data.choices[0]?.message.content).toBe('All right.');
-      expect(
-        await holder.rig.rows(
-          `select t.error ->> 'code' as code, c.status as call from holdfast.turns t join holdfast.tool_calls c on c.turn_id = t.id where t.id = $1`,
-          [turnId],
-        ),
-      ).toEqual([1, 2].map(() => ({ code: 'interrupted', call: 'unknown' })));
+      expect(await readTurns(holder.rig, { id: turnId! }, 'code')).toEqual([{ code: 'interrupted' }]);
+      const calls = await readToolCalls(holder.rig, { turnId: turnId! }, 'status');
+      expect(calls).toEqual([{ status: 'unknown' }, { status: 'unknown' }]);
       // The model sees both calls, each with a result, and then the message.
       const sent = JSON.stringify(holder.rig.model.requests.at(-1)?.body);
       expect(sent.match(/"tool_result"/g)).toHaveLength(2);
@@ -465,11 +456,10 @@ describe('a known session', () => {
       const { prompt_tokens: tokens = 0, prompt_tokens_details: details } = data.usage ?? {};
       if (n >= 3) expect((details?.cached_tokens ?? 0) / tokens).toBeGreaterThanOrEqual(0.9);
     }
-    const rows = await holder.rig.rows(
-      `select count(*)::int as inputs from holdfast.inbox where body -> 'caller' -> 'asked' ->> 'model' = 'holdfast' and body ->> 'text' like 'Message %' and session_id in
-        (select id from holdfast.sessions where key like 'agent:main:openai:%' and inbox_seq = 20)`,
-    );
-    expect(rows).toEqual([{ inputs: 20 }]);
+    const sessions = await readSessions(holder.rig, { key: like('agent:main:openai:%'), inboxSeq: 20 }, 'id');
+    const asked = having({ caller: { asked: { model: 'holdfast' } } });
+    const inputs = { sessionId: sessions.map(({ id }) => id), body: asked, text: like('Message %') };
+    expect(await countInputs(holder.rig, inputs)).toBe(20);
   });
 });
 
@@ -485,12 +475,8 @@ function heldMessage(name: string): {
     text: `held ${name} [[tool: exec ${command}]] [[reply: Here.]]`,
     letGo: () => writeFile(join(holder.rig.dataDir, 'workspace', file), ''),
     async rowOf() {
-      const [row = {}] = await holder.rig.rows(
-        `select i.status, i.settled_at, t.status as turn from holdfast.inbox i left join holdfast.turns t on t.id = i.turn_id
-          where i.body ->> 'text' like $1`,
-        [`held ${name} %`],
-      );
-      return row;
+      const [row] = await readInputsWithTurns(holder.rig, { text: like(`held ${name} %`) });
+      return row === undefined ? {} : { status: row.status, settled_at: row.settledAt, turn: row.turn?.status ?? null };
     },
   };
 }
@@ -535,8 +521,7 @@ test('a hundred repetitions of a request make one turn (G2)', async () => {
   const answers = await Promise.all([first, ...others]);
   expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
   expect(new Set(answers.map(({ choices }) => choices[0]?.message.content))).toEqual(new Set(['Here.']));
-  const rows = await holder.rig.rows(`select 1 from holdfast.inbox where body ->> 'text' like 'held repeated %'`);
-  expect(rows).toHaveLength(1);
+  expect(await countInputs(holder.rig, { text: like('held repeated %') })).toBe(1);
 });
 
 test('an image comes as a data URL', async () => {

@@ -6,6 +6,8 @@ import OpenAI from 'openai';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { layOut } from '../../src/store/migrate.ts';
+import { addInputs } from '../rows/inputs.ts';
+import { addSessions } from '../rows/sessions.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { openServiceRig } from '../service/rig/service-rig.ts';
 
@@ -31,16 +33,18 @@ async function layOutEarlier(url: string): Promise<void> {
     await layOut(client, { upTo: OLD });
     for (const { key, sentBy, deleted } of SESSIONS) {
       const id = randomUUID();
-      await client.query(
-        `insert into holdfast.sessions (id, key, agent_id, kind, lane, inbox_seq) values ($1, $2, 'main', 'other', 'main', $3)`,
-        [id, key, sentBy.length],
-      );
+      await addSessions(client, { id, key, agentId: 'main', kind: 'other', lane: 'main', inboxSeq: sentBy.length });
       for (const [at, name] of sentBy.entries()) {
         if (at < deleted) continue;
-        await client.query(
-          `insert into holdfast.inbox (id, session_id, seq, kind, status, body, route) values ($1, $2, $3, 'message', 'answered', $4, '[]')`,
-          [randomUUID(), id, at + 1, JSON.stringify({ text: 'x', caller: {}, sentBy: name })],
-        );
+        await addInputs(client, {
+          id: randomUUID(),
+          sessionId: id,
+          seq: at + 1,
+          kind: 'message',
+          status: 'answered',
+          body: { text: 'x', caller: {}, sentBy: name },
+          route: '[]',
+        });
       }
     }
   } finally {

@@ -6,6 +6,18 @@ import OpenAI, { toFile } from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { apiKey, openServiceRig, type RunningProcess, type ServiceRig } from '../service/rig/service-rig.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { changeBatches, countBatches, readBatchItems } from '../rows/batches.ts';
+import {
+  changeClientFiles,
+  countClientBatches,
+  countClientFileParts,
+  countClientFiles,
+  readClientFileParts,
+  readClientFiles,
+} from '../rows/client-files.ts';
+import { deleteUploads } from '../rows/refuse-writes.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { now } from '../rows/table.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 
 const SOON_MS = 240_000;
@@ -101,10 +113,9 @@ describe('a batch of a file', () => {
     ]);
     expect(await linesOf(batch.error_file_id)).toMatchObject([{ custom_id: 'b', response: null }]);
     expect(await openai.files.retrieve(batch.output_file_id ?? '')).toMatchObject({ purpose: 'batch_output' });
-    const rows = await holder.rig.rows(
-      `select s.agent_id from holdfast.batch_items i join holdfast.sessions s on s.id = i.session_id order by i.n`,
-    );
-    expect(rows.map((row) => row['agent_id'])).toEqual(['main', 'main', 'helper']);
+    const items = await readBatchItems(holder.rig, {}, 'sessionId');
+    const agents = items.map(({ sessionId }) => readSessions(holder.rig, { id: sessionId! }, 'agentId'));
+    expect((await Promise.all(agents)).flat().map(({ agentId }) => agentId)).toEqual(['main', 'main', 'helper']);
   });
 
   test('with lines that do not fit has failed, with each of them', async () => {
@@ -129,7 +140,7 @@ describe('a batch of a file', () => {
     expect(long).toMatchObject({ status: 'failed', errors: { data: [{ line: 1 }] } });
     const empty = await submit((await upload([''])).id);
     expect(empty).toMatchObject({ status: 'failed', errors: { data: [{ code: 'empty_file' }] } });
-    expect(await holder.rig.rows(`select 1 from holdfast.batches where status = 'uploading'`)).toEqual([]);
+    expect(await countBatches(holder.rig, { status: 'uploading' })).toBe(0);
   });
 
   test('can be cancelled, and expires', async () => {
@@ -142,7 +153,7 @@ describe('a batch of a file', () => {
     expect(codes).toContain('batch_cancelled');
 
     const late = await submit((await upload(held)).id, '1h');
-    await holder.rig.rows(`update holdfast.batches set deadline_at = clock_timestamp() where status = 'running'`);
+    await changeBatches(holder.rig, { status: 'running' }, { deadlineAt: now });
     const expired = await ended(late.id);
     expect(expired.status).toBe('expired');
     expect((await linesOf(expired.error_file_id)).map(({ error }) => error?.code)).toContain('batch_expired');
@@ -159,11 +170,7 @@ describe('requests for files and batches', () => {
     const made = await submit(first.id, '24h', { headers: { 'Idempotency-Key': 'batch-once' } });
     const again = await submit(first.id, '24h', { headers: { 'Idempotency-Key': 'batch-once' } });
     expect(again.id).toBe(made.id);
-    const rows = await holder.rig.rows(
-      `select count(*)::int as n from holdfast.client_batches where input_file_id = $1`,
-      [uuidOf(first.id)],
-    );
-    expect(rows).toEqual([{ n: 1 }]);
+    expect(await countClientBatches(holder.rig, { inputFileId: uuidOf(first.id) })).toBe(1);
   });
 
   test('page through lists', async () => {
@@ -183,14 +190,11 @@ describe('requests for files and batches', () => {
     expect(await openai.files.delete(file.id)).toEqual({ id: file.id, object: 'file', deleted: true });
     await expect(openai.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 });
     await expect(submit(file.id)).rejects.toMatchObject({ status: 400, param: 'input_file_id' });
-    const parts = await holder.rig.rows('select 1 from holdfast.client_file_parts where file_id = $1', [
-      uuidOf(file.id),
-    ]);
-    expect(parts).toEqual([]);
+    expect(await countClientFileParts(holder.rig, { fileId: uuidOf(file.id) })).toBe(0);
   });
 
   test('that do not fit are refused with the parameter, and keep nothing', async () => {
-    const before = await holder.rig.rows('select count(*)::int as n from holdfast.client_files');
+    const before = await countClientFiles(holder.rig);
     const file = await toFile(Buffer.from('x'), 'x');
     const refused = (asked: Promise<unknown>) => expect(asked).rejects;
     await refused(openai.files.create({ purpose: 'fine-tune', file })).toMatchObject({ status: 400, param: 'purpose' });
@@ -233,16 +237,16 @@ describe('requests for files and batches', () => {
       expect(response.status).toBe(400);
     }
     await openai.files.delete(good.id);
-    expect(await holder.rig.rows('select count(*)::int as n from holdfast.client_files')).toEqual(before);
+    expect(await countClientFiles(holder.rig)).toBe(before);
   });
 });
 
 describe('an upload', () => {
-  const uploads = () => holder.rig.rows('select id from holdfast.client_files where completed_at is null');
-  const partsWithoutFile = () =>
-    holder.rig.rows(
-      'select 1 from holdfast.client_file_parts p where not exists (select from holdfast.client_files f where f.id = p.file_id)',
-    );
+  const uploads = () => readClientFiles(holder.rig, { completedAt: null }, 'id');
+  const partsWithoutFile = async () => {
+    const files = (await readClientFiles(holder.rig, {}, 'id')).map(({ id }) => id);
+    return (await readClientFileParts(holder.rig, {}, 'fileId')).filter(({ fileId }) => !files.includes(fileId));
+  };
 
   /** Sends the first 2 MB of a file, of which some are stored when it resolves. */
   async function begun() {
@@ -273,7 +277,7 @@ describe('an upload', () => {
     { when: 'at its end', rest: '\r\n--b--\r\n', ends: true },
   ])('that takes longer than a day is answered 408 $when, and nothing is kept', async ({ rest, ends }) => {
     const { sent, answered } = await begun();
-    await holder.rig.rows(`update holdfast.client_files set expires_at = clock_timestamp() where completed_at is null`);
+    await changeClientFiles(holder.rig, { completedAt: null }, { expiresAt: now });
     sent.write(rest);
     if (ends) sent.end();
     const [answer] = await answered;
@@ -295,16 +299,11 @@ describe('an upload', () => {
 test('a batch whose lines took longer to store than uploads are kept is answered 503, and can be sent again', async () => {
   const file = await upload([line('a', 'x [[reply: y]]')]);
   // The upload of the batch is deleted while its lines are stored, as the housekeeper deletes one that takes too long.
-  await holder.rig.rows(`create function delete_upload() returns trigger language plpgsql as $$
-    begin delete from holdfast.batches where id = new.batch_id; return null; end $$`);
-  await holder.rig.rows(
-    'create trigger delete_upload before insert on holdfast.batch_items for each row execute function delete_upload()',
-  );
+  const stop = await deleteUploads(holder.rig);
   const keyed = { headers: { 'Idempotency-Key': 'slow-once' } };
   await expect(submit(file.id, '24h', keyed)).rejects.toMatchObject({ status: 503, code: 'timeout' });
-  await holder.rig.rows('drop function delete_upload cascade');
-  const asked = `select count(*)::int as n from holdfast.client_batches where input_file_id = $1`;
-  expect(await holder.rig.rows(asked, [uuidOf(file.id)])).toEqual([{ n: 0 }]);
+  await stop();
+  expect(await countClientBatches(holder.rig, { inputFileId: uuidOf(file.id) })).toBe(0);
   const batch = await submit(file.id, '24h', keyed);
   expect((await ended(batch.id)).status).toBe('completed');
 });

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { readEntries } from '../rows/entries.ts';
 
 const holder = useApiRig();
 const ARGUMENTS = '{"id":9007199254740993,"ids":[-12345678901234567890]}';
@@ -18,10 +19,8 @@ test('integers beyond 2^53 in the arguments of a call are stored and sent to the
   const headers = { 'x-holdfast-session-key': 'history' };
   expect((await rig.post('/v1/responses', { model: 'holdfast', background: true, input }, headers)).status).toBe(200);
   await rig.work('history');
-  const [row] = await rig.rows(
-    `select e.content::text as content from holdfast.entries e where e.kind = 'answer' order by e.seq limit 1`,
-  );
-  expect(row?.['content']).toContain(`"input":${ARGUMENTS}`);
+  const [row] = await readEntries(rig, { kind: 'answer' }, 'contentText');
+  expect(row?.contentText).toContain(`"input":${ARGUMENTS}`);
   const [{ id }] = (await rig.get('/v1/turns?session=history')).body.items;
   const request = await rig.app.inject({
     url: `/v1/turns/${id}/requests/1`,

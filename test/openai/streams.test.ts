@@ -7,6 +7,11 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { seedOfRun } from '../crash/rig/random-of.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { changeDoorbells } from '../rows/doorbells.ts';
+import { readEntries } from '../rows/entries.ts';
+import { earlier, grouped, not, now } from '../rows/table.ts';
+import { changeTurns, readTurns } from '../rows/turns.ts';
 import { answerOf, faultsOfChunks } from './check-chunks.ts';
 import { readStream, type ReadStream } from './read-stream.ts';
 
@@ -114,7 +119,7 @@ test(`${CONVERSATIONS} conversations stream exactly what their scripts say`, asy
   }
   await Promise.all(Array.from({ length: AT_ONCE }, holdSome));
   expect({ seed, faults }).toEqual({ seed, faults: [] });
-  const turns = await holder.rig.rows('select status, count(*)::int as n from holdfast.turns group by status');
+  const turns = grouped(await readTurns(holder.rig, {}, 'status'), 'status');
   expect(turns).toEqual([{ status: 'completed', n: CONVERSATIONS }]);
 });
 
@@ -124,32 +129,20 @@ describe('the results of a client', () => {
     const first = answerOf((await ask(messages, false)).chunks);
     expect(first.calls).toHaveLength(1);
     const parked = await waitUntil('the turn is parked', SOON_MS, async () => {
-      const [row] = await holder.rig.rows<{ id: string; session_id: string }>(
-        `select id, session_id from holdfast.turns where status = 'parked' and park_code = 'caller'`,
-      );
+      const [row] = await readTurns(holder.rig, { status: 'parked', parkCode: 'caller' }, 'id', 'sessionId');
       return row ?? null;
     });
     const { id } = parked;
-    await holder.rig.rows(`update holdfast.turns set park_since = park_since - interval '601 seconds' where id = $1`, [
-      id,
-    ]);
-    await holder.rig.rows('update holdfast.doorbells set due_at = clock_timestamp() where session_id = $1', [
-      parked.session_id,
-    ]);
+    await changeTurns(holder.rig, { id }, { parkSince: earlier('601 seconds') });
+    await changeDoorbells(holder.rig, { sessionId: parked.sessionId }, { dueAt: now });
     const turn = await waitUntil('the turn ends', SOON_MS, async () => {
-      const [row] = await holder.rig.rows(
-        'select status, error from holdfast.turns where id = $1 and ended_at is not null',
-        [id],
-      );
+      const [row] = await readTurns(holder.rig, { id, endedAt: not(null) }, 'status', 'error');
       return row ?? null;
     });
     expect(turn).toMatchObject({ status: 'failed', error: { code: 'caller_timeout' } });
     // Nothing that an operator could do would send them.
-    expect(await holder.rig.rows('select id from holdfast.dead_letters where turn_id = $1', [id])).toEqual([]);
-    const results = await holder.rig.rows(
-      `select content from holdfast.entries where turn_id = $1 and kind = 'results'`,
-      [id],
-    );
+    expect(await readDeadLetters(holder.rig, { turnId: id }, 'id')).toEqual([]);
+    const results = await readEntries(holder.rig, { turnId: id, kind: 'results' }, 'content');
     expect(JSON.stringify(results)).toContain('No result came from the client.');
     const late = await ask(
       [

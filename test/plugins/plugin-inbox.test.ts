@@ -6,6 +6,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/logger.ts';
 import { loadPlugins } from '../../src/plugins/load-plugins.ts';
 import { createPluginInbox } from '../../workers/plugin-inbox.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { countSystemEvents, readSystemEvents } from '../rows/system-events.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { aToolCall } from '../tools/workspace.ts';
@@ -61,14 +64,12 @@ describe('the tool of the documentation', () => {
     await worker.run('kitchen');
     worker.stop();
     const kitchen = [await rig.sessionOf('kitchen')];
-    expect(
-      await rig.rows("select body ->> 'text' as text, status from holdfast.inbox where session_id = $1", kitchen),
-    ).toEqual([{ text: 'Order: green tea', status: 'answered' }]);
-    expect(
-      await rig.rows('select text, is_trusted from holdfast.system_events where session_id = $1', [
-        await rig.sessionOf('asker'),
-      ]),
-    ).toEqual([{ text: 'Ordered green tea', is_trusted: false }]);
+    expect(await readInputs(rig, { sessionId: kitchen[0] }, 'text', 'status')).toEqual([
+      { text: 'Order: green tea', status: 'answered' },
+    ]);
+    expect(await readSystemEvents(rig, { sessionId: await rig.sessionOf('asker') }, 'text', 'isTrusted')).toEqual([
+      { text: 'Ordered green tea', isTrusted: false },
+    ]);
   });
 
   test('has one effect when several workers run its call at the same time (G2)', async () => {
@@ -76,10 +77,7 @@ describe('the tool of the documentation', () => {
     const call = aToolCall({ workspaceDir: cwd, sessionKey: 'agent:main:crowd', idempotencyKey: 'call-2' });
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => tool.run({ kind: 'black' }, call)));
     expect(outcomes.filter(({ content }) => content === 'Ordered.')).toHaveLength(1);
-    const [events] = await rig.rows('select count(*)::int as n from holdfast.system_events where session_id = $1', [
-      await rig.sessionOf('crowd'),
-    ]);
-    expect(events).toEqual({ n: 1 });
+    expect(await countSystemEvents(rig, { sessionId: await rig.sessionOf('crowd') })).toBe(1);
   });
 });
 
@@ -88,7 +86,7 @@ test('a message of a plugin has the queue mode of its channel, as one over HTTP 
   const queue = { ...messages.queue, byChannel: { api: 'followup' as const } };
   const { service } = recordedService({ ...rig, config: { ...rig.config, messages: { ...messages, queue } } });
   const { id } = await createPluginInbox(service).sendMessage('tea', { sessionKey: 'by-channel', text: 'x', key: 'k' });
-  expect(await rig.rows('select mode from holdfast.inbox where id = $1', [id])).toEqual([{ mode: 'followup' }]);
+  expect(await readInputs(rig, { id }, 'mode')).toEqual([{ mode: 'followup' }]);
 });
 
 test('a message of a plugin is data: a word of a command in it ends no transcript and is not removed', async () => {
@@ -97,12 +95,9 @@ test('a message of a plugin is data: a word of a command in it ends no transcrip
     await inbox().sendMessage('tea', { sessionKey: 'data', text, key: `data-${at}` });
     await worker.runSession(await rig.sessionOf('data'));
   }
-  expect(
-    await rig.rows(
-      `select e.transcript_no, e.content -> 0 ->> 'text' as text from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
-       where s.key = 'agent:main:data' and e.kind = 'prompt' order by e.seq`,
-    ),
-  ).toEqual(['first', '/new orders', '/stop'].map((text) => ({ transcript_no: 1, text })));
+  expect(await readEntries(rig, { sessionKey: 'agent:main:data', kind: 'prompt' }, 'transcriptNo', 'text')).toEqual(
+    ['first', '/new orders', '/stop'].map((text) => ({ transcriptNo: 1, text })),
+  );
 });
 
 describe('what is not queued', () => {

@@ -3,6 +3,9 @@
 // through a running service, rows damaged in its database, a process killed; judged by the requests that its model server received.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { changeEntries } from '../rows/entries.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { plus, replaced } from '../rows/table.ts';
 import { textOf, type ReceivedRequest, type WireMessage } from './rig/received-request.ts';
 import { useService } from './rig/use-service.ts';
 
@@ -25,14 +28,12 @@ function saidIn(messages: readonly WireMessage[]): string[] {
 }
 
 /** Damages rows that the worker has read before, so that it reads the transcript again. */
-async function damage(session: string, sql: string): Promise<void> {
+async function damage(session: string, change: Parameters<typeof changeEntries>[2]): Promise<void> {
   const { rig } = holder.service;
   const key = `agent:main:${session}`;
-  await rig.rows(sql, [key]);
-  await rig.rows('update holdfast.sessions set transcript_version = transcript_version + 1 where key = $1', [key]);
+  await changeEntries(rig, { sessionKey: key, kind: 'results' }, change);
+  await changeSessions(rig, { key }, { transcriptVersion: plus(1) });
 }
-
-const RESULTS_OF = `from holdfast.sessions s where s.id = e.session_id and s.key = $1 and e.kind = 'results'`;
 
 describe('the limit', () => {
   test('keeps the last turns whole, and mends a pair that was torn', async () => {
@@ -40,7 +41,7 @@ describe('the limit', () => {
     const session = service.newSession();
     for (const text of ['one', 'two', 'three', 'four [[tool: session_status {}]] [[reply: ok]]', 'five'])
       await service.say(session, text);
-    await damage(session, `update holdfast.entries e set state = 'hidden' ${RESULTS_OF}`);
+    await damage(session, { state: 'hidden' });
     const { request } = await service.say(session, 'six');
     expect(saidIn(request.messages)).toEqual(['four [[tool: session_status {}]] [[reply: ok]]', 'five', 'six']);
     const [, answer, result] = request.messages;
@@ -94,10 +95,7 @@ describe('the history', () => {
     const { service } = holder;
     const session = service.newSession('telegram:group');
     await service.say(session, '[[tool: session_status {}]] [[reply: ok]]');
-    await damage(
-      session,
-      `update holdfast.entries e set content = replace(e.content::text, 'toolu_', 'other_')::json ${RESULTS_OF}`,
-    );
+    await damage(session, { content: replaced('toolu_', 'other_') });
     const { request } = await service.say(session, 'next');
     expectPairs(request);
     expect(JSON.stringify(request.messages)).not.toContain('other_');

@@ -1,6 +1,11 @@
 import { table, type Store } from './table.ts';
 
-export const { read: readModelCalls, add: addModelCalls } = table('model_calls', 'turn_id, call_no', {
+export const {
+  read: readModelCalls,
+  count: countModelCalls,
+  add: addModelCalls,
+  remove: removeModelCalls,
+} = table('model_calls', 'turn_id, call_no', {
   text: 'turnId status purpose tier',
   int: 'callNo step epoch untilSeq inputTokens outputTokens cacheReadTokens cacheWriteTokens cacheWrite1hTokens',
   'text?': 'stopReason responseId requestSha256 model priceVersion',
@@ -21,6 +26,7 @@ export const {
   int: 'step ordinal epoch runs',
   bool: 'isIdempotent',
   'json?': 'result',
+  time: 'intentAt',
   'time?': 'endedAt',
 });
 

@@ -3,6 +3,7 @@ import { table } from './table.ts';
 
 export const {
   read: readCrons,
+  count: countCrons,
   change: changeCrons,
   add: addCrons,
   remove: removeCrons,

@@ -4,6 +4,7 @@ import { table } from './table.ts';
 export const {
   read: readDeadLetters,
   count: countDeadLetters,
+  change: changeDeadLetters,
   add: addDeadLetters,
   remove: removeDeadLetters,
 } = table(

@@ -15,6 +15,7 @@ export const {
 
 export const {
   read: readHeartbeatStates,
+  count: countHeartbeatStates,
   change: changeHeartbeatStates,
   remove: removeHeartbeatStates,
 } = table('heartbeat_states', 'agent_id', {

@@ -2,6 +2,7 @@ import { table } from './table.ts';
 
 export const {
   read: readIdempotencyKeys,
+  count: countIdempotencyKeys,
   change: changeIdempotencyKeys,
   add: addIdempotencyKeys,
 } = table('idempotency_keys', 'key', {
@@ -12,7 +13,7 @@ export const {
   time: 'createdAt',
 });
 
-export const { change: changeApiKeys } = table('api_keys', 'id', {
+export const { change: changeApiKeys, remove: removeApiKeys } = table('api_keys', 'id', {
   text: 'id name role sha256 createdBy',
   time: 'createdAt',
   'time?': 'expiresAt lastUsedAt revokedAt',

@@ -1,7 +1,11 @@
 import { newId } from '../../src/ids.ts';
 import { now, table } from './table.ts';
 
-export const { add: addProcesses } = table(
+export const {
+  read: readProcesses,
+  change: changeProcesses,
+  add: addProcesses,
+} = table(
   'processes',
   'id',
   {
@@ -23,7 +27,7 @@ export const { add: addProcesses } = table(
   },
 );
 
-export const { add: addProcessInputs } = table('process_inputs', 'process_id, n', {
+export const { read: readProcessInputs, add: addProcessInputs } = table('process_inputs', 'process_id, n', {
   int: 'n',
   text: 'processId causeKey data',
   bool: 'isLast',

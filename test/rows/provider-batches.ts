@@ -14,7 +14,7 @@ export const {
     text: 'id account status bodySha256',
     int: 'requestCount bodyBytes looks',
     time: 'submitStartedAt dueAt createdAt',
-    'time?': 'expiresAt absentSince leaseExpiresAt endedAt',
+    'time?': 'submittedAt expiresAt absentSince leaseExpiresAt endedAt',
     'text?': 'providerId owner',
     bool: 'isAdopted isProved',
     texts: 'disprovedIds',

@@ -14,8 +14,8 @@ export const {
     'text?':
       'parentId label channel queueMode queueDrop model thinking owner turnId stopReason lastEventText forkedFromId runId reasoning stopKind',
     'int?': 'queueDebounceMs queueCap leafSeq costMicros collectMax',
-    int: 'epoch inboxSeq waiting transcriptNo entrySeq transcriptVersion inputTokens outputTokens contextTokens liveChildren liveDescendants unpricedCalls',
-    'time?': 'leaseExpiresAt archivedAt',
+    int: 'epoch inboxSeq waiting transcriptNo entrySeq transcriptVersion inputTokens outputTokens contextTokens liveChildren liveDescendants lostClaims unpricedCalls',
+    'time?': 'leaseExpiresAt archivedAt lastMessageAt',
     bool: 'wasAborted isSimulated',
     time: 'createdAt updatedAt',
     json: 'view',

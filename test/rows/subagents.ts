@@ -2,6 +2,7 @@ import { table } from './table.ts';
 
 export const {
   read: readSubagentRuns,
+  count: countSubagentRuns,
   change: changeSubagentRuns,
   add: addSubagentRuns,
 } = table('subagent_runs', 'created_at, id', {

@@ -1,6 +1,10 @@
 import { table } from './table.ts';
 
-export const { read: readSystemEvents, add: addSystemEvents } = table('system_events', 'id', {
+export const {
+  read: readSystemEvents,
+  count: countSystemEvents,
+  add: addSystemEvents,
+} = table('system_events', 'id', {
   text: 'id sessionId text state',
   'text?': 'contextKey turnId causeKey',
   bool: 'isTrusted',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { startTracing } from '../../src/telemetry/start-tracing.ts';
+import { readTurns } from '../rows/turns.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
 import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
@@ -36,7 +37,7 @@ test('a trace whose read loses its connection is read again and exported', async
   const worker = rig.worker();
   await rig.send('one', '[[reply: ok]]');
   await worker.run('one');
-  const [turn] = await rig.rows('select id from holdfast.turns');
+  const [turn] = await readTurns(rig, {}, 'id');
   const turnId = String(turn?.['id']);
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url);
   const onDropped = vi.fn();

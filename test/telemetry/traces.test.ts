@@ -5,6 +5,7 @@ import { SPAN_KEYS } from '../../src/core/telemetry/span.ts';
 import { spanIdOf } from '../../src/trace-ids.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { countModelCalls, readModelCalls, readToolCalls } from '../rows/calls.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import type { ServiceApi } from '../service/rig/service-api.ts';
@@ -63,15 +64,11 @@ function sumOf(spans: CollectedSpan[], attribute: string): number {
 
 /** The spans of all model and tool calls that the journal has. */
 async function journalled(): Promise<string[]> {
-  const calls = await rig.rows<{ turn_id: string; call_no: number }>(
-    'select turn_id, call_no from holdfast.model_calls',
-  );
-  const tools = await rig.rows<{ turn_id: string; step: number; call_id: string }>(
-    'select turn_id, step, call_id from holdfast.tool_calls',
-  );
+  const calls = await readModelCalls(rig, {}, 'turnId', 'callNo');
+  const tools = await readToolCalls(rig, {}, 'turnId', 'step', 'callId');
   return [
-    ...calls.map((row) => spanIdOf(SPAN_KEYS.call(row.turn_id, row.call_no))),
-    ...tools.map((row) => spanIdOf(SPAN_KEYS.tool(row.turn_id, row.step, row.call_id))),
+    ...calls.map((row) => spanIdOf(SPAN_KEYS.call(row.turnId, row.callNo))),
+    ...tools.map((row) => spanIdOf(SPAN_KEYS.tool(row.turnId, row.step, row.callId))),
   ].toSorted();
 }
 
@@ -85,12 +82,12 @@ test.runIf(isLongForm())(
       Array.from({ length: TURNS }, (_, n) => api.send(`s${n % (TURNS / 2)}`, { text: text(n) })),
     );
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const before = await countOf('model_calls');
+      const before = await countModelCalls(rig);
       const more = 1 + Math.floor(random() * TURNS);
       await waitUntil(
         'some calls were made',
         SOON_MS,
-        async () => (await countOf('model_calls')) >= Math.min(before + more, TURNS),
+        async () => (await countModelCalls(rig)) >= Math.min(before + more, TURNS),
       );
       const [victim] = workers.splice(Math.floor(random() * workers.length), 1);
       if (victim !== undefined) await rig.kill(victim);
@@ -123,11 +120,6 @@ test.runIf(isLongForm())(
     expect([...collector.schemas]).toEqual(['https://opentelemetry.io/schemas/gen-ai/1.42.0']);
   },
 );
-
-async function countOf(table: string): Promise<number> {
-  const [row] = await rig.rows<{ n: number }>(`select count(*)::int as n from holdfast.${table}`);
-  return row?.n ?? 0;
-}
 
 test('a trace continues in the requests that a turn makes, its span has the tags, and its log line names it', async () => {
   const traceId = '0af7651916cd43dd8448eb211c80319c';

@@ -9,6 +9,8 @@ import { indexMemory, searchMemory } from '../../src/store/memory-index.ts';
 import { memoryGetTool } from '../../src/tools/memory-get-tool.ts';
 import { createMemorySearchTool } from '../../src/tools/memory-search-tool.ts';
 import type { ToolOutcome } from '../../src/tools/tool.ts';
+import { changeMemoryFiles, countMemoryChunks, countMemoryFiles } from '../rows/memory.ts';
+import { ago } from '../rows/table.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
 import { aToolCall, contentOf, createWorkspace, type Workspace } from './workspace.ts';
 
@@ -52,13 +54,6 @@ function get(input: object): Promise<ToolOutcome> {
   return memoryGetTool.run(input, aToolCall({ workspaceDir: workspace.dir }));
 }
 
-async function countRows(table: string): Promise<number> {
-  const { rows } = await database.views.query(`select count(*)::int as n from holdfast.${table} where agent_id = $1`, [
-    agentId,
-  ]);
-  return rows[0].n;
-}
-
 describe('memory_search', () => {
   test('finds passages with path, lines, score and headings, best first', async () => {
     await write('MEMORY.md', ['# People', '## Anna', 'Anna likes tea.', '', '# Work', 'The deploy key is with Bob.']);
@@ -87,20 +82,17 @@ describe('memory_search', () => {
     await utimes(join(workspace.dir, 'MEMORY.md'), 1_000_000, 1_000_000);
     await find('one');
     await find('one');
-    expect(await countRows('memory_chunks')).toBe(1);
+    expect(await countMemoryChunks(database.views, { agentId })).toBe(1);
   });
 
   test('deletes contents that left the disk long ago', async () => {
     await write('MEMORY.md', ['old']);
     await find('old');
-    await database.views.query(
-      `update holdfast.memory_files set indexed_at = now() - interval '2 hours' where agent_id = $1`,
-      [agentId],
-    );
+    await changeMemoryFiles(database.views, { agentId }, { indexedAt: ago('2 hours') });
     await write('MEMORY.md', ['new']);
     await find('new');
-    expect(await countRows('memory_files')).toBe(1);
-    expect(await countRows('memory_chunks')).toBe(1);
+    expect(await countMemoryFiles(database.views, { agentId })).toBe(1);
+    expect(await countMemoryChunks(database.views, { agentId })).toBe(1);
   });
 
   test('keeps the memories of agents apart', async () => {

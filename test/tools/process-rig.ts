@@ -9,6 +9,7 @@ import { createExecTool } from '../../src/tools/exec-tool.ts';
 import { ProcessKeeper } from '../../src/tools/process-keeper.ts';
 import { createProcessTool } from '../../src/tools/process-tool.ts';
 import type { ToolCall, ToolOutcome } from '../../src/tools/tool.ts';
+import { readSessions } from '../rows/sessions.ts';
 import { createStoreRig } from '../store/store-rig.ts';
 import { aToolCall, createWorkspace } from './workspace.ts';
 
@@ -38,7 +39,7 @@ export async function createProcessRig() {
     const sessionId = await rig.session();
     await rig.accept(rig.input(sessionId));
     const { turnId, taken } = await rig.opened(sessionId);
-    const [row] = await rows<{ key: string }>('select key from holdfast.sessions where id = $1', [sessionId]);
+    const [row] = await readSessions(rig, { id: sessionId }, 'key');
     return { sessionKey: row?.key ?? '', sessionId, turnId, epoch: taken.session.epoch };
   }
 
