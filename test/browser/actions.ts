@@ -2,6 +2,12 @@
 // by keyboard alone, and again as a viewer.
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from '../api/api-rig.ts';
+import { changeDeadLetters } from '../rows/dead-letters.ts';
+import { removeApiKeys } from '../rows/keys.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { ahead } from '../rows/table.ts';
+import { openTurnElsewhere } from '../rows/turns.ts';
+import { addWorkers } from '../rows/workers.ts';
 import type { Hand } from './hand.ts';
 
 /** The object of an action: a session with a turn or a message, or another row. */
@@ -43,14 +49,7 @@ async function failed(rig: ApiRig, session: string): Promise<Subject> {
 /** A session whose turn is open in a process that has crashed. */
 async function running(rig: ApiRig, session: string): Promise<Subject> {
   await rig.turns.sessionOf(session);
-  const id = newId<string>();
-  await rig.rows(
-    `with turn as (
-       insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at)
-       select $1, s.id, 'message', 'main', 'running', 1, 'elsewhere', 'm', 1, 's', 't', now(), now() from holdfast.sessions s where s.key = $2 returning *
-     ) update holdfast.sessions set turn_id = turn.id, owner = 'elsewhere', lease_expires_at = now() + interval '1 hour' from turn where sessions.id = turn.session_id`,
-    [id, `agent:main:${session}`],
-  );
+  const id = await openTurnElsewhere(rig, { key: `agent:main:${session}` });
   return { session, id };
 }
 
@@ -68,16 +67,22 @@ async function waiting(rig: ApiRig, session: string): Promise<Subject> {
 
 async function worker(rig: ApiRig, name: string): Promise<Subject> {
   const id = newId<string>();
-  await rig.rows(
-    `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at) values ($1, $2, 'host', 1, array['worker'], '1', '{}', now() + interval '1 hour')`,
-    [id, name],
-  );
+  await addWorkers(rig, {
+    id,
+    name,
+    host: 'host',
+    pid: 1,
+    roles: ['worker'],
+    version: '1',
+    lanes: {},
+    seenAt: ahead('1 hour'),
+  });
   return { session: name, id };
 }
 
 /** The only dead letters. */
 async function letter(rig: ApiRig, session: string): Promise<Subject> {
-  await rig.rows(`update holdfast.dead_letters set state = 'discarded'`);
+  await changeDeadLetters(rig, {}, { state: 'discarded' });
   return failed(rig, session);
 }
 
@@ -183,8 +188,8 @@ export const ACTIONS: readonly Action[] = [
     path: ({ id }) => `/turns/${id}`,
     button: 'Abort…',
     finish: (hand) => hand.press('Abort the turn'),
-    read: (rig, { id }) => rig.rows('select stop_kind from holdfast.sessions where turn_id = $1', [id]),
-    expected: [{ stop_kind: 'stopped' }],
+    read: (rig, { id }) => readSessions(rig, { turnId: id }, 'stopKind'),
+    expected: [{ stopKind: 'stopped' }],
   },
   {
     name: 'abort a session',
@@ -192,8 +197,8 @@ export const ACTIONS: readonly Action[] = [
     path: sessionPath,
     button: 'Abort…',
     finish: (hand) => hand.press('Abort'),
-    read: (rig, { id }) => rig.rows('select stop_kind from holdfast.sessions where turn_id = $1', [id]),
-    expected: [{ stop_kind: 'stopped' }],
+    read: (rig, { id }) => readSessions(rig, { turnId: id }, 'stopKind'),
+    expected: [{ stopKind: 'stopped' }],
   },
   {
     name: 'reset a session',
@@ -260,7 +265,7 @@ export const ACTIONS: readonly Action[] = [
   {
     name: 'revoke a key',
     async make(rig, name) {
-      await rig.rows('delete from holdfast.api_keys');
+      await removeApiKeys(rig);
       return { session: '', id: (await rig.post('/v1/keys', { name, role: 'viewer' })).body.id };
     },
     path: () => '/settings',

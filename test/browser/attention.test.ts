@@ -2,21 +2,19 @@
 // checked in the API.
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { addDeadLetters, readDeadLetters, removeDeadLetters } from '../rows/dead-letters.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { overflowOf } from './page-figures.ts';
 
 const dashboard = useDashboard();
 
 beforeEach(async () => {
-  await dashboard.rig.rows('delete from holdfast.dead_letters');
+  await removeDeadLetters(dashboard.rig);
 });
 
 async function letters(code: string, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newId<string>());
-  await dashboard.rig.rows(
-    `insert into holdfast.dead_letters (id, kind, code, reason) select id, 'announcement', $2, 'a test' from unnest($1::uuid[]) as id`,
-    [ids, code],
-  );
+  await addDeadLetters(dashboard.rig, ...ids.map((id) => ({ id, kind: 'announcement', code })));
   return ids;
 }
 
@@ -91,7 +89,7 @@ test('one dead letter of a group is discarded, and the others stay', async () =>
     .toMatchObject([
       { action: 'discard', target: 'dead-letters', filter: { ids: 1 }, reason: 'done by hand', total: 1 },
     ]);
-  const open1 = await rig.rows('select id from holdfast.dead_letters where id = any ($1)', [ids]);
+  const open1 = await readDeadLetters(rig, { id: ids }, 'id');
   expect(open1).toHaveLength(3);
 });
 

@@ -2,6 +2,9 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
+import { addSessions } from '../rows/sessions.ts';
+import { now } from '../rows/table.ts';
+import { addTurns } from '../rows/turns.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
 
@@ -87,13 +90,9 @@ test('facets lead to the turns of an agent, a kind, a lane or a model', async ()
 
 test('Back restores the filters of a list and how far it was scrolled', async () => {
   const { page, rig, signIn, open } = dashboard;
-  await rig.rows(
-    `with made as (insert into holdfast.sessions (id, key, agent_id, kind, lane) values ($1, 'agent:main:scrolled', 'main', 'main', 'main'))
-     insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256,
-       queued_at, claimed_at, ended_at)
-     select gen_random_uuid(), $1, 'message', 'main', 'completed', 1, 'w', 'm', 1, '', '', now(), now(), now() from generate_series(1, 90)`,
-    [newId<string>()],
-  );
+  const sessionId = newId<string>();
+  await addSessions(rig, { id: sessionId, key: 'agent:main:scrolled' });
+  await addTurns(rig, ...Array.from({ length: 90 }, () => ({ sessionId, endedAt: now })));
   await signIn();
   await open('/turns?session=scrolled&status=completed');
   const body = page.locator('.table-body');

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { alignItems, comparedSettings, diffTexts } from '../../web/src/screens/alignment.ts';
+import { changeTurns } from '../rows/turns.ts';
 import { looks, violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
 import { RAN } from './fixture/hostile-corpus.ts';
@@ -99,9 +100,9 @@ test('figures that round to the same text are still said to differ', async () =>
   const { page, signIn, open, rig } = dashboard;
   const first = await turnOf('near', '[[reply: done]]');
   const second = await turnOf('nearer', '[[reply: done]]');
-  const change = 'update holdfast.turns set input_tokens = $2, cost_micros = $3 where id = $1';
-  await rig.rows(change, [first, 12_301, 1_231_000]);
-  await rig.rows(change, [second, 12_349, 1_234_000]);
+
+  await changeTurns(rig, { id: first }, { inputTokens: 12_301, costMicros: 1_231_000 });
+  await changeTurns(rig, { id: second }, { inputTokens: 12_349, costMicros: 1_234_000 });
   await signIn();
   await open(`/compare?a=${first}&b=${second}`);
   const rows = page.getByRole('region', { name: 'Facts of both turns' }).getByRole('row');

@@ -1,8 +1,10 @@
 // Costs and budgets in the browser. The effect of each action is checked in the API.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
 import { dollarsText } from '../../web/src/format/amounts.ts';
 import { cacheSavingUsd, csvOf, forecastUsd, sumOf, sumsBy } from '../../web/src/format/spend.ts';
+import { addBudgets } from '../rows/budgets.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
@@ -60,10 +62,17 @@ test('spending is shown by the group in the URL, and downloaded as it is shown',
 
 test('a budget is made, changed and removed; one of the configuration says where it is changed', async () => {
   const { page, signIn, open, rig } = dashboard;
-  await rig.rows(
-    `insert into holdfast.budgets (id, origin, scope, per, zone, limit_micros, warn_percent, action, is_strict)
-     values (gen_random_uuid(), 'config', 'agent:main', 'month', 'UTC', 5000000, 80, 'pause', false)`,
-  );
+  await addBudgets(rig, {
+    id: newId<string>(),
+    origin: 'config',
+    scope: 'agent:main',
+    per: 'month',
+    zone: 'UTC',
+    limitMicros: 5000000,
+    warnPercent: 80,
+    action: 'pause',
+    isStrict: false,
+  });
   await signIn();
   await open('/costs');
   await page.getByText('change it in the configuration file').waitFor();

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { claimDelivery, settleDelivery } from '../../src/store/outbox.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
@@ -13,12 +14,9 @@ async function refused(session: string): Promise<{ id: string; turnId: string }>
   const deliver = { url: 'http://127.0.0.1:9/replies' };
   await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: Hello.]]', deliver });
   await rig.work(session);
-  const [row] = await rig.rows(
-    `select d.session_id from holdfast.deliveries d join holdfast.sessions s on s.id = d.session_id where s.key = $1`,
-    [`agent:main:${session}`],
-  );
+  const [row] = await readDeliveries(rig, { sessionKey: `agent:main:${session}` }, 'sessionId');
   const { database } = rig.turns;
-  const sessionId = row?.['session_id'] as SessionId;
+  const sessionId = row?.['sessionId'] as SessionId;
   for (const status of ['pending', 'failed'] as const) {
     const delivery = await claimDelivery(database, { sessionId, owner: 'relay', leaseMs: 60_000 });
     if (delivery === null) throw new Error('no delivery is due');

@@ -1,7 +1,10 @@
 // The live log of events: its filters, a pause without a gap, a log that was trimmed, and its bound.
 import { expect, test } from 'vitest';
-import { EVENT_XID_SQL } from '../../src/store/event-ids.ts';
 import { trimEvents } from '../../src/store/trim-events.ts';
+import { newId } from '../../src/ids.ts';
+import { addEvents, changeEvents, idInTransaction, readEvents } from '../rows/events.ts';
+import { earlier } from '../rows/table.ts';
+import { changeRollUpCursor } from '../rows/usage.ts';
 import { useDashboard } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
@@ -62,8 +65,8 @@ test('a log that was trimmed during a pause says so', async () => {
   await log.getByText('turn.ended', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Pause events' }).click();
   await answer('trimmed');
-  await rig.rows(`update holdfast.events set created_at = created_at - interval '1 day'`);
-  await rig.rows(`update holdfast.roll_up_cursor set after_id = (select max(id) from holdfast.events)`);
+  await changeEvents(rig, {}, { createdAt: earlier('1 day') });
+  await changeRollUpCursor(rig, {}, { afterId: (await readEvents(rig, {}, 'id')).at(-1)!.id });
   await trimEvents(rig.turns.database, 3_600_000);
   await page.getByRole('button', { name: 'Resume events' }).click();
   await log.getByText('Events after the last id were deleted').waitFor();
@@ -74,12 +77,9 @@ test('5,000 events leave 2,000 in the log and few in the document', async () => 
   await signIn();
   const log = await openEvents('?types=delivery.sent');
   await page.getByText('none yet').waitFor({ state: 'detached' });
-  await rig.rows(
-    `insert into holdfast.events (id, type, data)
-     select (${EVENT_XID_SQL} << 16) + n, 'delivery.sent',
-       json_build_object('deliveryId', gen_random_uuid(), 'attempt', 1, 'status', 'sent', 'httpStatus', 200)
-     from generate_series(1, 5000) as n`,
-  );
+  const data = { deliveryId: newId<string>(), attempt: 1, status: 'sent', httpStatus: 200 };
+  const sent = { type: 'delivery.sent', data };
+  await addEvents(rig, ...Array.from({ length: 5000 }, (_, n) => ({ id: idInTransaction(n + 1), ...sent })));
   await page.getByText('2,000 shown, 3,000 older ones dropped').waitFor();
   expect(await log.locator('.event-row').count()).toBeLessThan(40);
 });

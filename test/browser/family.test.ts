@@ -2,6 +2,10 @@
 // What a page does is checked in the API.
 import { expect, test } from 'vitest';
 import { spawnBelow, type SpawnedBelow } from '../api/spawn-below.ts';
+import { newId } from '../../src/ids.ts';
+import { addSessions, readSessions } from '../rows/sessions.ts';
+import { addSubagentRuns } from '../rows/subagents.ts';
+import { now } from '../rows/table.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { HOSTILE_NAMES, RAN } from './fixture/hostile-corpus.ts';
 import { overflowOf } from './page-figures.ts';
@@ -194,14 +198,16 @@ test('a viewer sees the runs and no button, and is refused the actions of the bu
 test('a family of a hundred runs in a row has few rows in the document, and the last is reached by a key', async () => {
   const { page, signIn, open, rig } = dashboard;
   await rig.turns.sessionOf('wide');
-  await rig.rows(
-    `with made as (
-       insert into holdfast.sessions (id, key, agent_id, kind, lane, parent_id, ancestors)
-       select gen_random_uuid(), 'agent:main:subagent:wide-' || n, 'main', 'subagent', 'subagent', root.id, array[root.id]
-       from holdfast.sessions root, generate_series(1, 100) as n where root.key = 'agent:main:wide' returning *
-     )
-     insert into holdfast.subagent_runs (id, parent_id, child_id, root_id, depth, label, task, status, ended_at)
-     select gen_random_uuid(), parent_id, id, parent_id, 1, key, 'x', 'ok', now() from made`,
+  const [root] = await readSessions(rig, { key: 'agent:main:wide' }, 'id');
+  const parentId = root!.id;
+  const family = { kind: 'subagent', lane: 'subagent', parentId, ancestors: [parentId] };
+  const keys = Array.from({ length: 100 }, (_, n) => `agent:main:subagent:wide-${n + 1}`);
+  const children = keys.map((key) => ({ id: newId<string>(), key }));
+  await addSessions(rig, ...children.map((child) => ({ ...child, ...family })));
+  const run = { parentId, rootId: parentId, depth: 1, task: 'x', status: 'ok', endedAt: now };
+  await addSubagentRuns(
+    rig,
+    ...children.map(({ id, key }) => ({ id: newId<string>(), childId: id, label: key, ...run })),
   );
   await signIn();
   await open(pathOf('agent:main:wide'));

@@ -1,6 +1,8 @@
 // Goal: integers that JavaScript would round appear with the digits that they were written with. Method: a client's tool with such an integer in
 // its schema, through a real turn, in the request view, its copy and the transcript.
 import { expect, test } from 'vitest';
+import { changeEntries } from '../rows/entries.ts';
+import { like, replaced } from '../rows/table.ts';
 import { useDashboard } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
@@ -35,9 +37,7 @@ test('an integer beyond 2^53 in the arguments of a stored call is shown as it wa
   const { page, rig, signIn, open } = dashboard;
   await rig.post('/v1/sessions/called/messages', { text: 'do [[tool: echo {"n": 1}]] [[reply: done]]' });
   await rig.work('called');
-  await rig.rows(
-    `update holdfast.entries set content = replace(content::text, '"n":1', '"n":${INTEGER}')::json where content::text like '%"n":1%'`,
-  );
+  await changeEntries(rig, { contentText: like('%"n":1%') }, { content: replaced('"n":1', `"n":${INTEGER}`) });
   await signIn();
   await open('/sessions/called');
   await page.getByText('calls echo').click();

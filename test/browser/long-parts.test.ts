@@ -1,6 +1,7 @@
 // Goal: a part that is longer than what a page of the transcript contains is read to its end without a gap and without a repetition. Method: one
 // whose first cut falls between the halves of a surrogate pair, read piece by piece.
 import { expect, test } from 'vitest';
+import { changeEntries } from '../rows/entries.ts';
 import { useDashboard } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
@@ -11,9 +12,7 @@ test('the pieces of a text whose first cut falls on a surrogate pair are the who
   const { page, rig, signIn, open } = dashboard;
   await rig.post('/v1/sessions/long/messages', { text: 'go [[reply: done]]' });
   await rig.work('long');
-  await rig.rows(`update holdfast.entries set content = $1 where kind = 'answer'`, [
-    JSON.stringify([{ type: 'text', text: TEXT }]),
-  ]);
+  await changeEntries(rig, { kind: 'answer' }, { content: JSON.stringify([{ type: 'text', text: TEXT }]) });
   await signIn();
   await open('/sessions/long');
   const entry = page.getByRole('article', { name: 'Entry 2', exact: true });

@@ -1,6 +1,9 @@
 // The contents of the screens, by mouse and by keyboard, in both themes and at 320 px.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { addSessions } from '../rows/sessions.ts';
+import { now } from '../rows/table.ts';
+import { addTurns } from '../rows/turns.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { looks, violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
@@ -162,13 +165,9 @@ test('all that match are retried as one bulk action, counted first', async () =>
 
 test('a list of any length has at most 80 rows in the document, also after scrolling', async () => {
   const { page, signIn, open, rig } = dashboard;
-  await rig.rows(
-    `with made as (insert into holdfast.sessions (id, key, agent_id, kind, lane) values ($1, 'agent:main:long', 'main', 'main', 'main'))
-     insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256,
-       queued_at, claimed_at, ended_at)
-     select gen_random_uuid(), $1, 'message', 'main', 'completed', 1, 'w', 'm', 1, '', '', now(), now(), now() from generate_series(1, 1000)`,
-    [newId<string>()],
-  );
+  const sessionId = newId<string>();
+  await addSessions(rig, { id: sessionId, key: 'agent:main:long' });
+  await addTurns(rig, ...Array.from({ length: 1000 }, () => ({ sessionId, endedAt: now })));
   await signIn();
   await open('/turns?session=long');
   const body = page.locator('.table-body');

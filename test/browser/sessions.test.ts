@@ -1,7 +1,9 @@
 // The list of sessions: who holds each lock, how full each context is, and the actions in its rows.
 import { expect, test } from 'vitest';
 import { loadConfigWithSources } from '../../src/config.ts';
-import { newId } from '../../src/ids.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { ahead } from '../rows/table.ts';
+import { openTurnElsewhere } from '../rows/turns.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { handOf } from './hand.ts';
@@ -13,11 +15,9 @@ const rowOf = (key: string) => dashboard.page.getByRole('row').filter({ has: das
 
 /** Has a worker hold the lock of a session for this long. */
 async function lock(session: string, lasts: string): Promise<void> {
-  await dashboard.rig.rows(
-    `update holdfast.sessions set owner = 'host:17:01890000-0000-7000-8000-000000000000', context_tokens = 150000,
-       lease_expires_at = now() + $2::interval where key = $1`,
-    [`agent:main:${session}`, lasts],
-  );
+  const owner = 'host:17:01890000-0000-7000-8000-000000000000';
+  const held = { owner, contextTokens: 150_000, leaseExpiresAt: ahead(lasts) };
+  await changeSessions(dashboard.rig, { key: `agent:main:${session}` }, held);
 }
 
 test('a row shows who holds the lock for how long, or that it has expired, and how full the context is', async () => {
@@ -80,13 +80,7 @@ test.each(['mouse', 'keyboard'] as const)(
 test('the message field of a session says what the configured queue mode, or that of the session, does now', async () => {
   const { page, rig, signIn, open } = dashboard;
   await rig.turns.sessionOf('moded');
-  await rig.rows(
-    `with turn as (
-       insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at)
-       select $1, id, 'message', 'main', 'running', 1, 'w', 'm', 1, 's', 't', now(), now() from holdfast.sessions where key = 'agent:main:moded' returning *
-     ) update holdfast.sessions set turn_id = turn.id, owner = 'w', lease_expires_at = now() + interval '1 hour' from turn where sessions.id = turn.session_id`,
-    [newId<string>()],
-  );
+  await openTurnElsewhere(rig, { key: 'agent:main:moded' });
   await signIn();
   await open('/sessions/agent:main:moded');
   await page.getByText('Now it waits for a turn of its own.').waitFor();

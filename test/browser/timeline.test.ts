@@ -2,6 +2,10 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { foldedAxis, within } from '../../web/src/format/folded-axis.ts';
+import { addModelCalls } from '../rows/calls.ts';
+import { addSessions } from '../rows/sessions.ts';
+import { Expression } from '../rows/table.ts';
+import { addTurns } from '../rows/turns.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
 import { fillFixture, FIXTURE, LONG_TURN_ID } from './fixture/fixture-rows.ts';
@@ -117,17 +121,16 @@ async function turnWithCalls({ whole, apart, each }: Record<'whole' | 'apart' | 
   const { rig } = dashboard;
   const [sessionId, id] = [newId<string>(), newId<string>()];
   const beginsAt = new Date(Date.now() - 5 * 3_600_000);
-  await rig.rows(
-    `with made as (insert into holdfast.sessions (id, key, agent_id, kind, lane) values ($1::uuid, $3, 'main', 'main', 'main'))
-     insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, steps, queued_at, claimed_at, started_at, ended_at)
-     values ($2, $1, 'message', 'main', 'completed', 1, 'w', 'm', 1, 's', 't', 2, $4::timestamptz, $4, $4, $4 + interval '${whole}')`,
-    [sessionId, id, `agent:main:idle-${sessionId}`, beginsAt],
-  );
-  await rig.rows(
-    `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at)
-     select $1, n, n, 1, 1, 'ok', $2::timestamptz + (n - 1) * interval '${apart}', $2 + (n - 1) * interval '${apart}' + interval '${each}' from generate_series(1, 2) as n`,
-    [id, beginsAt],
-  );
+  const at = (...spans: string[]) =>
+    new Expression(() =>
+      [`'${beginsAt.toISOString()}'::timestamptz`, ...spans.map((span) => `interval '${span}'`)].join(' + '),
+    );
+  await addSessions(rig, { id: sessionId, key: `agent:main:idle-${sessionId}` });
+  const begun = { queuedAt: beginsAt, claimedAt: beginsAt, startedAt: beginsAt };
+  await addTurns(rig, { id, sessionId, steps: 2, ...begun, endedAt: at(whole) });
+  const call = { turnId: id, epoch: 1, untilSeq: 1, status: 'ok' };
+  await addModelCalls(rig, { ...call, callNo: 1, step: 1, startedAt: beginsAt, endedAt: at(each) });
+  await addModelCalls(rig, { ...call, callNo: 2, step: 2, startedAt: at(apart), endedAt: at(apart, each) });
   return id;
 }
 

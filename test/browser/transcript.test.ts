@@ -3,6 +3,10 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { withNewest } from '../../web/src/format/merge-entries.ts';
+import { addEntries } from '../rows/entries.ts';
+import { addSessions } from '../rows/sessions.ts';
+import { now } from '../rows/table.ts';
+import { addTurns } from '../rows/turns.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
 import { fillFixture, FIXTURE, LONG_SESSION } from './fixture/fixture-rows.ts';
@@ -113,21 +117,38 @@ test('what was opened in an entry is open again after the entry has left the doc
 async function fillSession(name: string, count: number): Promise<void> {
   const { rig } = dashboard;
   const [sessionId, turnId] = [newId<string>(), newId<string>()];
-  await rig.rows(
-    `insert into holdfast.sessions (id, key, agent_id, kind, lane, entry_seq, leaf_seq) values ($1, $2, 'main', 'main', 'main', $3, $3)`,
-    [sessionId, `agent:main:${name}`, count],
-  );
-  await rig.rows(
-    `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at, ended_at)
-     values ($1, $2, 'message', 'main', 'completed', 1, 'w', 'm', 1, 's', 't', now(), now(), now())`,
-    [turnId, sessionId],
-  );
-  await rig.rows(
-    `insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id)
-     select $1, n, gen_random_uuid(), 1, nullif(n - 1, 0), case n % 2 when 1 then 'prompt' else 'answer' end, case n % 2 when 1 then 'user' else 'assistant' end,
-       json_build_array(json_build_object('type', 'text', 'text', 'Entry ' || n || repeat(' words', 1 + n % 60))), $2 from generate_series(1, $3::int) as n`,
-    [sessionId, turnId, count],
-  );
+  await addSessions(rig, {
+    id: sessionId,
+    key: `agent:main:${name}`,
+    agentId: 'main',
+    kind: 'main',
+    lane: 'main',
+    entrySeq: count,
+    leafSeq: count,
+  });
+  await addTurns(rig, {
+    id: turnId,
+    sessionId,
+    kind: 'message',
+    lane: 'main',
+    status: 'completed',
+    epoch: 1,
+    worker: 'w',
+    model: 'm',
+    promptSeq: 1,
+    systemSha256: 's',
+    toolsSha256: 't',
+    queuedAt: now,
+    claimedAt: now,
+    endedAt: now,
+  });
+  const entries = Array.from({ length: count }, (_, index) => {
+    const seq = index + 1;
+    const who = seq % 2 === 1 ? { kind: 'prompt', role: 'user' } : { kind: 'answer', role: 'assistant' };
+    const content = [{ type: 'text', text: `Entry ${seq}${' words'.repeat(1 + (seq % 60))}` }];
+    return { sessionId, turnId, seq, parentSeq: index === 0 ? null : index, ...who, content };
+  });
+  await addEntries(rig, ...entries);
 }
 
 test('entries that arrive do not move the ones that are being read, and appear at the top otherwise', async () => {

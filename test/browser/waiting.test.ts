@@ -2,27 +2,37 @@
 // own for each reason; the reasons that depend on the workers of a lane have lanes of their own.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { addDoorbells, addYields, changeDoorbells } from '../rows/doorbells.ts';
+import { addInputs } from '../rows/inputs.ts';
+import { addSessions, changeSessions } from '../rows/sessions.ts';
+import { ago, ahead, now } from '../rows/table.ts';
+import { addTurns } from '../rows/turns.ts';
+import { addWorkers } from '../rows/workers.ts';
 import { useDashboard } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
 
-/** SQL of the state of the session, its doorbell and its turn; `$1` is the session, `$2` the turn. */
+/** A state of a session, its doorbell and its turn. */
 interface Waiting {
   lane?: 'main' | 'subagent' | 'cron' | 'batch';
-  set?: string;
+  set?: (of: { sessionId: string; turnId: string }) => Promise<void>;
 }
+type Setting = NonNullable<Waiting['set']>;
 
-const NOW = 'clock_timestamp()';
-const LATER = `${NOW} + interval '1 hour'`;
-const held = (worker: string): string =>
-  `update holdfast.sessions set owner = '${worker}', lease_expires_at = ${LATER} where id = $1 and $2::uuid is not null`;
-const bell = (change: string): string =>
-  `update holdfast.doorbells set ${change} where session_id = $1 and $2::uuid is not null`;
-const parked = (code: string): string => `with turn as (
-    insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at,
-      park_code, park_text, park_by, park_since)
-    values ($2, $1, 'message', 'main', 'parked', 1, 'worker', 'm', 1, 's', 't', ${NOW}, ${NOW}, '${code}', 'It waits: ${code}.', 'anthropic', ${NOW}) returning id
-  ) update holdfast.sessions set turn_id = turn.id from turn where sessions.id = $1`;
+const later = ahead('1 hour');
+const held = (owner: string): Setting => {
+  return ({ sessionId }) => changeSessions(dashboard.rig, { id: sessionId }, { owner, leaseExpiresAt: later });
+};
+const bell = (change: Parameters<typeof changeDoorbells>[2]): Setting => {
+  return ({ sessionId }) => changeDoorbells(dashboard.rig, { sessionId }, change);
+};
+const parked = (parkCode: string): Setting => {
+  return async ({ sessionId, turnId }) => {
+    const park = { parkCode, parkText: `It waits: ${parkCode}.`, parkBy: 'anthropic', parkSince: now };
+    await addTurns(dashboard.rig, { id: turnId, sessionId, status: 'parked', ...park });
+    await changeSessions(dashboard.rig, { id: sessionId }, { turnId });
+  };
+};
 
 /** The lane main has a free worker, subagent none, cron one that is full, batch one that cannot reach the queue. */
 const REASONS: Readonly<Record<string, Waiting>> = {
@@ -32,11 +42,13 @@ const REASONS: Readonly<Record<string, Waiting>> = {
   queue_unreachable: { lane: 'batch' },
   session_busy: { set: held('worker') },
   lock_of_lost_worker: { set: held('lost') },
-  gathering: { set: bell(`quiet_ms = 60000, gather_until = ${LATER}`) },
-  delayed: { set: bell(`due_at = ${LATER}`) },
+  gathering: { set: bell({ quietMs: 60_000, gatherUntil: later }) },
+  delayed: { set: bell({ dueAt: later }) },
   yielded: {
-    set: `with bell as (update holdfast.doorbells set due_at = ${LATER} where session_id = $1)
-      insert into holdfast.yields (session_id, turn_id, epoch, seconds, due_at) values ($1, $2, 0, 60, ${LATER})`,
+    set: async (of) => {
+      await bell({ dueAt: later })(of);
+      await addYields(dashboard.rig, { ...of, epoch: 0, seconds: 60, dueAt: later });
+    },
   },
   model_away: { set: parked('model_away') },
   rate_limited: { set: parked('rate_limited') },
@@ -47,32 +59,50 @@ const REASONS: Readonly<Record<string, Waiting>> = {
 };
 
 /** A worker is lost when it was not seen for a while. The others were last seen in the future, so that none is lost while the test runs. */
-const WORKERS = `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at, queue_away_since)
-  select gen_random_uuid(), name, 'host', 1, array['worker'], '1', lanes::json, ${NOW} + interval '1 hour' - silent::interval, case when name = 'away' then ${NOW} end
-  from (values ('worker', '{"main":{"slots":4,"inUse":0}}', '0'), ('lost', '{}', '2 hours'), ('full', '{"cron":{"slots":1,"inUse":1}}', '0'),
-    ('away', '{"batch":{"slots":4,"inUse":0}}', '0')) as worker (name, lanes, silent)`;
+const WORKERS = [
+  { name: 'worker', lanes: { main: { slots: 4, inUse: 0 } } },
+  { name: 'lost', seenAt: ago('1 hour') },
+  { name: 'full', lanes: { cron: { slots: 1, inUse: 1 } } },
+  { name: 'away', lanes: { batch: { slots: 4, inUse: 0 } }, queueAwaySince: now },
+];
 
 /** A turn that uses the only slot of the lane cron. */
-const BUSY = `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at)
-  values (gen_random_uuid(), gen_random_uuid(), 'cron', 'cron', 'running', 1, 'full', 'm', 1, 's', 't', ${NOW}, ${NOW})`;
 
 async function waitFor(reason: string, { lane = 'main', set }: Waiting): Promise<void> {
   const { rig } = dashboard;
   const [sessionId, turnId] = [newId<string>(), newId<string>()];
-  await rig.rows(
-    `with session as (insert into holdfast.sessions (id, key, agent_id, kind, lane, waiting, inbox_seq, last_message_at)
-       values ($1, $2, 'main', 'other', $3, 1, 1, ${NOW})),
-     bell as (insert into holdfast.doorbells (session_id, lane, rings) values ($1, $3, 1))
-     insert into holdfast.inbox (id, session_id, seq, kind, body, route) values ($4, $1, 1, 'message', '{"text":"hello"}', '')`,
-    [sessionId, `agent:main:${reason}`, lane, newId<string>()],
-  );
-  if (set !== undefined) await rig.rows(set, [sessionId, turnId]);
+  await addSessions(rig, {
+    id: sessionId,
+    key: `agent:main:${reason}`,
+    kind: 'other',
+    lane,
+    waiting: 1,
+    inboxSeq: 1,
+    lastMessageAt: now,
+  });
+  await addDoorbells(rig, { sessionId, lane, rings: 1 });
+  await addInputs(rig, { sessionId, seq: 1 });
+  await set?.({ sessionId, turnId });
 }
 
 test('each of the 15 reasons for which a message waits is read on the screen', async () => {
   const { page, rig, signIn, open } = dashboard;
-  await rig.rows(WORKERS);
-  await rig.rows(BUSY);
+  await addWorkers(rig, ...WORKERS.map((worker) => ({ seenAt: later, ...worker })));
+  await addTurns(rig, {
+    id: newId<string>(),
+    sessionId: newId<string>(),
+    kind: 'cron',
+    lane: 'cron',
+    status: 'running',
+    epoch: 1,
+    worker: 'full',
+    model: 'm',
+    promptSeq: 1,
+    systemSha256: 's',
+    toolsSha256: 't',
+    queuedAt: now,
+    claimedAt: now,
+  });
   for (const [reason, waiting] of Object.entries(REASONS)) await waitFor(reason, waiting);
   const listed: { sessionKey: string; why: { code: string; text: string } }[] = (await rig.get('/v1/waiting')).body
     .items;

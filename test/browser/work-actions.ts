@@ -2,6 +2,9 @@
 import { expect } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from '../api/api-rig.ts';
+import { removeBudgets } from '../rows/budgets.ts';
+import { addDeliveries } from '../rows/deliveries.ts';
+import { ahead } from '../rows/table.ts';
 import type { Hand } from './hand.ts';
 import { itemsOf, type Action, type Subject } from './actions.ts';
 
@@ -18,18 +21,23 @@ async function cron(rig: ApiRig, name: string): Promise<Subject> {
 
 /** The only budget. */
 async function budget(rig: ApiRig): Promise<Subject> {
-  await rig.rows('delete from holdfast.budgets');
+  await removeBudgets(rig);
   const { body } = await rig.post('/v1/budgets', { scope: 'agent:main', per: 'day', limitUsd: 1_000 });
   return { session: '', id: body.id };
 }
 
 async function delivery(rig: ApiRig, session: string): Promise<Subject> {
   const id = newId<string>();
-  await rig.rows(
-    `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
-     values ($1, $2, 1, 'webhook', '{}', '{}', 'failed', now() + interval '1 day')`,
-    [id, await rig.turns.sessionOf(session)],
-  );
+  await addDeliveries(rig, {
+    id,
+    sessionId: await rig.turns.sessionOf(session),
+    seq: 1,
+    channel: 'webhook',
+    target: {},
+    payload: {},
+    status: 'failed',
+    expiresAt: ahead('1 day'),
+  });
   return { session, id };
 }
 
@@ -129,7 +137,7 @@ export const WORK_ACTIONS: readonly Action[] = [
   {
     name: 'add a budget',
     async make(rig) {
-      await rig.rows('delete from holdfast.budgets');
+      await removeBudgets(rig);
       return { session: '', id: '' };
     },
     path: () => '/costs',
