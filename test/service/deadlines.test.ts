@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { readModelCalls, readToolCalls } from '../rows/calls.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { busyMachineMs, openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -87,10 +88,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(turn).toMatchObject({ status: 'failed', error: { code: 'model_timeout' } });
     expect(turn.error.message).toContain('The model sent nothing for 1 s.');
     expect(ms).toBeLessThan(lateMs);
-    const calls = await rig.rows(
-      `select c.status, c.error from holdfast.model_calls c where c.turn_id = $1 order by c.call_no`,
-      [turn.id],
-    );
+    const calls = await readModelCalls(rig, { turnId: turn.id }, 'status', 'error');
     expect(calls).toMatchObject([{ status: 'failed', error: { type: 'idle_timeout' } }]);
   });
 
@@ -111,11 +109,11 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       `[[tool: exec ${command}]] & [[tool: http_effect {"key": "none"}]] [[reply: Both ended.]]`,
     );
     expect(message).toMatchObject({ status: 'answered', reply: 'Both ended.' });
-    const calls = await rig.rows<{ name: string; status: string; ms: number }>(
-      `select name, status, extract(epoch from ended_at - intent_at)::float8 * 1000 as ms
-       from holdfast.tool_calls where turn_id = $1 order by ordinal`,
-      [turn.id],
-    );
+    const calls = (await readToolCalls(rig, { turnId: turn.id })).map(({ name, status, intentAt, endedAt }) => ({
+      name,
+      status,
+      ms: Number(endedAt) - Number(intentAt),
+    }));
     expect(calls).toMatchObject([
       { name: 'exec', status: 'failed' },
       { name: 'http_effect', status: 'failed' },

@@ -4,6 +4,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type ClientEvent } from '../../src/client/create-client.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readEvents } from '../rows/events.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { followEvents, type FollowedEvent } from './rig/event-follower.ts';
 import { apiKey, openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
@@ -22,9 +23,8 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     [api] = await Promise.all([rig.start('api'), rig.start('worker'), rig.start('worker')]);
   });
 
-  async function idsOf(where: string, id: string): Promise<string[]> {
-    const rows = await rig.rows<{ id: string }>(`select id from holdfast.events where ${where} = $1 order by id`, [id]);
-    return rows.map((row) => row.id);
+  async function idsOf(of: { turnId: string } | { sessionId: string }): Promise<string[]> {
+    return (await readEvents(rig, of, 'id')).map(({ id }) => String(id));
   }
 
   test('a stream continues without gaps or duplicates after its worker and its api were killed', async () => {
@@ -64,7 +64,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     const settled = await client.settled(message);
     expect(settled).toMatchObject({ status: 'answered', reply });
     const sessionId = (await client.ask('GET', '/v1/sessions/watched')).body.id as string;
-    const expected = await idsOf('session_id', sessionId);
+    const expected = await idsOf({ sessionId: sessionId });
     await waitUntil(
       'the session is followed to its end',
       soonMs,
@@ -79,10 +79,10 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     leaving.abort();
     await following;
     expect(typedSession.map(({ id }) => id)).toEqual(expected.slice(expected.indexOf(after) + 1));
-    expect((await typedTurn).map(({ id }) => id)).toEqual(await idsOf('turn_id', turnId));
+    expect((await typedTurn).map(({ id }) => id)).toEqual(await idsOf({ turnId: turnId }));
 
     expect(byTurn.connections()).toBeGreaterThan(1);
-    expect(byTurn.events.map(({ id }) => id)).toEqual(await idsOf('turn_id', turnId));
+    expect(byTurn.events.map(({ id }) => id)).toEqual(await idsOf({ turnId: turnId }));
     expect(byTurn.events.at(-1)).toMatchObject({ type: 'turn.ended', data: { status: 'completed', reply } });
     expect(bySession.events.map(({ id }) => id)).toEqual(expected);
     // Calls that a killed worker had begun have no end.

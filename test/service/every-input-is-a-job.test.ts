@@ -2,6 +2,9 @@
 // to idle sessions; the workers log each job that ends, so jobs and turns can be compared session by session.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { grouped, like } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
@@ -45,9 +48,7 @@ describe.each(cases)('with the queue in $queue and $name', ({ queue, processes }
 
   /** The names of the jobs of a session, sorted, when there are so many: the lines of two processes can arrive in any order. */
   async function jobsOf(session: string, count: number): Promise<string[]> {
-    const [row] = await rig.rows<{ id: string }>('select id from holdfast.sessions where key like $1', [
-      `%:${session}`,
-    ]);
+    const [row] = await readSessions(rig, { key: like(`%:${session}`) }, 'id');
     return waitUntil(`${count} jobs of ${session} have ended`, soonMs, () => {
       const names = jobs().flatMap(({ job, sessionId }) => (sessionId === row?.id ? [job] : []));
       return names.length >= count && names.toSorted();
@@ -96,12 +97,10 @@ describe.each(cases)('with the queue in $queue and $name', ({ queue, processes }
   });
 
   test('no turn was run without a job', async () => {
-    const turns = await rig.rows<{ session_id: string; turns: number }>(
-      'select session_id, count(*)::int as turns from holdfast.turns group by 1',
-    );
+    const turns = grouped(await readTurns(rig, {}, 'sessionId'), 'sessionId');
     await waitUntil('every turn has a job', soonMs, () => {
       const ended = jobs().filter(({ queue: name }) => name !== 'deliver');
-      return turns.every((row) => ended.filter((one) => one.sessionId === row.session_id).length >= row.turns);
+      return turns.every((row) => ended.filter((one) => one.sessionId === row.sessionId).length >= row.n);
     });
     expect(turns.length).toBeGreaterThanOrEqual(6);
   });

@@ -3,6 +3,10 @@
 // count the turns that begin before the other session's turn.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { countInputs, readInputsWithTurns } from '../rows/inputs.ts';
+import { countIdempotencyKeys } from '../rows/keys.ts';
+import { not } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { Message, ServiceAnswer, ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
@@ -40,12 +44,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   });
 
   async function countOf(session: string, status: string): Promise<number> {
-    const [row] = await rig.rows<{ n: number }>(
-      `select count(*)::int as n from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
-       where s.key = $1 and i.status = $2`,
-      [`agent:main:${session}`, status],
-    );
-    return row?.n ?? 0;
+    return countInputs(rig, { sessionKey: `agent:main:${session}`, status });
   }
 
   const crowd = (n: number): object => ({ text: `${n}. [[reply: One of many.]]`, mode: 'followup' });
@@ -63,9 +62,9 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     const waiting = await countOf('crowded', 'waiting');
     const refused = await sendOneMore();
     const waitingAfterwards = await countOf('crowded', 'waiting');
-    const [keys] = await rig.rows<{ n: number }>('select count(*)::int as n from holdfast.idempotency_keys');
+    const keys = await countIdempotencyKeys(rig);
     const early = await api.send('neighbour', { text: '[[reply: Me too.]]' });
-    return { waiting, refused, waitingAfterwards, keys: keys?.n, early };
+    return { waiting, refused, waitingAfterwards, keys, early };
   }
 
   /** The crowded session, made by the first test that runs. */
@@ -85,14 +84,11 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
 
   /** How many turns of the crowded session began between a message's arrival and its turn. */
   async function turnsBefore(message: Message): Promise<number> {
-    const [row] = await rig.rows<{ n: number }>(
-      `select count(*)::int as n from holdfast.inbox i join holdfast.turns own on own.id = i.turn_id
-       join holdfast.turns t on t.session_id <> i.session_id
-         and t.started_at > i.received_at and t.started_at < own.started_at
-       where i.id = $1`,
-      [message.id],
-    );
-    return row?.n ?? Number.NaN;
+    const [input] = await readInputsWithTurns(rig, { id: message.id });
+    if (!input?.turn) return Number.NaN;
+    const { receivedAt, turn, sessionId } = input;
+    const turns = await readTurns(rig, { sessionId: not(sessionId) }, 'startedAt');
+    return turns.filter(({ startedAt }) => startedAt > receivedAt && startedAt < turn.startedAt).length;
   }
 
   test('other sessions wait for a few turns of a crowded session, not for all its messages (G27)', async () => {

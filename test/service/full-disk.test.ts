@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { like } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { canMount, mountSmallDisk, pretendSmallDisk, type MakeSmallDisk } from '../servers/small-disk.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -139,9 +141,7 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
     const keys = rig.effects.effects.map(({ key }) => key);
     expect(keys.length).toBe(new Set(keys).size);
     // A large message may have been stored in the end, and its turn may be running.
-    const ends = await rig.rows<{ status: string }>(
-      `select t.status from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where s.key like 'agent:main:busy-%'`,
-    );
+    const ends = await readTurns(rig, { sessionKey: like('agent:main:busy-%') }, 'status');
     expect(ends.map(({ status }) => status)).toEqual(messages.map(() => 'completed'));
   });
 });

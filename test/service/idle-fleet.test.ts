@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readHeartbeats } from '../rows/heartbeats.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { grouped, not } from '../rows/table.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { openServiceRig, type ServiceRig } from './rig/service-rig.ts';
@@ -33,31 +36,26 @@ shareAmongTests(async (onEnd) => {
   await Promise.all([rig.start('scheduler'), rig.start('scheduler')]);
 });
 
-function pollsBy(column: string): Promise<{ name: string; polls: number }[]> {
-  return rig.rows(
-    `select ${column} as name, count(*)::int as polls from holdfast.heartbeats where status <> 'claimed' group by 1 order by 1`,
-  );
+async function pollsBy(column: 'reason' | 'result' | 'status'): Promise<object[]> {
+  const polls = grouped(await readHeartbeats(rig, { status: not('claimed') }), column);
+  return polls.map((row) => ({ name: row[column], polls: row.n }));
 }
 
 test.runIf(isLongForm())('idle sessions with heartbeats and an unchanged gate call no model', async () => {
   await waitUntil('every agent was polled twice', withinMs, async () => {
-    const [row] = await rig.rows<{ agents: number; polls: number }>(
-      `select count(distinct agent_id)::int as agents, count(*)::int as polls from holdfast.heartbeats where status = 'skipped'`,
-    );
-    return row?.agents === fleet && row.polls >= pollsWanted;
+    const polls = await readHeartbeats(rig, { status: 'skipped' }, 'agentId');
+    return new Set(polls.map(({ agentId }) => agentId)).size === fleet && polls.length >= pollsWanted;
   });
   expect(await pollsBy('reason')).toEqual([{ name: 'unchanged', polls: expect.any(Number) }]);
   expect(rig.model.requests).toEqual([]);
-  expect(await rig.rows('select id from holdfast.inbox')).toEqual([]);
+  expect(await readInputs(rig, {}, 'id')).toEqual([]);
   // In one step: a poll that found the file empty would be followed by another one that finds its content.
   writeFileSync(join(dir, 'changed'), 'something');
   renameSync(join(dir, 'changed'), join(dir, 'changing'));
   await waitUntil('the agent whose gate has changed was asked', withinMs, async () => rig.model.requests.length > 0);
   await waitUntil('it has acknowledged', withinMs, async () => {
-    const [row] = await rig.rows<{ agent_id: string }>(
-      `select agent_id from holdfast.heartbeats where result = 'acknowledged'`,
-    );
-    return row?.agent_id === 'agent-0';
+    const [row] = await readHeartbeats(rig, { result: 'acknowledged' }, 'agentId');
+    return row?.agentId === 'agent-0';
   });
   expect(rig.model.requests).toHaveLength(1);
 });

@@ -2,6 +2,9 @@
 // go through success and failures; then the lines that they wrote are read.
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { changeCrons } from '../rows/crons.ts';
+import { changeDeliveries } from '../rows/deliveries.ts';
+import { earlier, now } from '../rows/table.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, type ServiceRig } from './rig/service-rig.ts';
@@ -121,10 +124,7 @@ test('a delivery that expired is one line', async () => {
     deliver: { url: 'http://127.0.0.1:9/replies' },
   });
   await lineWith('Delivery failed permanently', { turnId });
-  await rig.rows(
-    `update holdfast.deliveries set status = 'pending', settled_at = null, expires_at = clock_timestamp() where turn_id = $1`,
-    [turnId],
-  );
+  await changeDeliveries(rig, { turnId }, { status: 'pending', settledAt: null, expiresAt: now });
   expect(await lineWith('Delivery expired', { turnId })).toMatchObject({
     level: 40,
     deliveryId: expect.any(String),
@@ -142,10 +142,10 @@ test('ticks that are not fired are logged in one line', async () => {
     payload: { kind: 'agentTurn', message: 'Tick.' },
     misfire: 'skip',
   });
-  await rig.rows(
-    `update holdfast.crons set next_slot_at = next_slot_at - interval '3 hours 30 minutes', due_at = due_at - interval '3 hours 30 minutes'
-     where id = $1`,
-    [cron.id],
+  await changeCrons(
+    rig,
+    { id: cron.id },
+    { nextSlotAt: earlier('3 hours 30 minutes'), dueAt: earlier('3 hours 30 minutes') },
   );
   expect(await lineWith('Cron ticks not fired', { cronId: cron.id })).toMatchObject({
     level: 40,

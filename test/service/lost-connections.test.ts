@@ -2,6 +2,8 @@
 // (G23). Method: workers reach the database through a proxy that drops the connection at one chosen statement.
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readEvents } from '../rows/events.ts';
+import { readInputsWithTurns } from '../rows/inputs.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -48,21 +50,17 @@ onEachQueueAtOnce((queue) => {
     const text = `[[error: 529]] [[tool: http_effect {"key": "${session}"}]] [[reply: Played.]]`;
     const message = await api.settled(await api.send(session, { text }));
     expect(message).toMatchObject({ status: 'answered', reply: 'Played.' });
-    const told = await rig.rows<{ type: string; data: Record<string, unknown> }>(
-      `select e.type, e.data from holdfast.events e join holdfast.sessions s on s.id = e.session_id where s.key = $1 order by e.id`,
-      [`agent:main:${session}`],
-    );
-    return told.map(({ type, data }) => [type, data['call'], data['name'], data['status']].filter(Boolean).join(' '));
+    const told = await readEvents(rig, { sessionKey: `agent:main:${session}` }, 'type', 'data');
+    return told.map(({ type, data }) => {
+      const { call, name, status } = data as Record<string, unknown>;
+      return [type, call, name, status].filter(Boolean).join(' ');
+    });
   }
 
   async function turnOf(message: Message): Promise<{ attempt: number; deaths: number; ms: number }> {
-    const [row] = await rig.rows<{ attempt: number; deaths: number; ms: number }>(
-      `select t.attempt, t.deaths, extract(epoch from t.ended_at - t.started_at)::float8 * 1000 as ms
-       from holdfast.turns t join holdfast.inbox i on i.turn_id = t.id where i.id = $1`,
-      [message.id],
-    );
-    if (row === undefined) throw new Error('the message has no turn');
-    return row;
+    const turn = (await readInputsWithTurns(rig, { id: message.id }))[0]?.turn;
+    if (!turn) throw new Error('the message has no turn');
+    return { attempt: turn.attempt, deaths: turn.deaths, ms: Number(turn.endedAt) - Number(turn.startedAt) };
   }
 
   test('a lost answer of the database changes neither what happens nor which events are sent (G23)', async () => {

@@ -4,6 +4,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { countInputs, readInputs, readInputsWithTurns } from '../rows/inputs.ts';
+import { grouped } from '../rows/table.ts';
+import { countTurns } from '../rows/turns.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { openModelSwitch, type ModelSwitch } from './rig/model-switch.ts';
 import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
@@ -53,10 +56,7 @@ test(
       }
     }
     await waitUntil('every session has a turn that waits for the model', settledWithinMs, async () => {
-      const [row] = await rig.rows<{ n: number }>(
-        `select count(*)::int as n from holdfast.turns where status = 'parked' and park_code = 'model_away'`,
-      );
-      return row?.n === sessions.length;
+      return (await countTurns(rig, { status: 'parked', parkCode: 'model_away' })) === sessions.length;
     });
     await rig.kill(first);
     await startWorker(false);
@@ -66,18 +66,16 @@ test(
     if (isLong) await delay(Math.max(0, awayAtMs + outageMs - performance.now()));
     for (const one of switches) one.set(true);
     await waitUntil('all messages are settled', settledWithinMs, async () => {
-      const [row] = await rig.rows<{ n: number }>(
-        `select count(*)::int as n from holdfast.inbox where status in ('waiting', 'claimed')`,
-      );
-      return row?.n === 0;
+      return (await countInputs(rig, { status: ['waiting', 'claimed'] })) === 0;
     });
 
-    const statuses = await rig.rows('select status, count(*)::int as n from holdfast.inbox group by status');
+    const statuses = grouped(await readInputs(rig, {}, 'status'), 'status');
     expect(statuses).toEqual([{ status: 'answered', n: 3 * sessions.length }]);
-    const order = await rig.rows<{ ids: string[] }>(
-      `select array_agg(i.id order by t.prompt_seq) as ids from holdfast.inbox i join holdfast.turns t on t.id = i.turn_id group by i.session_id`,
+    const inputs = (await readInputsWithTurns(rig, {})).toSorted((a, b) => a.turn!.promptSeq - b.turn!.promptSeq);
+    const order = [...Map.groupBy(inputs, ({ sessionId }) => sessionId).values()];
+    expect(new Set(order.map((own) => own.map(({ id }) => id).join(' ')))).toEqual(
+      new Set(sent.map((ids) => ids.join(' '))),
     );
-    expect(new Set(order.map(({ ids }) => ids.join(' ')))).toEqual(new Set(sent.map((ids) => ids.join(' '))));
     if (!isLong) return;
     for (const { refusedAtMs } of switches) {
       for (const from of refusedAtMs) {

@@ -4,6 +4,7 @@ import { loadConfig, type Config } from '../../src/config.ts';
 import { openBudgets } from '../../src/service/open-budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { openWindows } from '../../src/store/budgets/reserve-cost.ts';
+import { changeBudgetWindows } from '../rows/budgets.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { recordedService } from './recorded-service.ts';
 
@@ -33,7 +34,7 @@ async function useDatabase() {
   /** Stores as spent what calls would have cost. */
   async function spend(id: string, micros: number): Promise<void> {
     await openWindows(database, [id]);
-    await database.hot.query('update holdfast.budget_windows set spent_micros = $2 where budget_id = $1', [id, micros]);
+    await changeBudgetWindows(database.hot, { budgetId: id }, { spentMicros: micros });
   }
   return { start, spend };
 }

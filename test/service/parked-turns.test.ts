@@ -3,6 +3,10 @@
 // of its tools; judged by the rows and by the effects.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { countModelCalls, countToolCalls } from '../rows/calls.ts';
+import { countEvents } from '../rows/events.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { readTurns } from '../rows/turns.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { Message, ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
@@ -103,23 +107,16 @@ describe.each(WAITS)('a turn that waits for $name', ({ code, calls, prepare }) =
 
   const untilParked = (turnId: string) =>
     waitUntil('the turn is parked', soonMs, async () => {
-      const rows = await rig.rows(
-        `select s.owner from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = $1 and t.status = 'parked' and t.park_code = $2`,
-        [turnId, code],
-      );
-      return rows.length === 1 && rows;
+      const [turn] = await readTurns(rig, { id: turnId, status: 'parked', parkCode: code }, 'sessionId');
+      return turn !== undefined && readSessions(rig, { id: turn.sessionId }, 'owner');
     });
 
   /** What has happened in the session of the turn, counted. */
   async function countsOf(turnId: string, key: string) {
-    const [row] = await rig.rows(
-      `select t.status, t.attempt, t.deaths,
-         (select count(*)::int from holdfast.model_calls c where c.turn_id = t.id and c.status = 'ok') as calls,
-         (select count(*)::int from holdfast.events e where e.turn_id = t.id and e.type = 'turn.resumed') as resumed
-       from holdfast.turns t where t.id = $1`,
-      [turnId],
-    );
-    return { ...row, effects: rig.effects.effects.filter((one) => one.key === key).length };
+    const [row] = await readTurns(rig, { id: turnId }, 'status', 'attempt', 'deaths');
+    const calls = await countModelCalls(rig, { turnId, status: 'ok' });
+    const resumed = await countEvents(rig, { turnId, type: 'turn.resumed' });
+    return { ...row, calls, resumed, effects: rig.effects.effects.filter((one) => one.key === key).length };
   }
 
   async function endAll(processes: readonly RunningProcess[], how: 'kill' | 'stop'): Promise<void> {
@@ -165,8 +162,7 @@ describe.each(WAITS)('a turn that waits for $name', ({ code, calls, prepare }) =
     await untilParked(turnId);
     const ended = end(api);
     await waitUntil('the command runs', soonMs, async () => {
-      const sql = `select from holdfast.tool_calls where turn_id = $1 and name = 'exec' and status = 'intent'`;
-      return (await rig.rows(sql, [turnId])).length === 1;
+      return (await countToolCalls(rig, { turnId, name: 'exec', status: 'intent' })) === 1;
     });
     const holder = await rig.holderOf(session);
     await Promise.all([rig.kill(holder), start('worker')]);

@@ -2,6 +2,7 @@
 // pause while a turn runs and others wait, kill the worker that runs it, start another, end the pause; judged by the rows.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { countTurns } from '../rows/turns.ts';
 import { openServiceRig, queues } from './rig/service-rig.ts';
 
 const SOON_MS = 150_000;
@@ -30,7 +31,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       const codes = new Set(body.items.map(({ why }: { why: { code: string } }) => why.code));
       return codes.size === 1 && codes.has('paused');
     });
-    expect(await rig.rows(`select count(*)::int as turns from holdfast.turns`)).toEqual([{ turns: 1 }]);
+    expect(await countTurns(rig)).toBe(1);
     expect(rig.model.requests.length).toBe(1);
 
     expect((await api.ask('POST', '/v1/sessions/running/abort', {})).status).toBe(200);

@@ -2,6 +2,7 @@
 // queue, while 160 messages wait; then the queue is wiped, so that only the reconciler can ring.
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { countInputs } from '../rows/inputs.ts';
 import { emptyQueue } from '../servers/empty-queue.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -46,10 +47,7 @@ test(
     await broken.reached;
     await emptyQueue(rig.databaseUrl);
     await waitUntil('all messages are answered', withinMs, async () => {
-      const [row] = await rig.rows<{ n: number }>(
-        `select count(*)::int as n from holdfast.inbox where status = 'answered'`,
-      );
-      return row?.n === messages;
+      return (await countInputs(rig, { status: 'answered' })) === messages;
     });
     expect((await api.ask('GET', '/readyz')).status).toBe(200);
   },

@@ -3,6 +3,12 @@ import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { repricePastCalls } from '../../src/service/reprice-past-calls.ts';
 import { viewUsage } from '../../src/store/views/usage.ts';
+import { readModelCalls, removeModelCalls } from '../rows/calls.ts';
+import { countEarlierCosts, readEarlierCosts, readRepricings } from '../rows/prices.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { not, sumOf } from '../rows/table.ts';
+import { readTurns, removeTurns } from '../rows/turns.ts';
+import { lockRow } from '../rows/whole-tables.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
@@ -34,10 +40,12 @@ async function play(name: string, model?: string): Promise<void> {
 }
 
 async function sums(): Promise<unknown[]> {
-  const [row] = await rig.rows(
-    `select (select sum(cost_micros)::int from holdfast.model_calls) as calls, (select sum(cost_micros)::int from holdfast.turns) as turns,
-       (select sum(cost_micros)::int from holdfast.sessions) as sessions, (select sum(unpriced_calls)::int from holdfast.sessions) as unpriced`,
-  );
+  const row = {
+    calls: sumOf(await readModelCalls(rig), 'costMicros'),
+    turns: sumOf(await readTurns(rig), 'costMicros'),
+    sessions: sumOf(await readSessions(rig), 'costMicros'),
+    unpriced: sumOf(await readSessions(rig), 'unpricedCalls'),
+  };
   // Two days at midnight.
   const usage = await viewUsage(rig.database.views, {
     by: 'day',
@@ -74,27 +82,19 @@ test('every sum has the new costs, the earlier ones are kept, and a second run c
   await rollUpAll(rig.database);
   expect(await sums()).toEqual([81_200, 81_200, 81_200, 81_200, 0, 0]);
 
+  const earlier = await readEarlierCosts(rig, {}, 'costMicros', 'priceVersion');
+  expect(earlier).toHaveLength(3);
+  expect(earlier.filter((cost) => cost.costMicros === 4000 && cost.priceVersion !== null)).toHaveLength(2);
+  expect(earlier).toContainEqual({ costMicros: null, priceVersion: null });
   expect(
-    await rig.rows(
-      `select cost_micros::int, price_version is null as is_unpriced from holdfast.earlier_costs order by cost_micros`,
-    ),
-  ).toEqual([
-    { cost_micros: 4000, is_unpriced: false },
-    { cost_micros: 4000, is_unpriced: false },
-    { cost_micros: null, is_unpriced: true },
-  ]);
-  expect(
-    await rig.rows(
-      'select reason, price_version, calls::int, before_micros::int, after_micros::int, ended_at is not null as is_over from holdfast.repricings',
-    ),
+    await readRepricings(rig, { endedAt: not(null) }, 'reason', 'priceVersion', 'calls', 'beforeMicros', 'afterMicros'),
   ).toEqual([
     {
       reason: 'a test',
-      price_version: prices.version,
+      priceVersion: prices.version,
       calls: 3,
-      before_micros: 8000,
-      after_micros: 81_200,
-      is_over: true,
+      beforeMicros: 8000,
+      afterMicros: 81_200,
     },
   ]);
   expect(await repricePastCalls(parts, { ...SPAN, reason: null, isDryRun: false })).toMatchObject({ changed: 0 });
@@ -104,23 +104,22 @@ test('calls of a turn that is deleted meanwhile are skipped, and there is no dea
   await play('deleted');
   const prices = priceBookOf({ models: { ...rig.config.models, prices: [{ ...SONNET, inputPerMTok: 77 }] } });
   const sessionId = await rig.sessionOf('deleted');
-  const ofTurn = `turn_id in (select id from holdfast.turns where session_id = '${sessionId}')`;
   const client = await rig.database.views.connect();
   await client.query('begin');
-  await client.query('select from holdfast.turns where session_id = $1 for update', [sessionId]);
+  await lockRow(client, 'turns', 'session_id', sessionId);
   const repricing = repricePastCalls({ database: rig.database, prices }, { ...SPAN, reason: null, isDryRun: false });
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%locked_turns%' and pid <> pg_backend_pid()`;
   await expect.poll(async () => (await rig.rows(waiting)).length, { interval: 5, timeout: 120_000 }).toBe(1);
   // The lock order of the statements that delete turns: this one finds the calls unlocked.
-  await client.query(`select from holdfast.model_calls where ${ofTurn} for update nowait`);
-  await client.query(`delete from holdfast.model_calls where ${ofTurn}`);
-  await client.query('delete from holdfast.turns where session_id = $1', [sessionId]);
+  await client.query(`set local lock_timeout = '1ms'`);
+  await removeModelCalls(client, { sessionId });
+  await removeTurns(client, { sessionId });
   await client.query('commit');
   client.release();
   await repricing;
-  expect(
-    await rig.rows('select from holdfast.earlier_costs where turn_id not in (select id from holdfast.turns)'),
-  ).toEqual([]);
+  const turns = (await readTurns(rig, {}, 'id')).map(({ id }) => id);
+  const costs = await readEarlierCosts(rig, {}, 'turnId');
+  expect(costs.filter(({ turnId }) => !turns.includes(turnId))).toEqual([]);
 });
 
 test('earlier costs are deleted with their turn, also those that the deleting statement does not see', async () => {
@@ -128,13 +127,10 @@ test('earlier costs are deleted with their turn, also those that the deleting st
   const prices = priceBookOf({ models: { ...rig.config.models, prices: [{ ...SONNET, inputPerMTok: 78 }] } });
   await repricePastCalls({ database: rig.database, prices }, { ...SPAN, reason: null, isDryRun: false });
   const sessionId = await rig.sessionOf('repriced');
-  const earlier = () =>
-    rig.rows('select from holdfast.earlier_costs e join holdfast.turns t on t.id = e.turn_id where t.session_id = $1', [
-      sessionId,
-    ]);
-  expect(await earlier()).toHaveLength(1);
-  const [turn] = await rig.rows('delete from holdfast.turns where session_id = $1 returning id', [sessionId]);
-  expect(await rig.rows('select from holdfast.earlier_costs where turn_id = $1', [turn?.['id']])).toEqual([]);
+  expect(await countEarlierCosts(rig, { sessionId })).toBe(1);
+  const [turn] = await readTurns(rig, { sessionId }, 'id');
+  await removeTurns(rig, { sessionId });
+  expect(await countEarlierCosts(rig, { turnId: turn!.id })).toBe(0);
 });
 
 test('the calls of a turn that is open keep their costs, because its worker knows the sum', async () => {
@@ -144,11 +140,7 @@ test('the calls of a turn that is open keep their costs, because its worker know
     '[[cut: after=3]] [[stall: after=5 times=always]] [[usage: input=1000 output=200 cache-read=0 cache-write=0]] [[reply: x]]',
   );
   const running = worker.run('open');
-  const calls = () =>
-    rig.rows(
-      `select c.cost_micros::int from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = $1`,
-      [sessionId],
-    );
+  const calls = () => readModelCalls(rig, { sessionId }, 'costMicros');
   const sessionId = await rig.sessionOf('open');
   await expect.poll(async () => (await calls()).length, { timeout: 120_000 }).toBe(1);
   const before = await calls();

@@ -4,6 +4,8 @@
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readEvents } from '../rows/events.ts';
+import { above } from '../rows/table.ts';
 import { copyRows, dumpDatabase, type Backup } from '../servers/copy-database.ts';
 import { hasPostgres15, startPostgresServer, type PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
@@ -84,11 +86,8 @@ describe.runIf(isLongForm()).each(ways)('a database that was restored $way', ({ 
     expect(rig.effects.effects.map(({ key }) => key)).toEqual(['before']);
 
     const written = await onServer(freshUrl, async (judge) => {
-      const { rows } = await judge.query<{ id: string }>(
-        `select id::text from holdfast.events where id > $1 order by id`,
-        [follower.events[seen - 1]!.id],
-      );
-      return rows.map(({ id }) => id);
+      const last = Number(follower.events[seen - 1]!.id);
+      return (await readEvents(judge, { id: above(last) }, 'id')).map(({ id }) => String(id));
     });
     expect(written.length).toBeGreaterThan(waitingMessages);
     await waitUntil(

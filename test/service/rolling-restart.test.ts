@@ -5,6 +5,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { above } from '../rows/table.ts';
+import { countTurns } from '../rows/turns.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { judge, replyTo, startLoad, toolLoop, untilQuiet } from './rig/steady-load.ts';
@@ -67,10 +69,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(sent.length).toBeGreaterThan(answeredBetweenRestarts * 3);
     expect(sent.flatMap(({ refusals }) => refusals)).toEqual([]);
     expect(await judge(rig, 'roll', sent)).toEqual([]);
-    const [{ deaths } = { deaths: -1 }] = await rig.rows<{ deaths: number }>(
-      'select sum(deaths)::int as deaths from holdfast.turns',
-    );
-    expect(deaths).toBe(0);
+    expect(await countTurns(rig, { deaths: above(0) })).toBe(0);
     const keys = rig.effects.effects.map(({ key }) => key);
     expect(keys.length).toBe(new Set(keys).size);
     const commands = sent.filter(({ session }) => isCommanding(session)).map(({ marker }) => marker);

@@ -5,6 +5,11 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { readEvents } from '../rows/events.ts';
+import { not } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startCollector, type Collector } from '../telemetry/collector.ts';
@@ -166,7 +171,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
 
   /** The traces of all turns have arrived: they are exported after the turns have ended. */
   async function traces(): Promise<string[]> {
-    const turns = await rig.rows<{ id: string }>('select id from holdfast.turns where ended_at is not null');
+    const turns = await readTurns(rig, { endedAt: not(null) }, 'id');
     const traced = (): unknown[] =>
       [...collector.spans.values()].map(({ attributes }) => attributes['holdfast.turn.id']);
     await waitUntil('every turn has a trace', soonMs, () => turns.every(({ id }) => traced().includes(id)));
@@ -212,11 +217,8 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   test('never show the password in the address of a receiver (G31)', async () => {
     await lived();
     await misused();
-    const errors = await rig.rows<{ text: string }>(
-      `select last_error as text from holdfast.deliveries where last_error is not null
-       union all select reason from holdfast.dead_letters union all select data::text from holdfast.events`,
-    );
-    const shown = [...rig.logs, ...answers, ...errors.map(({ text }) => text)];
+    const stored = [await readDeliveries(rig, {}, 'lastError'), await readDeadLetters(rig), await readEvents(rig)];
+    const shown = [...rig.logs, ...answers, ...stored.flat().map((row) => JSON.stringify(row))];
     expect(shown.filter((line) => line.includes(receiverPassword))).toEqual([]);
     const [webhook] = receiver.received.filter(({ body }) => body.text === 'Knock.');
     const credentials = Buffer.from(`user:${receiverPassword}`).toString('base64');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isGroupAlive } from '../../src/tools/process-group.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readProcesses } from '../rows/processes.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
@@ -60,7 +61,7 @@ async function leave(session: string): Promise<{ id: string; pid: number }> {
 
 async function ended(id: string, status: string): Promise<void> {
   await waitUntil(`command ${id} is ${status}`, SOON_MS, async () => {
-    const [row] = await rig.rows<{ status: string }>('select status from holdfast.processes where id = $1', [id]);
+    const [row] = await readProcesses(rig, { id }, 'status');
     return row?.status === status;
   });
 }

@@ -1,6 +1,10 @@
 // Goal: an Idempotency-Key stands for one message, whichever process receives it, however often and however concurrently (G2). Method:
 // every key is sent to two api processes several times concurrently, some of them while workers answer.
 import { describe, expect, test } from 'vitest';
+import { readInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { like } from '../rows/table.ts';
+import { countTurns } from '../rows/turns.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceAnswer, ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
@@ -30,10 +34,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   }
 
   async function inputsOf(session: string): Promise<{ id: string; status: string }[]> {
-    return rig.rows(
-      `select i.id, i.status from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key like $1 order by i.seq`,
-      [`agent:main:${session}`],
-    );
+    return readInputs(rig, { sessionKey: like(`agent:main:${session}`) }, 'id', 'status');
   }
 
   test('a key that reaches two processes simultaneously is one message, answered once (G2)', async () => {
@@ -57,8 +58,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       numbers.map((n) => `answered: Got m${n}.`),
     );
     expect((await inputsOf('same-%')).map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-    const [turns] = await rig.rows<{ n: number }>('select count(*)::int as n from holdfast.turns');
-    expect(turns?.n).toBe(keys);
+    expect(await countTurns(rig)).toBe(keys);
   });
 
   test('a key that arrives with two bodies simultaneously is one message, and 422 for the other (G2)', async () => {
@@ -94,7 +94,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       Array.from({ length: 20 }, (_, index) => apis[index % 2]!.send('brand-new', { text: `[[reply: ${index}]]` })),
     );
     expect(new Set(sent.map(({ id }) => id)).size).toBe(20);
-    const sessions = await rig.rows(`select id from holdfast.sessions where key = 'agent:main:brand-new'`);
+    const sessions = await readSessions(rig, { key: 'agent:main:brand-new' }, 'id');
     expect(sessions).toHaveLength(1);
     expect(await inputsOf('brand-new')).toHaveLength(20);
   });

@@ -3,6 +3,10 @@
 // restarted on the layout of the new version; finally the old version is started again, on the same data. Then everything is counted.
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readBatchItems } from '../rows/batches.ts';
+import { readCronFires } from '../rows/crons.ts';
+import { above, grouped } from '../rows/table.ts';
+import { countTurns } from '../rows/turns.ts';
 import { makeNextVersion, NEXT_MIGRATION } from './rig/next-version.ts';
 import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { judge, startLoad, toolLoop, untilQuiet, type SteadyLoad } from './rig/steady-load.ts';
@@ -94,18 +98,13 @@ test('versions n and n+1 run side by side, n restarts on the layout of n+1, and 
   });
   expect(sent.flatMap(({ refusals }) => refusals)).toEqual([]);
   expect(await judge(rig, 'up', sent)).toEqual([]);
-  expect(await rig.rows(`select status, count(*)::int as n from holdfast.batch_items group by status`)).toEqual([
-    { status: 'answered', n: items },
-  ]);
-  const ticks = await rig.rows<{ status: string; after: number | null }>(
-    `select status, extract(epoch from scheduled_for - lag(scheduled_for) over (order by scheduled_for))::float8 as after
-     from holdfast.cron_fires`,
-  );
+  expect(grouped(await readBatchItems(rig, {}, 'status'), 'status')).toEqual([{ status: 'answered', n: items }]);
+  const ticks = await readCronFires(rig, {}, 'status', 'scheduledFor');
   expect(ticks.filter(({ status }) => !['claimed', 'completed'].includes(status))).toEqual([]);
-  expect(ticks.slice(1).filter(({ after }) => after !== 1)).toEqual([]);
-  expect(await rig.rows(`select id from holdfast.turns where status in ('failed', 'timedOut') or deaths > 0`)).toEqual(
-    [],
-  );
+  const seconds = ticks.map(({ scheduledFor }) => Number(scheduledFor) / 1000);
+  expect(seconds.slice(1).filter((at, n) => at - seconds[n]! !== 1)).toEqual([]);
+  expect(await countTurns(rig, { status: ['failed', 'timedOut'] })).toBe(0);
+  expect(await countTurns(rig, { deaths: above(0) })).toBe(0);
   const keys = rig.effects.effects.map(({ key }) => key);
   expect(keys.length).toBe(new Set(keys).size);
 });
