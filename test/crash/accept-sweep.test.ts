@@ -3,6 +3,7 @@
 // killed, frozen or cut off right before or right after it; the client retries at another process with the same Idempotency-Key. A process
 // that also runs turns takes the session's lock with the message, and loses it in the crash.
 import { describe, expect, test } from 'vitest';
+import { readInputs } from '../rows/inputs.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import type { HeldBytes, RoundTrip } from '../servers/round-trips.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -101,7 +102,7 @@ async function judgePosted({ session, answers }: Posted): Promise<string[]> {
   const ids = new Set(answers.map(({ body }) => (body as { message?: AcceptedMessage }).message?.id));
   if (ids.size > 1) faults.push(`the same key was answered with different messages: ${[...ids].join(', ')}`);
   const rows = await waitUntilSettled(session);
-  const markers = rows.map(({ text }) => text.slice(0, 2));
+  const markers = rows.map(({ text }) => text?.slice(0, 2));
   if (markers.join() !== 'm1,m2,m3') faults.push(`the inbox holds ${markers.join()}`);
   const prompts = (await rig.clientOf(second).transcript(session)).filter(
     ({ kind }) => kind === 'prompt' || kind === 'steer',
@@ -117,7 +118,7 @@ async function judgePosted({ session, answers }: Posted): Promise<string[]> {
 }
 
 interface InboxRow {
-  text: string;
+  text: string | null;
   status: string;
 }
 
@@ -129,12 +130,7 @@ function waitUntilSettled(session: string): Promise<InboxRow[]> {
 }
 
 async function readInbox(session: string): Promise<InboxRow[]> {
-  const { rows } = await rig.database.query<InboxRow>(
-    `select i.body->>'text' as text, i.status from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
-     where s.key = $1 order by i.seq`,
-    [`agent:main:${session}`],
-  );
-  return rows;
+  return readInputs(rig.database, { sessionKey: `agent:main:${session}` }, 'text', 'status');
 }
 
 async function sweep(fault: FaultKind): Promise<{ faults: string[]; missed: string[] }> {

@@ -5,6 +5,9 @@
 import { expect, test } from 'vitest';
 import { answerOf, faultsOfChunks } from '../openai/check-chunks.ts';
 import { readStream } from '../openai/read-stream.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { like } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { apiKey, startCrashRig, type CrashRig } from './rig/crash-rig.ts';
@@ -70,21 +73,16 @@ async function hold(first: Victim): Promise<Talk> {
 
 /** Returns what is wrong with a chat that is over. */
 async function judge({ name, text, faults }: Talk): Promise<string[]> {
-  const { rows: inputs } = await rig.database.query<{ session_id: string; status: string }>(
-    `select session_id, status from holdfast.inbox where body ->> 'text' like $1`,
-    [`${name}:%`],
-  );
+  const inputs = await readInputs(rig.database, { text: like(`${name}:%`) }, 'sessionId', 'status');
   const effects = rig.effects.effects.filter(({ key }) => key === name).length;
-  const { rows: results } = await rig.database.query<{ content: { content: unknown }[] }>(
-    `select content from holdfast.entries where session_id = $1 and kind = 'results'`,
-    [inputs[0]?.session_id],
-  );
+  const results = await readEntries(rig.database, { sessionId: inputs[0]?.sessionId, kind: 'results' }, 'content');
+  const told = results[0]?.content as { content: unknown }[] | undefined;
   return [
     ...faults,
     ...(text === 'Let me see. It rains in Oslo today.' ? [] : [`the text is ${JSON.stringify(text)}`]),
     ...(inputs.length === 1 && inputs[0]?.status === 'answered' ? [] : [`the inputs are ${JSON.stringify(inputs)}`]),
     ...(effects > 1 ? [`the effect happened ${effects} times`] : []),
-    ...(results.length === 1 && results[0]?.content.length === 2 && results[0].content[1]?.content === 'rain'
+    ...(results.length === 1 && told?.length === 2 && told[1]?.content === 'rain'
       ? []
       : [`the results are ${JSON.stringify(results)}`]),
   ];

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
+import { readIdempotencyKeys } from '../rows/keys.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import type { HeldBytes, RoundTrip } from '../servers/round-trips.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -27,7 +28,7 @@ let sessions = 0;
 
 const newSession = (): string => `keyed-${(sessions += 1)}`;
 const storesKey = ({ sql }: RoundTrip): boolean =>
-  sql.some((text) => text.replaceAll('"', '').includes('insert into holdfast.idempotency_keys'));
+  sql.some((text) => /insert into "?holdfast"?\."?idempotency_keys/.test(text));
 
 shareAmongTests(async (onEnd) => {
   const testDatabase = await withTestDatabase();
@@ -98,7 +99,7 @@ async function strike({ prepare, secret }: KeyedScenario, point: StrikePoint, is
   armed.disarm();
   // The connection ends before the process is known to be dead, and the next scenario checks whether it is.
   await killed;
-  const [kept] = await other.rows('select 1 from holdfast.idempotency_keys where key = $1', [key]);
+  const [kept] = await readIdempotencyKeys(other, { key }, 'key');
   if (kept !== undefined) await request.meanwhile?.();
   const again = await other.post(request.path, request.body, key);
   const last = await other.post(request.path, request.body, key);

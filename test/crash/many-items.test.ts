@@ -4,6 +4,8 @@
 // `HOLDFAST_CRASH_SWEEP=full`: a thousand conversations; the long form has fewer, and the short form leaves it to scheduled-sweep.test.ts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { atLeast } from '../rows/table.ts';
+import { countTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -72,8 +74,7 @@ async function linesOf({ batchId }: BatchScene): Promise<object[]> {
 function killAtRandom(random: () => number): { stop: () => Promise<string[]> } {
   const kills: string[] = [];
   const ended = new AbortController();
-  const isSafe = async (): Promise<boolean> =>
-    (await rig.rows('select 1 from holdfast.turns where ended_at is null and deaths >= 2 limit 1')).length === 0;
+  const isSafe = async (): Promise<boolean> => (await countTurns(rig, { endedAt: null, deaths: atLeast(2) })) === 0;
   const readyOf = (victims: readonly Victim[]): Victim[] => victims.filter(({ isReady }) => isReady);
   const killing = (async () => {
     while (kills.length < killsMax && !ended.signal.aborted) {

@@ -3,6 +3,11 @@
 // `HOLDFAST_CRASH_SWEEP=full`: a thousand subagents of fifty parents.
 import { expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { countSessions, readSessions } from '../rows/sessions.ts';
+import { countSubagentRuns } from '../rows/subagents.ts';
+import { above, atLeast, like, not } from '../rows/table.ts';
+import { countTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -33,37 +38,29 @@ shareAmongTests(async (onEnd) => {
   rig = made;
 });
 
-async function count(sql: string): Promise<number> {
-  const { rows } = await rig.database.query<{ n: number }>(sql);
-  return rows[0]?.n ?? 0;
-}
-
 async function isOver(): Promise<boolean> {
   return (
-    (await count("select count(*)::int as n from holdfast.subagent_runs where status <> 'running'")) ===
-      parents * each &&
-    (await count(
-      'select count(*)::int as n from holdfast.sessions where waiting > 0 or turn_id is not null or owner is not null or run_id is not null',
-    )) === 0
+    (await countSubagentRuns(rig.database, { status: not('running') })) === parents * each &&
+    (await countSessions(rig.database)) ===
+      (await countSessions(rig.database, { waiting: 0, turnId: null, owner: null, runId: null }))
   );
 }
 
 /** The live workers that hold a session with an open turn; an owner's name contains its host and process id. */
 async function busyWorkers(): Promise<Victim[]> {
-  const { rows } = await rig.database.query<{ pid: string }>(
-    `select distinct split_part(owner, ':', 2) as pid from holdfast.sessions where owner is not null and turn_id is not null`,
-  );
-  return rig.workers.filter((worker) => worker.isReady && rows.some(({ pid }) => pid === String(worker.service.pid)));
+  const held = await readSessions(rig.database, { owner: not(null), turnId: not(null) }, 'owner');
+  const pids = new Set(held.map(({ owner }) => owner?.split(':')[1]));
+  return rig.workers.filter((worker) => worker.isReady && pids.has(String(worker.service.pid)));
 }
 
 /** Whether one more crash of the worker would be the third of a turn, or of an input that no turn has been opened for. */
 async function holdsEndangered(worker: Victim): Promise<boolean> {
-  const { rows } = await rig.database.query(
-    `select from holdfast.sessions s left join holdfast.turns t on t.id = s.turn_id
-     where split_part(s.owner, ':', 2) = $1 and (t.deaths >= 2 or s.lost_claims >= 2) limit 1`,
-    [String(worker.service.pid)],
+  const own = await readSessions(rig.database, { owner: like(`%:${worker.service.pid}:%`) }, 'turnId', 'lostClaims');
+  const turnIds = own.flatMap(({ turnId }) => turnId ?? []);
+  return (
+    own.some(({ lostClaims }) => lostClaims >= 2) ||
+    (await countTurns(rig.database, { id: turnIds, deaths: atLeast(2) })) > 0
   );
-  return rows.length > 0;
 }
 
 test.runIf(isLongForm())(
@@ -102,16 +99,17 @@ test.runIf(isLongForm())(
     );
     const all = parents * each;
     expect(runs.rows[0], told).toEqual({ runs: all, completed: all, announced: all, heard: all, said: all });
-    const letters = await rig.database.query('select kind, code, reason from holdfast.dead_letters');
-    expect(letters.rows, told).toEqual([]);
+    const letters = await readDeadLetters(rig.database, {}, 'kind', 'code', 'reason');
+    expect(letters, told).toEqual([]);
     expect(
-      await count('select count(*)::int as n from holdfast.turns where deaths + crowd_deaths > 0'),
+      (await countTurns(rig.database, { deaths: above(0) })) +
+        (await countTurns(rig.database, { crowdDeaths: above(0) })),
       told,
     ).toBeGreaterThan(0);
-    expect(
-      await count('select coalesce(sum(live_children + live_descendants), 0)::int as n from holdfast.sessions'),
-      told,
-    ).toBe(0);
+    expect(await readSessions(rig.database, {}, 'liveChildren', 'liveDescendants'), told).toSatisfy(
+      (rows: Record<string, number>[]) =>
+        rows.every((row) => row['liveChildren'] === 0 && row['liveDescendants'] === 0),
+    );
   },
 );
 

@@ -3,6 +3,8 @@
 // safeguard, it is either unnecessary or untested.
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { countInputs } from '../rows/inputs.ts';
+import { dropConstraint } from '../rows/whole-tables.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import type { HeldBytes } from '../servers/round-trips.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
@@ -167,7 +169,7 @@ describe.runIf(isWanted)('without', () => {
     const testDatabase = await withTestDatabase();
     const client = new pg.Client({ connectionString: testDatabase.url });
     await client.connect();
-    await client.query('alter table holdfast.idempotency_keys drop constraint idempotency_keys_pkey');
+    await dropConstraint(client, 'idempotency_keys', 'idempotency_keys_pkey');
     await client.end();
     const rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 0 });
     try {
@@ -184,8 +186,7 @@ describe.runIf(isWanted)('without', () => {
       await killed.reached;
       await rig.api.revive();
       expect((await rig.client.post('twice', 'm1', 'key-1')).status).toBe(202);
-      const { rows } = await rig.database.query<{ n: number }>('select count(*)::int as n from holdfast.inbox');
-      expect(rows[0]?.n).toBe(2);
+      expect(await countInputs(rig.database)).toBe(2);
     } finally {
       await rig.close();
       await testDatabase.drop();

@@ -3,6 +3,7 @@
 // reply, and every other one is stored at most once.
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/store/migrate.ts';
+import { readInputsWithTurns } from '../rows/inputs.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -77,12 +78,10 @@ test('the database can be killed at any time after an answer (G1, G23)', async (
 
   expect(fault, 'the database was started again').toBeNull();
   const found = await waitUntil('everything that is stored is settled', settledWithinMs, async () => {
-    const { rows } = await rig.database
-      .query<{ marker: string; status: string; error: unknown }>(
-        `select split_part(i.body->>'text', ' ', 1) as marker, i.status, coalesce(i.error, t.error) as error
-         from holdfast.inbox i left join holdfast.turns t on t.id = i.turn_id order by i.session_id, i.seq`,
-      )
-      .catch(() => ({ rows: [] }));
+    const inputs = await readInputsWithTurns(rig.database, {}).catch(() => []);
+    const rows = inputs.map(({ text, status, error, turn }) => {
+      return { marker: text?.split(' ')[0] ?? '', status, error: error ?? turn?.error ?? null };
+    });
     return rows.length > 0 && rows.every(({ status }) => !['waiting', 'claimed'].includes(status)) && rows;
   });
   expect(found.filter(({ status }) => status !== 'answered')).toEqual([]);

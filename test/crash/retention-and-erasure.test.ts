@@ -4,6 +4,10 @@
 // also killed at its statements. `HOLDFAST_CRASH_SWEEP=full` strikes before and after every round trip.
 import { expect, test } from 'vitest';
 import { tablesWith } from '../api/tables-with.ts';
+import { countInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { not } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import type { HeldBytes } from '../servers/round-trips.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -51,11 +55,7 @@ async function erase(victim: Victim, session: string): Promise<number> {
 
 async function settled(ids: readonly string[]): Promise<void> {
   await waitUntil('the messages are settled', SETTLED_MS, async () => {
-    const [row] = await rows(
-      'select count(*)::int as n from holdfast.inbox where id = any ($1) and settled_at is not null',
-      [ids],
-    );
-    return row?.['n'] === ids.length;
+    return (await countInputs({ rows }, { id: ids, settledAt: not(null) })) === ids.length;
   });
 }
 
@@ -165,11 +165,9 @@ test('the deletion of old rows continues after a kill, and deletes nothing that 
   }
   retention.revive();
   await waitUntil('the turns that nothing needs are gone', SETTLED_MS, async () => {
-    const [row] = await rows(
-      `select count(*)::int as n from holdfast.turns t where t.status = 'completed'
-         and not exists (select from holdfast.sessions s where s.turn_id = t.id)`,
-    );
-    return row?.['n'] === 0;
+    const needed = await readSessions({ rows }, { turnId: not(null) }, 'turnId');
+    const completed = await readTurns({ rows }, { status: 'completed' }, 'id');
+    return completed.every(({ id }) => needed.some(({ turnId }) => turnId === id));
   });
   expect(faults).toEqual([]);
 });

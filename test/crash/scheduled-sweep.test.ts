@@ -3,6 +3,7 @@
 // (G1, G7, G11), and so is each item of a provider batch. Method: the first process that reaches a statement is killed, frozen or cut off
 // right before or right after it, and the others continue. Both sweeps strike the same processes.
 import { describe, expect, test } from 'vitest';
+import { countHeartbeatStates } from '../rows/heartbeats.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -41,11 +42,7 @@ shareAmongTests(async (onEnd) => {
   ticks = tickPlay(made);
   batches = batchPlay(made, 'live');
   providerBatches = batchPlay(made, 'provider-batch');
-  await waitUntil(
-    'the agent is polled',
-    240_000,
-    async () => (await rig.rows('select 1 from holdfast.heartbeat_states')).length > 0,
-  );
+  await waitUntil('the agent is polled', 240_000, async () => (await countHeartbeatStates(rig)) > 0);
 });
 
 /** Returns what is wrong after a scene without a fault. */

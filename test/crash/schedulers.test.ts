@@ -3,6 +3,11 @@
 // HOLDFAST_CRASH_SWEEP=full for a minute.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { countCrons, readCronFires } from '../rows/crons.ts';
+import { countEntries } from '../rows/entries.ts';
+import { countInputs } from '../rows/inputs.ts';
+import { atMost, grouped, not } from '../rows/table.ts';
+import { countTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -67,14 +72,6 @@ async function freezeFor(victim: Victim, ms: number): Promise<void> {
   frozen.delete(victim);
 }
 
-interface Fire {
-  cron_id: string;
-  scheduled_for: Date;
-  status: string;
-  slots: number;
-  message_id: string | null;
-}
-
 test.runIf(isLongForm())(
   'every tick of many crons is fired once or missed by the policy, with crashes of three schedulers (G20)',
   async () => {
@@ -92,55 +89,45 @@ test.runIf(isLongForm())(
     const done = await disturb(randomOf(seed), performance.now() + runMs);
     const told = `seed ${seed}: ${done.join(', ')}`;
     await waitUntil(`every cron has fired ${firesMin} times`, workedOffWithinMs, async () => {
-      const [row] = await rig.rows<{ crons: string }>(
-        `select count(*) as crons from (select cron_id from holdfast.cron_fires where message_id is not null
-         group by cron_id having count(*) >= $1) as often`,
-        [firesMin],
-      );
-      return row?.crons === String(cronCount);
+      const fires = grouped(await readCronFires(rig, { messageId: not(null) }, 'cronId'), 'cronId');
+      return fires.filter(({ n }) => n >= firesMin).length === cronCount;
     });
-    const [{ now } = { now: new Date() }] = await rig.rows<{ now: Date }>('select clock_timestamp() as now');
+    const [{ now: reached } = { now: new Date() }] = await rig.rows<{ now: Date }>('select clock_timestamp() as now');
     await waitUntil('every cron has come to now', 240_000, async () => {
-      const [row] = await rig.rows<{ behind: string }>(
-        'select count(*) as behind from holdfast.crons where next_slot_at <= $1',
-        [now],
-      );
-      return row?.behind === '0';
+      return (await countCrons(rig, { nextSlotAt: atMost(reached) })) === 0;
     });
     for (const { id } of crons) await rig.ask('PATCH', `/v1/crons/${id}`, { enabled: false });
     await waitUntil('what fired is settled', workedOffWithinMs, async () => {
-      const [row] = await rig.rows<{ open: string }>(
-        'select count(*) as open from holdfast.inbox where settled_at is null',
-      );
-      return row?.open === '0';
+      return (await countInputs(rig, { settledAt: null })) === 0;
     });
-    const fires = await rig.rows<Fire>('select * from holdfast.cron_fires order by cron_id, scheduled_for');
+    const fires = await readCronFires(rig);
     const faults: string[] = [];
     let fired = 0;
     for (const { id, nextSlotAt } of crons) {
-      const own = fires.filter((fire) => fire.cron_id === id);
+      const own = fires.filter((fire) => fire.cronId === id);
       let expectedMs = Date.parse(nextSlotAt);
-      for (const { scheduled_for: slot, slots, status } of own) {
+      for (const { scheduledFor: slot, slots, status } of own) {
         if (slot.getTime() !== expectedMs)
           faults.push(`${id}: ${slot.toISOString()} instead of ${new Date(expectedMs).toISOString()}`);
         expectedMs = slot.getTime() + slots * 1000;
         if (!['claimed', 'completed', 'missed', 'skipped'].includes(status))
           faults.push(`${id}: ${slot.toISOString()} is ${status}`);
       }
-      if (expectedMs <= now.getTime())
+      if (expectedMs <= reached.getTime())
         faults.push(`${id}: nothing is known of the slots from ${new Date(expectedMs).toISOString()}`);
-      fired += own.filter(({ message_id: message }) => message !== null).length;
+      fired += own.filter(({ messageId: message }) => message !== null).length;
     }
     expect(faults, told).toEqual([]);
     expect(fired, told).toBeGreaterThanOrEqual(cronCount * firesMin);
     // Each fire is one input, one turn and one prompt.
-    const [counts] = await rig.rows<Record<string, string>>(`select
-    (select count(*) from holdfast.inbox where kind = 'cron') as inputs,
-    (select count(*) from holdfast.inbox where kind = 'cron' and status = 'answered') as answered,
-    (select count(distinct message_id) from holdfast.cron_fires) as fires,
-    (select count(*) from holdfast.turns where kind = 'cron') as turns,
-    (select count(*) from holdfast.entries where kind = 'prompt') as prompts`);
-    const expected = String(fired);
+    const counts = {
+      inputs: await countInputs(rig, { kind: 'cron' }),
+      answered: await countInputs(rig, { kind: 'cron', status: 'answered' }),
+      fires: new Set(fires.flatMap(({ messageId }) => messageId ?? [])).size,
+      turns: await countTurns(rig, { kind: 'cron' }),
+      prompts: await countEntries(rig, { kind: 'prompt' }),
+    };
+    const expected = fired;
     expect(counts, told).toEqual({
       inputs: expected,
       answered: expected,

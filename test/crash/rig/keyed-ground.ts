@@ -1,5 +1,8 @@
 // What the requests of keyed-scenarios.ts need: the service that they are sent to, and existing rows.
 import { randomUUID } from 'node:crypto';
+import { addDeliveries } from '../../rows/deliveries.ts';
+import { readSessions } from '../../rows/sessions.ts';
+import { now } from '../../rows/table.ts';
 
 export interface KeyedAnswer {
   status: number;
@@ -40,10 +43,10 @@ export async function count(ground: Ground, from: string, values: unknown[]): Pr
   return Number(row?.['n']);
 }
 
-export async function sessionIdOf(ground: Ground, session: string): Promise<unknown> {
+export async function sessionIdOf(ground: Ground, session: string): Promise<string> {
   await ground.post(`/v1/sessions/${session}/messages`, { text: 'one' });
-  const [row] = await ground.rows('select id from holdfast.sessions where key = $1', [`agent:main:${session}`]);
-  return row?.['id'];
+  const [row] = await readSessions(ground, { key: `agent:main:${session}` }, 'id');
+  return row!.id;
 }
 
 /** A row that the request changes once; `meanwhile` changes it back, like a later request. */
@@ -71,11 +74,16 @@ export async function insertTurn(ground: Ground, sessionId: unknown, status: 'ru
 
 export async function insertDelivery(ground: Ground, session: string): Promise<string> {
   const id = randomUUID();
-  await ground.rows(
-    `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
-     values ($1, $2, 1, 'webhook', '{}', '{}', 'failed', now())`,
-    [id, await sessionIdOf(ground, session)],
-  );
+  await addDeliveries(ground, {
+    id,
+    sessionId: await sessionIdOf(ground, session),
+    seq: 1,
+    channel: 'webhook',
+    target: {},
+    payload: {},
+    status: 'failed',
+    expiresAt: now,
+  });
   return id;
 }
 

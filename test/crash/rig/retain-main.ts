@@ -6,6 +6,7 @@ import { createLogger } from '../../../src/logger.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 import { rollUp } from '../../../src/store/usage/roll-up.ts';
 import { runRetention } from '../../../workers/work-lists.ts';
+import { changeRetention } from '../../rows/retention.ts';
 
 const url = process.argv[2];
 if (url === undefined) throw new Error('The address of the database is missing.');
@@ -19,7 +20,7 @@ const logger = createLogger({ level: 'silent', format: 'json', name: 'retention'
 const { signal } = new AbortController();
 for (;;) {
   await rollUp(database);
-  await database.views.query('update holdfast.retention set completed_at = null');
+  await changeRetention(database.views, {}, { completedAt: null });
   await runRetention({ database, config }, logger, signal);
   await nextRound();
 }

@@ -1,4 +1,7 @@
 // All rows of a session, as text: if two readings are equal, no process wrote to it in between.
+import { readToolCalls } from '../../rows/calls.ts';
+import { readSessions } from '../../rows/sessions.ts';
+import { below } from '../../rows/table.ts';
 import type { CrashRig } from './crash-rig.ts';
 
 const tables = ['inbox', 'entries', 'turns', 'system_events', 'deliveries', 'events', 'doorbells', 'compactions'];
@@ -32,19 +35,16 @@ export function changedTables(before: Record<string, string>, after: Record<stri
 
 /** The current fencing token of the session; 0 when there is no such session yet. */
 export async function readEpoch(rig: CrashRig, session: string): Promise<number> {
-  const { rows } = await rig.database.query<{ epoch: string }>('select epoch from holdfast.sessions where key = $1', [
-    `agent:main:${session}`,
-  ]);
+  const rows = await readSessions(rig.database, { key: `agent:main:${session}` }, 'epoch');
   return Number(rows[0]?.epoch ?? 0);
 }
 
 /** The ids of tool calls without a result whose intent was committed before that time: their worker may have begun them. */
 export async function readRunningCalls(rig: CrashRig, session: string, committedBefore: Date): Promise<string[]> {
-  const { rows } = await rig.database.query<{ call_id: string }>(
-    `select c.call_id from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id
-     join holdfast.sessions s on s.id = t.session_id
-     where s.key = $1 and c.status = 'intent' and c.intent_at < $2`,
-    [`agent:main:${session}`, committedBefore],
+  const rows = await readToolCalls(
+    rig.database,
+    { sessionKey: `agent:main:${session}`, status: 'intent', intentAt: below(committedBefore) },
+    'callId',
   );
-  return rows.map((row) => row.call_id);
+  return rows.map((row) => row.callId);
 }
