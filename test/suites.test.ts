@@ -7,6 +7,36 @@ const ROOT = resolve(import.meta.dirname, '..');
 const page = read('test/README.md');
 const paths = [...page.matchAll(/`(test\/[\w./-]+)`/g)].map((match) => match[1] ?? '');
 
+/** The folder whose files have the SQL of tests. */
+const ROWS = 'test/rows/';
+
+/** Tests of SQL itself: statements, migrations, versions, and every table whatever its name. */
+const OF_SQL = [
+  'test/api/tables-with.ts',
+  'test/cli/backup.test.ts',
+  'test/cli/wrong-databases.test.ts',
+  'test/core/migration-locks.test.ts',
+  'test/servers/small-disk.ts',
+  'test/service/earlier-layouts.test.ts',
+  'test/service/rig/next-version.ts',
+  'test/statements.test.ts',
+  'test/store/event-ids.test.ts',
+  'test/store/migrate.test.ts',
+  'test/store/retention.test.ts',
+  'test/workers/reconciler.test.ts',
+];
+
+/** Judges compare many tables in one statement, between whose parts nothing changes; a fixture fills a database once. */
+const OF_MANY_TABLES = /^test\/(?:browser\/fixture|crash\/rig|service\/rig)\//;
+
+/** Files that still have SQL of their own. */
+const NOT_YET = [
+  'test/browser/many-events.test.ts',
+  'test/crash/many-subagents.test.ts',
+  'test/service/event-stream.test.ts',
+  'test/store/effects.test.ts',
+];
+
 function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
@@ -43,4 +73,17 @@ test('every npm script that the page names exists', () => {
 test('every link of the page leads to something', () => {
   const targets = [...page.matchAll(/\]\(([^)#]+)\)/g)].map((match) => match[1] ?? '');
   expect(targets.filter((target) => !existsSync(join(ROOT, 'test', target)))).toEqual([]);
+});
+
+test('SQL that names a table of the product is in test/rows, or is what a test is about', () => {
+  const migrations = globSync('migrations/*.sql', { cwd: ROOT }).map(read).join('\n');
+  const tables = [...migrations.matchAll(/create (?:unlogged )?table (?:if not exists )?holdfast\.(\w+)/gi)];
+  const names = new RegExp(`\\bholdfast\\.(?:(?:${tables.map(([, name]) => name).join('|')})\\b|\\$\\{)`);
+  const files = globSync('test/**/*.ts', { cwd: ROOT }).filter(
+    (file) => !file.startsWith(ROWS) && names.test(read(file)),
+  );
+  const excepted = [...OF_SQL, ...NOT_YET];
+  expect(files.length).toBeGreaterThan(10);
+  expect(files.filter((file) => !OF_MANY_TABLES.test(file) && !excepted.includes(file)).toSorted()).toEqual([]);
+  expect(excepted.filter((file) => !files.includes(file))).toEqual([]);
 });

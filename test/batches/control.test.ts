@@ -215,7 +215,7 @@ describe('items', () => {
     await changeBatches(shared.rig, { id }, { inFlight: 0 });
     await batches.round();
     const inputs = await readInputs(shared.rig, { causeKey: like(`batch:${id}:%`) }, 'causeKey');
-    expect(inputs.map(({ causeKey }) => causeKey).toSorted()).toEqual([`batch:${id}:1:1`, `batch:${id}:2:1`]);
+    expect(inputs.map(({ causeKey }) => String(causeKey)).toSorted()).toEqual([`batch:${id}:1:1`, `batch:${id}:2:1`]);
   });
 
   test('that are fed while another batch is large are fed in turn with it, and few of its items wait before them', async () => {

@@ -2,6 +2,8 @@
 import { beforeAll, afterAll, expect, test } from 'vitest';
 import { noCalls } from '../../src/core/governor/share-calls.ts';
 import { openRateWindows, claimRates, type RateAsk } from '../../src/store/governor/claim-rates.ts';
+import { changeRateWindows } from '../rows/pauses.ts';
+import { earlier } from '../rows/table.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -58,9 +60,7 @@ test("the remaining amount that the provider reports lowers the limit's, and nev
 test('a limit refills by the clock of the database', async () => {
   await openRateWindows(rig.database, [ask('refilled', 0)]);
   await take('one', ask('refilled', 100));
-  await rig.rows(
-    `update holdfast.rate_windows set refilled_at = refilled_at - interval '10 seconds' where limit_id = 'refilled'`,
-  );
+  await changeRateWindows(rig, { limitId: 'refilled' }, { refilledAt: earlier('10 seconds') });
   const share = await take('one', ask('refilled', 100, { perSecond: 2 }));
   expect(share?.claimed).toBeGreaterThanOrEqual(20);
   expect(share?.claimed).toBeLessThan(60);

@@ -14,18 +14,18 @@ import { createReserveCost, openWindows } from '../../src/store/budgets/reserve-
 import { windowBoundsSql } from '../../src/store/budgets/window-bounds.ts';
 import { createSettleCosts, settleLeftCosts } from '../../src/store/budgets/settle-costs.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
+import { PASS, type GateCheck } from '../../src/turn/gate/gate-check.ts';
 import { changeBudgets, readBudgetWindows, readCostReservations } from '../rows/budgets.ts';
-import { readModelCalls } from '../rows/calls.ts';
+import { addModelCalls, readModelCalls } from '../rows/calls.ts';
 import { changeDoorbells, readDoorbells } from '../rows/doorbells.ts';
 import { readEvents } from '../rows/events.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { changeSessions, readSessions } from '../rows/sessions.ts';
 import { ago, earlier, having, now, plus, sumOf } from '../rows/table.ts';
 import { changeTurns, readTurns } from '../rows/turns.ts';
-import { withTestDatabase } from '../servers/postgres.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { isLongForm } from '../servers/test-form.ts';
-import { PASS, type GateCheck } from '../../src/turn/gate/gate-check.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 let rig: TurnRig;
@@ -407,7 +407,7 @@ describe('a reservation of a lost worker', () => {
     await rig.worker().run('erased');
     const { spent } = (await windowOf(id)) as { spent: number };
     const sessionId = (await rig.sessionOf('erased')) as SessionId;
-    const [turn] = await rig.rows('select id from holdfast.turns where session_id = $1', [sessionId]);
+    const [turn] = await readTurns(rig, { sessionId }, 'id');
     const turnId = turn?.['id'] as TurnId;
     const call = { sessionId, turnId, callNo: 9, epoch: 1, isLive: true };
     await createReserveCost(rig.database)({ ...call, asks: [{ budgetId: id, micros: 500 }] });
@@ -447,10 +447,7 @@ test('after any order of reservations, ends, crashes and repeats, the reserved s
         if (what === 'take over') Object.assign(turn, { epoch: turn.epoch + 1, callNo: turn.callNo + 1 });
         if (what === 'settle' || what === 'settle again' || what === 'store') {
           const isFirst = turn.ended < turn.callNo;
-          const [reserved] = await rig.rows(
-            'select 1 from holdfast.cost_reservations where turn_id = $1 and call_no = $2',
-            [turn.id, turn.callNo],
-          );
+          const [reserved] = await readCostReservations(rig, { turnId: turn.id, callNo: turn.callNo }, 'micros');
           if (isFirst) await storeCall(turn.id, turn.callNo, micros);
           if (isFirst && reserved !== undefined) spent += micros;
           if (what !== 'store') await settle(turn.id);
@@ -467,8 +464,15 @@ test('after any order of reservations, ends, crashes and repeats, the reserved s
 
 /** Stores a call with that cost, as a write of its turn does. */
 const storeCall = (turnId: TurnId, callNo: number, micros: number) =>
-  rig.rows(
-    `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, model, cost_micros, started_at, ended_at)
-     values ($1, $2, 0, 1, 0, 'ok', 'model', $3, now(), now())`,
-    [turnId, callNo, micros],
-  );
+  addModelCalls(rig, {
+    turnId,
+    callNo,
+    step: 0,
+    epoch: 1,
+    untilSeq: 0,
+    status: 'ok',
+    model: 'model',
+    costMicros: micros,
+    startedAt: now,
+    endedAt: now,
+  });
