@@ -147,29 +147,29 @@ export function table<const C extends Columns>(
   }
 
   /** The rows, with these columns or all. */
-  async function read<N extends Name<C> = Name<C>>(store: Store, where: Where<C> = {}, ...names: N[]) {
+  const read = async <N extends Name<C> = Name<C>>(store: Store, where: Where<C> = {}, ...names: N[]) => {
     const list = (names.length === 0 ? [...kinds.keys()] : names)
       .map((column) => `${sqlOf(column)}${is(column, 'int') ? '::float8' : ''} as "${column}"`)
       .join(', ');
     const values: unknown[] = [];
     const sql = `select ${list} from ${from} ${whereOf(where, values)} order by ${order}`;
     return (await send(store, sql, values)) as Pick<Row<C>, N>[];
-  }
+  };
 
-  async function count(store: Store, where: Where<C> = {}): Promise<number> {
+  const count = async (store: Store, where: Where<C> = {}): Promise<number> => {
     const values: unknown[] = [];
     const rows = await send(store, `select count(*)::int as n from ${from} ${whereOf(where, values)}`, values);
     return (rows as { n: number }[])[0]!.n;
-  }
+  };
 
-  async function change(store: Store, where: Where<C>, change: Written<C>): Promise<void> {
+  const change = async (store: Store, where: Where<C>, change: Written<C>): Promise<void> => {
     const values: unknown[] = [];
     const sets = Object.entries(change).map(([column, value]) => `${sqlOf(column)} = ${place(column, value, values)}`);
     await send(store, `update ${from} set ${sets.join(', ')} ${whereOf(where, values)}`, values);
-  }
+  };
 
   /** Adds rows, each with what is ordinary besides. */
-  async function add(store: Store, ...rows: Written<C>[]): Promise<void> {
+  const add = async (store: Store, ...rows: Written<C>[]): Promise<void> => {
     const all = rows.map((row): Record<string, unknown> => ({ ...ordinary(), ...row }));
     const names = [...new Set(all.flatMap((row) => Object.keys(row)))];
     const perStatement = Math.floor(60_000 / names.length);
@@ -180,12 +180,12 @@ export function table<const C extends Columns>(
         .map((row) => `(${names.map((column) => place(column, row[column], values)).join(', ')})`);
       await send(store, `insert into ${from} (${names.map(sqlOf).join(', ')}) values ${lists.join(', ')}`, values);
     }
-  }
+  };
 
-  async function remove(store: Store, where: Where<C> = {}): Promise<void> {
+  const remove = async (store: Store, where: Where<C> = {}): Promise<void> => {
     const values: unknown[] = [];
     await send(store, `delete from ${from} ${whereOf(where, values)}`, values);
-  }
+  };
 
   return { read, count, change, add, remove };
 }

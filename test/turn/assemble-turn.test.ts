@@ -100,7 +100,7 @@ describe('the stored description of a prompt', () => {
     const name = newName();
     const request = await say(name, 'hi');
     const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'view');
-    const { sectionsSha256 } = turn?.view as { sectionsSha256: string };
+    const { sectionsSha256 } = turn!.view as { sectionsSha256: string };
     const [snapshot] = await readSnapshots(rig, { sha256: sectionsSha256 }, 'content');
     const sections = snapshot?.content as {
       name: string;

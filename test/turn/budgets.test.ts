@@ -352,7 +352,7 @@ describe('64 sessions at once on four workers', () => {
     expect(cost).toBeLessThanOrEqual(microsOf(1.05));
     expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });
     const [refused] = await readEvents(rig, { type: 'budget.reached', data: having({ budgetId: id }) }, 'data');
-    expect((refused?.data as { spentMicros: number }).spentMicros).toBeGreaterThanOrEqual(microsOf(0.9));
+    expect((refused!.data as { spentMicros: number }).spentMicros).toBeGreaterThanOrEqual(microsOf(0.9));
   });
 });
 

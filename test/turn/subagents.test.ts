@@ -153,7 +153,7 @@ describe('spawning', () => {
   test('at the deepest level leaves out the subagent tools', async () => {
     const { worker, runs } = await parentOf('leafy', [`${spawnCall('[[reply: leaf]]')} [[reply: mid]]`]);
     await worker.runSession(runs[0]!.childId);
-    const [leaf] = (await rig.runs()).filter(({ parentId: parentId }) => parentId === runs[0]!.childId);
+    const [leaf] = (await rig.runs()).filter(({ parentId }) => parentId === runs[0]!.childId);
     await worker.runSession(leaf!.childId);
     expect(rig.lastBody(leaf!.childKey).tools.map(({ name }) => name)).toEqual(['sessions_yield', 'hold'].toSorted());
     worker.stop();
@@ -196,7 +196,7 @@ describe('spawning', () => {
     expect(rig.lastRequest(runs[1]!.childKey)).toContain(
       'maxDescendants is 4, and 4 subagents of this family are active',
     );
-    const leaf = (await rig.runs()).find(({ parentId: parentId }) => parentId === runs[0]!.childId);
+    const leaf = (await rig.runs()).find(({ parentId }) => parentId === runs[0]!.childId);
     const call = { ...(await callIn('deep')), sessionKey: leaf!.childKey };
     await changeSessions(rig, { id: leaf!.childId }, { turnId: newId<string>() });
     const [row] = await readSessions(rig, { id: leaf!.childId }, 'turnId');
@@ -319,7 +319,7 @@ describe('an end', () => {
     const [mid] = runs;
     await worker.runSession(mid!.childId);
     expect(await rig.runsOf('nested')).toMatchObject([{ status: 'running' }]);
-    const [below] = (await rig.runs()).filter(({ parentId: parentId }) => parentId === mid!.childId);
+    const [below] = (await rig.runs()).filter(({ parentId }) => parentId === mid!.childId);
     expect(below).toMatchObject({ depth: 2, rootId: id });
     await worker.runSession(below!.childId);
     expect(await rig.announcements(mid!.childId)).toMatchObject([{ status: 'waiting' }]);
@@ -372,7 +372,7 @@ describe('an end', () => {
     expect(await rig.announcements(await rig.sessionOf('late'))).toMatchObject([
       { announcement: { status: 'timedOut', result: 'half' } },
     ]);
-    const inner = (await rig.runs()).find(({ parentId: parentId }) => parentId === outer!.childId);
+    const inner = (await rig.runs()).find(({ parentId }) => parentId === outer!.childId);
     expect(inner).toMatchObject({ status: 'killed' });
     worker.stop();
   });
@@ -420,12 +420,12 @@ describe('an end', () => {
     expect(await rig.announcements(id)).toMatchObject([{ route: message?.['route'] }]);
     await worker.run('routed');
     const sent = await readDeliveries(rig, {}, 'sessionId', 'target');
-    expect(sent.filter(({ sessionId: sessionId }) => sessionId === id)).toEqual([
+    expect(sent.filter(({ sessionId }) => sessionId === id)).toEqual([
       { sessionId: id, target: { url: 'http://127.0.0.1:9/user' } },
       { sessionId: id, target: { url: 'http://127.0.0.1:9/user' } },
     ]);
     // The answer of a subagent is announced, and not delivered.
-    expect(sent.some(({ sessionId: sessionId }) => sessionId === run!.childId)).toBe(false);
+    expect(sent.some(({ sessionId }) => sessionId === run!.childId)).toBe(false);
     worker.stop();
   });
 
@@ -531,7 +531,7 @@ describe('stopping', () => {
     ]);
     const [mid] = runs;
     await worker.runSession(mid!.childId);
-    const [below] = (await rig.runs()).filter(({ parentId: parentId }) => parentId === mid!.childId);
+    const [below] = (await rig.runs()).filter(({ parentId }) => parentId === mid!.childId);
     const running = worker.runSession(below!.childId);
     await entered.promise;
     const from = performance.now();
@@ -566,7 +566,7 @@ describe('stopping', () => {
     const kill = { runId: mid!.id, keepsBelow: true, reason: 'enough', isTold: false, modes: MODES };
     expect(await killRun(rig.database, kill)).toMatchObject({ kind: 'stopped', runs: 1 });
     await running;
-    const [below] = (await rig.runs()).filter(({ parentId: parentId }) => parentId === mid!.childId);
+    const [below] = (await rig.runs()).filter(({ parentId }) => parentId === mid!.childId);
     expect(below).toMatchObject({ status: 'running' });
     await worker.runSession(below!.childId);
     expect(await rig.announcements(mid!.childId)).toEqual([]);
