@@ -95,7 +95,7 @@ describe('redriving by code', () => {
     const first = await failed('redrive-1', failsOnce('one'));
     const second = await failed('redrive-2', failsOnce('two'));
     await say('redrive-2', '[[reply: something else]]');
-    await addDeadLetters(rig, { id: newId(), kind: 'announcement', code: 'parent_gone', reason: 'x' });
+    await addDeadLetters(rig, { kind: 'announcement', code: 'parent_gone', reason: 'x' });
     const ids = [...(await lettersOf(first.turnId)), ...(await lettersOf(second.turnId))].map(({ id }) => id);
     const headers = { 'idempotency-key': 'redrive-1' };
     const redriven = await rig.post('/v1/dead-letters/redrive', { ids, kind: 'turn', code: first.code }, headers);
@@ -125,8 +125,6 @@ test('discarding by code closes the letters and discards their deliveries', asyn
   await addDeliveries(rig, {
     id: deliveryId,
     sessionId,
-    seq: 1,
-    channel: 'webhook',
     target: { url: 'https://example.org/' },
     payload: { text: 'hi' },
     status: 'failed',

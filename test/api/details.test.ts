@@ -24,8 +24,6 @@ async function giveEntries(session: string, texts: string[]): Promise<void> {
     await addEntries(holder.rig, {
       sessionId,
       seq: 100 + index,
-      id: newId(),
-      transcriptNo: 1,
       kind: 'answer',
       role: 'assistant',
       content: [{ type: 'text', text }],

@@ -69,11 +69,10 @@ async function makeSession(name: string, word: string): Promise<string> {
     outputTail: word,
   });
   await addProcessInputs(rig, { processId, causeKey: `${turnId}:i`, data: word, isLast: true });
-  await addDeadLetters(rig, { id: newId(), kind: 'turn', sessionId, turnId, code: 'c', reason: word });
+  await addDeadLetters(rig, { sessionId, turnId, code: 'c', reason: word });
   const request = { turnId, callNo: 9, sessionId, model: 'm', status: 'dropped', paramsBytes: 1, paramsSha256: 'x' };
   await addProviderRequests(rig, { ...request, error: { message: word }, leaveAt: now });
   await addCompactions(rig, {
-    id: newId(),
     sessionId,
     transcriptNo: 1,
     turnId,

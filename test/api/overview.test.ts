@@ -200,7 +200,6 @@ describe('GET /v1/attention', () => {
     await addCrons(rig, {
       id,
       name: 'late',
-      agentId: 'main',
       origin: 'api',
       schedule: {},
       target: 'main',
@@ -301,7 +300,7 @@ describe('GET /v1/attention', () => {
       outcome: 'ok',
     });
     // One more dead letter is news.
-    await addDeadLetters(rig, { id: newId<string>(), kind: 'turn', code: 'poison', reason: 'r' });
+    await addDeadLetters(rig, { code: 'poison', reason: 'r' });
     expect(await attention('dead_letters')).toMatchObject({ state: 'open', mark: null, count: 4 });
     const snoozed = (await rig.post(`${path}/snooze`, { seconds: 60 })).body;
     expect(snoozed).toMatchObject({ state: 'snoozed', mark: { until: expect.any(String), reason: null } });

@@ -169,8 +169,6 @@ describe('a transcript', () => {
       await addEntries(rig, {
         sessionId: session!.id,
         seq,
-        id: newId(),
-        transcriptNo: 1,
         kind: 'prompt',
         role: 'user',
         content: [{ type: 'text', text: 'y'.repeat(1_500_000) }],

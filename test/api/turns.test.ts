@@ -169,13 +169,7 @@ describe('the outbox', () => {
   test('sends a failed delivery again with a new deadline, and closes its dead letter', async () => {
     const { rig } = holder;
     const id = await newDelivery('failed');
-    await addDeadLetters(rig, {
-      id: newId(),
-      kind: 'delivery',
-      deliveryId: id,
-      code: 'delivery_failed',
-      reason: '500',
-    });
+    await addDeadLetters(rig, { kind: 'delivery', deliveryId: id, code: 'delivery_failed', reason: '500' });
     const redriven = await rig.post(`/v1/deliveries/${id}/redrive`);
     expect(redriven).toMatchObject({ status: 200, body: { id, status: 'pending', attempts: 0, settledAt: null } });
     expect(Date.parse(redriven.body.expiresAt)).toBeGreaterThan(Date.now());
@@ -199,13 +193,7 @@ describe('dead letters', () => {
     const { rig } = holder;
     const sessionId = await rig.turns.sessionOf('dead');
     for (let n = 1; n <= 25; n += 1) {
-      await addDeadLetters(rig, {
-        id: newId(),
-        kind: 'turn',
-        sessionId,
-        code: n <= 3 ? 'poison' : 'model_failed',
-        reason: `reason ${n}`,
-      });
+      await addDeadLetters(rig, { sessionId, code: n <= 3 ? 'poison' : 'model_failed', reason: `reason ${n}` });
     }
     const groups = (await rig.get('/v1/dead-letters')).body.items.filter(
       (one: { kind: string; code: string }) => one.kind === 'turn' && ['model_failed', 'poison'].includes(one.code),

@@ -67,16 +67,7 @@ async function waiting(rig: ApiRig, session: string): Promise<Subject> {
 
 async function worker(rig: ApiRig, name: string): Promise<Subject> {
   const id = newId<string>();
-  await addWorkers(rig, {
-    id,
-    name,
-    host: 'host',
-    pid: 1,
-    roles: ['worker'],
-    version: '1',
-    lanes: {},
-    seenAt: ahead('1 hour'),
-  });
+  await addWorkers(rig, { id, name, seenAt: ahead('1 hour') });
   return { session: name, id };
 }
 

@@ -117,31 +117,8 @@ test('what was opened in an entry is open again after the entry has left the doc
 async function fillSession(name: string, count: number): Promise<void> {
   const { rig } = dashboard;
   const [sessionId, turnId] = [newId<string>(), newId<string>()];
-  await addSessions(rig, {
-    id: sessionId,
-    key: `agent:main:${name}`,
-    agentId: 'main',
-    kind: 'main',
-    lane: 'main',
-    entrySeq: count,
-    leafSeq: count,
-  });
-  await addTurns(rig, {
-    id: turnId,
-    sessionId,
-    kind: 'message',
-    lane: 'main',
-    status: 'completed',
-    epoch: 1,
-    worker: 'w',
-    model: 'm',
-    promptSeq: 1,
-    systemSha256: 's',
-    toolsSha256: 't',
-    queuedAt: now,
-    claimedAt: now,
-    endedAt: now,
-  });
+  await addSessions(rig, { id: sessionId, key: `agent:main:${name}`, entrySeq: count, leafSeq: count });
+  await addTurns(rig, { id: turnId, sessionId, endedAt: now });
   const entries = Array.from({ length: count }, (_, index) => {
     const seq = index + 1;
     const who = seq % 2 === 1 ? { kind: 'prompt', role: 'user' } : { kind: 'answer', role: 'assistant' };

@@ -88,21 +88,7 @@ async function waitFor(reason: string, { lane = 'main', set }: Waiting): Promise
 test('each of the 15 reasons for which a message waits is read on the screen', async () => {
   const { page, rig, signIn, open } = dashboard;
   await addWorkers(rig, ...WORKERS.map((worker) => ({ seenAt: later, ...worker })));
-  await addTurns(rig, {
-    id: newId<string>(),
-    sessionId: newId<string>(),
-    kind: 'cron',
-    lane: 'cron',
-    status: 'running',
-    epoch: 1,
-    worker: 'full',
-    model: 'm',
-    promptSeq: 1,
-    systemSha256: 's',
-    toolsSha256: 't',
-    queuedAt: now,
-    claimedAt: now,
-  });
+  await addTurns(rig, { sessionId: newId<string>(), kind: 'cron', lane: 'cron', status: 'running', worker: 'full' });
   for (const [reason, waiting] of Object.entries(REASONS)) await waitFor(reason, waiting);
   const listed: { sessionKey: string; why: { code: string; text: string } }[] = (await rig.get('/v1/waiting')).body
     .items;

@@ -31,10 +31,6 @@ async function delivery(rig: ApiRig, session: string): Promise<Subject> {
   await addDeliveries(rig, {
     id,
     sessionId: await rig.turns.sessionOf(session),
-    seq: 1,
-    channel: 'webhook',
-    target: {},
-    payload: {},
     status: 'failed',
     expiresAt: ahead('1 day'),
   });

@@ -33,14 +33,12 @@ async function layOutEarlier(url: string): Promise<void> {
     await layOut(client, { upTo: OLD });
     for (const { key, sentBy, deleted } of SESSIONS) {
       const id = randomUUID();
-      await addSessions(client, { id, key, agentId: 'main', kind: 'other', lane: 'main', inboxSeq: sentBy.length });
+      await addSessions(client, { id, key, kind: 'other', inboxSeq: sentBy.length });
       for (const [at, name] of sentBy.entries()) {
         if (at < deleted) continue;
         await addInputs(client, {
-          id: randomUUID(),
           sessionId: id,
           seq: at + 1,
-          kind: 'message',
           status: 'answered',
           body: { text: 'x', caller: {}, sentBy: name },
           route: '[]',

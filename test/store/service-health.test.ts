@@ -55,7 +55,7 @@ test('due work has no worker until a process with slots in its lane reports', as
     await addDoorbells(rig, { sessionId: id, lane: 'main', dueAt: ago('10 seconds'), rings: 1 });
   await report({ slots: 0 });
   expect(await troubles()).toEqual(['no_worker main 2']);
-  await addPauses(rig, { id: randomUUID(), lane: 'main', pausedBy: 'admin' });
+  await addPauses(rig, { lane: 'main', pausedBy: 'admin' });
   expect(await troubles()).toEqual(['paused lane main 1']);
   await removePauses(rig);
   const id = await report();
@@ -109,16 +109,7 @@ test('processes that cannot reach the queue are reported together', async () => 
 });
 
 test('crons have no scheduler until one reports', async () => {
-  await addCrons(rig, {
-    id: randomUUID(),
-    name: 'c',
-    agentId: 'main',
-    origin: 'api',
-    schedule: {},
-    target: 'main',
-    payload: {},
-    nextSlotAt: now,
-  });
+  await addCrons(rig, { name: 'c', origin: 'api', schedule: {}, target: 'main', payload: {}, nextSlotAt: now });
   await report();
   expect(await troubles()).toEqual(['no_scheduler scheduler 1']);
   await report({ roles: ['scheduler'] });

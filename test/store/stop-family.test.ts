@@ -186,7 +186,9 @@ describe('a run that is stopped while its turn ends has the figures of that turn
   test.each(ends)('$name, before the end', async ({ end, more }) => {
     const { childId, runId, write } = await working();
     await stop(childId, { runId });
-    expect(await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }))).toMatchObject({ kind: 'ok' });
+    expect(await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }))).toMatchObject({
+      kind: 'ok',
+    });
     expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
     expect(await statusOf(runId)).toBe('killed');
   });

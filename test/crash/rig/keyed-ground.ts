@@ -74,16 +74,7 @@ export async function insertTurn(ground: Ground, sessionId: unknown, status: 'ru
 
 export async function insertDelivery(ground: Ground, session: string): Promise<string> {
   const id = randomUUID();
-  await addDeliveries(ground, {
-    id,
-    sessionId: await sessionIdOf(ground, session),
-    seq: 1,
-    channel: 'webhook',
-    target: {},
-    payload: {},
-    status: 'failed',
-    expiresAt: now,
-  });
+  await addDeliveries(ground, { id, sessionId: await sessionIdOf(ground, session), status: 'failed', expiresAt: now });
   return id;
 }
 
