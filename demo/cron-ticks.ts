@@ -34,7 +34,7 @@ async function playCronTicks(scene: Scene): Promise<void> {
     payload: { kind: 'agentTurn', message: `[[tool: exec {"command": "echo watered >> ${FILE}"}]] [[reply: Done.]]` },
   };
   const cron = await stage.api.call('createCron', fields, { signal: stage.signal });
-  progress.tell('created over HTTP: "* * * * * *" in Europe/Berlin, with a session of its own');
+  progress.print('created over HTTP: "* * * * * *" in Europe/Berlin, with a session of its own');
   const step = progress.begin('waiting for the next second');
   while (fired < TICKS) {
     const { type, data } = await watch.next();
@@ -62,7 +62,7 @@ async function checkFires(scene: Scene, cronId: string): Promise<void> {
   const fires = (await firesOf(scene, cronId)).toReversed();
   const run = fires.filter(({ status }) => status !== 'missed');
   // On a machine that stalls for longer than a second, a later slot replaces earlier ones: their rows say so.
-  if (run.length < fires.length) progress.tell('this machine stalled: slots that no scheduler saw in time are missed');
+  if (run.length < fires.length) progress.print('this machine stalled: slots that no scheduler saw in time are missed');
   const isUnbroken = fires.every(({ scheduledFor }, at) => {
     const before = fires[at - 1];
     return before === undefined || slotMs(scheduledFor) === slotMs(before.scheduledFor) + before.slots * SECOND_MS;

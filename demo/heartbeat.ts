@@ -49,7 +49,7 @@ interface ModelRequest {
 async function playHeartbeat(scene: Scene, receiver: WebhookReceiver): Promise<void> {
   const { stage, progress, check, record } = scene;
   await writeFile(join(stage.workspaceDir, FILE), TASK);
-  progress.tell(`${FILE}: ${TASK.trim()}`);
+  progress.print(`${FILE}: ${TASK.trim()}`);
   await ask(scene, WATCH, receiver);
   const poll = await stage.api.pollAgent({ agent: 'main' }, { signal: stage.signal });
   const asked = await settledMessage(scene, SESSION, String(poll.messageId));

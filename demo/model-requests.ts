@@ -42,7 +42,7 @@ async function playModelRequests(scene: Scene): Promise<void> {
     }),
   );
   const shown = derived[FIRST_OF_FOLLOWER];
-  if (shown !== undefined) for (const line of summaryOf(shown)) progress.tell(line);
+  if (shown !== undefined) for (const line of summaryOf(shown)) progress.print(line);
   check(
     received.length > FIRST_OF_FOLLOWER &&
       isDeepStrictEqual(

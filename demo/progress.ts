@@ -39,7 +39,7 @@ export class Progress {
   }
 
   /** A line that explains, or quotes. */
-  tell(text: string): void {
+  print(text: string): void {
     this.#print(`  ${this.#terminal.paint('dim', text)}`);
   }
 

@@ -76,7 +76,7 @@ async function playSteer(scene: Scene): Promise<void> {
   const sent: Sent = { accepted: null };
   const show = async ({ type, data }: StreamedEvent, live: LiveCall): Promise<boolean> => {
     if (type === 'steer.injected')
-      progress.tell('the message follows the result of the running call, before the next answer');
+      progress.print('the message follows the result of the running call, before the next answer');
     if (type !== 'tool.started') return false;
     const step = Number(data['step']);
     const { label = '' } = (step === 1 ? GREEN.steps[0] : BLUE.steps[step - 2]) ?? {};

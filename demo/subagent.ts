@@ -65,13 +65,13 @@ async function playSubagent(scene: Scene): Promise<void> {
     { turn: asked.turn, parent, run },
   );
   await writeFile(join(stage.workspaceDir, ALONE), '');
-  const events = await showUntilTold(scene, watch, { parentKey: parent.key, askedTurnId: asked.turn.id });
+  const events = await showUntilAnnounced(scene, watch, { parentKey: parent.key, askedTurnId: asked.turn.id });
   watch.close();
   await checkRun(scene, run, events);
 }
 
 /** Shows the subagent's work and how its parent receives the end; resolves with all events when the parent's turn has ended. */
-async function showUntilTold(
+async function showUntilAnnounced(
   scene: Scene,
   watch: EventWatch,
   { parentKey, askedTurnId }: { parentKey: string; askedTurnId: string },
@@ -86,7 +86,7 @@ async function showUntilTold(
     if (turnId === askedTurnId) continue;
     if (type === 'tool.started') step = progress.begin(`subagent: ${TASK.steps[0]?.label}`);
     if (type === 'tool.ended') step?.done();
-    if (type === 'announce.queued') progress.tell('the end of the run and its announcement are one commit');
+    if (type === 'announce.queued') progress.print('the end of the run and its announcement are one commit');
     if (type === 'model.delta' && sessionKey === parentKey) progress.replying(String(data['text']));
     if (type !== 'turn.ended') continue;
     if (sessionKey === parentKey) {
@@ -118,14 +118,14 @@ async function checkRun(
   );
   const announcement = await stage.read<MessageView>(`/v1/messages/${announcementId}`);
   const prompts = (await entriesOf(scene, SESSION)).filter(({ kind }) => kind === 'prompt').map(textOf);
-  const telling = prompts.filter((text) => text.includes('[System Message]'));
-  const [first = ''] = telling;
-  if (first !== '') scene.progress.tell(`the parent received: ${first.split('\n')[0]}`);
+  const announcing = prompts.filter((text) => text.includes('[System Message]'));
+  const [first = ''] = announcing;
+  if (first !== '') scene.progress.print(`the parent received: ${first.split('\n')[0]}`);
   check(
     queued.length === 1 &&
       queued[0]?.data['runId'] === runId &&
       announcement.status === 'answered' &&
-      telling.length === 1 &&
+      announcing.length === 1 &&
       first.includes(`A subagent task "${LABEL}" just completed successfully.`) &&
       first.includes(TASK.reply),
     'its end was announced to the parent once: one row, one prompt, one turn',

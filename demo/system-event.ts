@@ -32,7 +32,7 @@ async function playSystemEvent(scene: Scene): Promise<void> {
   const { items } = await stage.read<ListAnswer<SystemEventView>>(`${path}?state=all`);
   const event = items.find((each) => each.text === FACT);
   const line = first.prompt.split('\n').find((each) => each.includes(FACT));
-  if (line !== undefined) progress.tell(`in the prompt: ${line}`);
+  if (line !== undefined) progress.print(`in the prompt: ${line}`);
   check(
     line?.startsWith('System: ') === true && !second.prompt.includes(FACT),
     'the next prompt begins with it, the one after does not contain it',

@@ -159,10 +159,10 @@ async function checkUnknown(scene: Scene, turn: TurnView): Promise<void> {
   const unknown = results.filter(
     (block) => block.type === 'tool_result' && String(block.content).startsWith('outcome unknown'),
   );
-  const [told] = unknown;
-  if (told !== undefined) progress.tell(`the model received: "${String(told.content)}"`);
+  const [reported] = unknown;
+  if (reported !== undefined) progress.print(`the model received: "${String(reported.content)}"`);
   check(
-    unknown.length === 1 && told?.is_error === true,
+    unknown.length === 1 && reported?.is_error === true,
     'the model received that once, and looked before it continued',
     unknown,
   );

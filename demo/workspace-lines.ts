@@ -7,7 +7,7 @@ import type { Scene } from './chapter.ts';
 
 /** Between the event that a call began and its line in the file: the start of a shell. */
 const LINE_MS_MAX = 120_000;
-const LOOK_MS = 5;
+const POLL_MS = 5;
 
 /** The lines of a file; none when it is not there. */
 export async function linesOf({ stage }: Scene, file: string): Promise<string[]> {
@@ -20,6 +20,6 @@ export async function awaitLine(scene: Scene, file: string, beginning: string): 
   const deadlineMs = performance.now() + LINE_MS_MAX;
   while (!(await linesOf(scene, file)).some((line) => line.startsWith(beginning))) {
     if (performance.now() > deadlineMs) throw new Error(`${file} had no "${beginning}" within ${LINE_MS_MAX} ms`);
-    await delay(LOOK_MS, undefined, { signal: scene.stage.signal });
+    await delay(POLL_MS, undefined, { signal: scene.stage.signal });
   }
 }

@@ -44,11 +44,11 @@ export function jobForRing(ring: Ring): QueuedRing {
   const id = `${sessionId}.${ringNo}`;
   const [queue, jobId, priority] =
     ring.kind === 'deliver' ? (['deliver', `d.${id}`, 0] as const) : [ring.lane, id, ring.priority];
-  return { queue, name: kind, data: { sessionId }, opts: { ...JOB_OPTIONS, jobId, ...orderOf(priority ?? 0) } };
+  return { queue, name: kind, data: { sessionId }, opts: { ...JOB_OPTIONS, jobId, ...toJobOrder(priority ?? 0) } };
 }
 
 /** BullMQ takes jobs with a priority after those without one, the lowest number first; `lifo` puts a job before all others. */
-function orderOf(priority: number): { lifo?: true; priority?: number } {
+function toJobOrder(priority: number): { lifo?: true; priority?: number } {
   if (priority === 0) return {};
   return priority > 0 ? { lifo: true } : { priority: -priority };
 }

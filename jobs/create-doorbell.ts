@@ -42,7 +42,7 @@ export function createDoorbell(options: DoorbellOptions): Doorbell {
   const bells = new Map<QueueName, Bell>();
   let isClosed = false;
 
-  function bellOf(name: QueueName): Bell {
+  function openBell(name: QueueName): Bell {
     let bell = bells.get(name);
     if (bell === undefined) bells.set(name, (bell = new Bell(name, options)));
     return bell;
@@ -52,10 +52,10 @@ export function createDoorbell(options: DoorbellOptions): Doorbell {
     async ring(rings) {
       if (isClosed) return;
       const batches = Map.groupBy(rings.map(jobForRing), (job) => job.queue);
-      await Promise.all(Array.from(batches, ([name, jobs]) => bellOf(name).ring(jobs)));
+      await Promise.all(Array.from(batches, ([name, jobs]) => openBell(name).ring(jobs)));
     },
     async depth() {
-      const depths = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await bellOf(name).depth()] as const));
+      const depths = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await openBell(name).depth()] as const));
       // One entry per queue name, by construction.
       return Object.fromEntries(depths) as Record<QueueName, QueueDepth>;
     },

@@ -66,13 +66,13 @@ export class PromptCache {
 
   /** The longest remembered prefix that ends at a breakpoint or shortly before one; -1 when there is none. */
   #hitIn(prefixes: readonly Prefix[], nowMs: number): number {
-    let lookedAt = Number.POSITIVE_INFINITY;
+    let searchedAt = Number.POSITIVE_INFINITY;
     for (let index = prefixes.length - 1; index >= 0; index -= 1) {
       const prefix = prefixes[index];
       if (prefix === undefined) break;
-      if (prefix.isBreakpoint) lookedAt = 0;
-      if (lookedAt < LOOKBACK_BLOCKS && this.#isKnown(prefix.hash, nowMs)) return index;
-      lookedAt += 1;
+      if (prefix.isBreakpoint) searchedAt = 0;
+      if (searchedAt < LOOKBACK_BLOCKS && this.#isKnown(prefix.hash, nowMs)) return index;
+      searchedAt += 1;
     }
     return -1;
   }

@@ -2,7 +2,7 @@
 // else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists all faults.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { isAgent, agentOf, agentOrFirst, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
+import { isAgent, agentOf, agentOrFirst, resolveModelRef, UnknownAgentError } from './config/agent-settings.ts';
 import { addressedProviders, checkServedModels, modelFault, noteServedProviders } from './config/check-models.ts';
 import { checkKnownTools, noteAddedTools, toolPolicyFault } from './config/check-tools.ts';
 import { completeSettings, crossCheck } from './config/complete-settings.ts';
@@ -14,11 +14,11 @@ import { loadEnvironment } from './config/schema-environment.ts';
 import { LiveConfig, type ConfigChange } from './config/live-config.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
 import { modelNotices } from './config/model-notices.ts';
-import { livePriceBook, priceBookOf } from './config/price-book.ts';
-import { reloadablePartOf } from './config/reloadable.ts';
+import { livePriceBook, buildPriceBook } from './config/price-book.ts';
+import { findReloadablePart } from './config/reloadable.ts';
 import { processEnvironment, type Environment } from './config/process-environment.ts';
 import { adoptSecretFile, ensureSecretFile } from './config/secret-file.ts';
-import { settingsOf, type Setting } from './config/sources.ts';
+import { listSettings, type Setting } from './config/sources.ts';
 
 export {
   LiveConfig,
@@ -31,16 +31,16 @@ export {
   isAgent,
   modelFault,
   modelNotices,
-  modelRefOf,
+  resolveModelRef as modelRefOf,
   noteAddedTools,
   noteServedProviders,
   livePriceBook,
-  priceBookOf,
+  buildPriceBook as priceBookOf,
   UnknownAgentError,
   ConfigError,
   LANES,
   processEnvironment,
-  reloadablePartOf,
+  findReloadablePart as reloadablePartOf,
 };
 export { DOCS_PATH } from './config/schema.ts';
 export type { Config, ConfigChange, Lane, Setting };
@@ -70,7 +70,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
 export function loadConfigWithSources(options: LoadOptions = {}): { config: Config; settings: Setting[] } {
   const { env = process.env } = options;
   const { config, file } = load(options);
-  return { config, settings: settingsOf({ config, file, env, secrets: secretsOf(config) }) };
+  return { config, settings: listSettings({ config, file, env, secrets: secretsOf(config) }) };
 }
 
 function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.isTTY }: LoadOptions): {
@@ -127,7 +127,7 @@ export async function ensureWebhookSecrets(config: Config): Promise<string[]> {
 /** Every secret in the configuration: the logger must never write one of them (G31). */
 export function secretsOf(config: Config): string[] {
   const { runtime, models, channels, api, owner } = config;
-  const passwords = [runtime.databaseUrl, runtime.redisUrl, runtime.traceEndpoint].flatMap(passwordsOf);
+  const passwords = [runtime.databaseUrl, runtime.redisUrl, runtime.traceEndpoint].flatMap(listPasswords);
   const others = [
     runtime.apiKey,
     runtime.anthropicApiKey,
@@ -140,14 +140,14 @@ export function secretsOf(config: Config): string[] {
 }
 
 /** The password of an address: as it is written there, as URLs write it, and as it is sent to the server. */
-function passwordsOf(url: string | undefined): string[] {
+function listPasswords(url: string | undefined): string[] {
   const { password } = new URL(url ?? 'none:');
   if (url === undefined || password === '') return [];
   const [, written = password] = /^[^:]+:\/\/[^:/?#]*:([^/?#]*)@/.exec(url.trim()) ?? [];
-  return [...new Set([written, password, plainOf(password)])];
+  return [...new Set([written, password, decodeText(password)])];
 }
 
-function plainOf(text: string): string {
+function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

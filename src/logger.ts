@@ -49,7 +49,7 @@ const SECRET_FIELDS = [
 
 /** A logger. Its format and level are fixed for its life; children (`logger.child({ turnId })`) share its redaction. */
 export function createLogger(options: LoggerOptions): Logger {
-  const destination = options.destination ?? stderrOf(options.format);
+  const destination = options.destination ?? toStderr(options.format);
   const { secrets = [] } = options;
   return pino(
     {
@@ -90,13 +90,13 @@ function redactPaths(): string[] {
 
 /** Replaces known secret values and things shaped like keys in finished lines. */
 function withoutSecrets(destination: DestinationStream, secrets: () => readonly string[]): DestinationStream {
-  const patternOf = (list: readonly string[]) => new RegExp([...secretPatterns(list), ...KEY_SHAPES].join('|'), 'g');
+  const toPattern = (list: readonly string[]) => new RegExp([...secretPatterns(list), ...KEY_SHAPES].join('|'), 'g');
   let known = secrets();
-  let pattern = patternOf(known);
+  let pattern = toPattern(known);
   return {
     write(line: string) {
       const now = secrets();
-      if (now !== known) [known, pattern] = [now, patternOf(now)];
+      if (now !== known) [known, pattern] = [now, toPattern(now)];
       destination.write(line.replace(pattern, CENSOR));
     },
   };
@@ -112,7 +112,7 @@ const KEY_SHAPES = [
 ];
 
 /** stderr, synchronously: a line written just before an exit is not lost. The pretty printer is loaded only when it is used. */
-function stderrOf(format: LogFormat): DestinationStream {
+function toStderr(format: LogFormat): DestinationStream {
   if (format === 'json') return pino.destination({ dest: 2, sync: true });
   const pretty = createRequire(import.meta.url)('pino-pretty') as (options: object) => DestinationStream;
   return pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'process' });

@@ -59,7 +59,7 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
     options.onFault?.(error);
     if (outage === null) {
       outage = { since: new Date(), startedAtMs: nowMs, loggedAtMs: nowMs, failedAtMs: nowMs, faults: 1 };
-      logger.warn({ dependency, ...reasonOf(error) }, `The ${dependency} is unavailable; calls to it are retried`);
+      logger.warn({ dependency, ...toReason(error) }, `The ${dependency} is unavailable; calls to it are retried`);
       return;
     }
     outage.failedAtMs = nowMs;
@@ -67,7 +67,7 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
     if (nowMs - outage.loggedAtMs < REMINDER_MS) return;
     outage.loggedAtMs = nowMs;
     const { faults, startedAtMs } = outage;
-    const facts = { dependency, ...reasonOf(error), faults, durationMs: Math.round(nowMs - startedAtMs) };
+    const facts = { dependency, ...toReason(error), faults, durationMs: Math.round(nowMs - startedAtMs) };
     logger.warn(facts, `The ${dependency} is still unavailable`);
   }
 
@@ -99,7 +99,7 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
 }
 
 /** The part of the error that is logged: its message and its code. The error's own fields may hold a whole connection, and the stack adds nothing. */
-function reasonOf(error: unknown): { reason: string; code?: string } {
+function toReason(error: unknown): { reason: string; code?: string } {
   if (!(error instanceof Error)) return { reason: String(error) };
   const { code } = error as { code?: unknown };
   // A refused connection to several addresses is an AggregateError without a message of its own.

@@ -5,12 +5,12 @@ import type { TraceOrigin } from './core/telemetry/span.ts';
 import { parseTraceParent, type TraceParent } from './core/telemetry/trace-parent.ts';
 
 /** 16 hexadecimal digits. `name`: as `SPAN_KEYS` says. */
-export function spanIdOf(name: string): string {
+export function deriveSpanId(name: string): string {
   return hash('sha256', name).slice(0, 16);
 }
 
 /** The trace that begins with this row, or that its request belongs to. */
-export function traceOf({ key, traceparent }: TraceOrigin): { traceId: string; parent: TraceParent | null } {
+export function deriveTrace({ key, traceparent }: TraceOrigin): { traceId: string; parent: TraceParent | null } {
   const parent = traceparent === null ? null : parseTraceParent(traceparent);
   return { traceId: parent?.traceId ?? hash('sha256', `trace:${key}`).slice(0, 32), parent };
 }

@@ -46,24 +46,24 @@ function textsOfPage(file: string): Text[] {
 function textsOfSource(file: string): Text[] {
   const source = read(file);
   const texts: Text[] = [];
-  const look = (text: string, at: number): void => {
+  const search = (text: string, at: number): void => {
     const where = `${file}:${source.slice(0, at).split('\n').length}`;
     const own = isSql(text) ? (text.replaceAll(/--.*$/gm, '').match(/'[^'\n]*'/g) ?? []) : [text];
     for (const one of own) if (/\S\s+\S/.test(one)) texts.push({ where, text: one.replaceAll(/\s+/g, ' ') });
   };
   const visitor = new Visitor({
     Literal(node) {
-      if (typeof node.value === 'string') look(node.value, node.start);
+      if (typeof node.value === 'string') search(node.value, node.start);
     },
     TemplateElement(node) {
-      look(node.value.cooked ?? '', node.start);
+      search(node.value.cooked ?? '', node.start);
     },
   });
   const { program, comments } = parseSync(file, source);
   visitor.visit(program);
   // Names of code in a comment stand in backticks.
   for (const { value, start } of comments)
-    look(value.replaceAll(/`[^`\n]*`/g, '').replaceAll(/\n\s*\* ?/g, ' '), start);
+    search(value.replaceAll(/`[^`\n]*`/g, '').replaceAll(/\n\s*\* ?/g, ' '), start);
   return texts;
 }
 

@@ -2,13 +2,13 @@
 // what its concurrency has room for. Everything follows from rows, so any number of schedulers may do it, and what a crash leaves out the next
 // round does.
 import { priceBookOf } from '../src/config.ts';
-import { budgetName, keyNameOf } from '../src/core/budget/budget.ts';
+import { budgetName, parseKeyName } from '../src/core/budget/budget.ts';
 import { batchSessionKey, inputOfItem } from '../src/core/batch/batch.ts';
 import { judgeBatch, type BatchVerdict } from '../src/core/batch/judge-batch.ts';
 import { shareRoom } from '../src/core/batch/share-room.ts';
 import type { DeliveryId, MessageId } from '../src/core/ids.ts';
-import { routeOf } from '../src/core/inbound.ts';
-import { optionsOf, withOptions } from '../src/core/input-options.ts';
+import { chooseRoute } from '../src/core/inbound.ts';
+import { readOptions, withOptions } from '../src/core/input-options.ts';
 import { refOfModel } from '../src/core/model-ref.ts';
 import { priceAt } from '../src/core/prices/price-table.ts';
 import { chooseWay } from '../src/core/provider-batch/choose-way.ts';
@@ -36,7 +36,7 @@ import {
   type EndReport,
   type JudgedBatch,
 } from '../src/store/batches/guard.ts';
-import { newSessionOf } from '../src/store/sessions.ts';
+import { buildNewSession } from '../src/store/sessions.ts';
 import type { Tracing } from '../src/tracing.ts';
 import { workOff } from '../src/work-off.ts';
 
@@ -68,13 +68,13 @@ export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Pro
   if (open.some(({ status, isOverdue }) => isOverdue || status === 'cancelling')) {
     await workOff(() => closeItems(database), { signal });
     const { runIds, turnIds } = await readWorkToStop(database);
-    for (const runId of runIds) await stopRun(parts, { runId, reason: CANCELLED, isTold: true });
+    for (const runId of runIds) await stopRun(parts, { runId, reason: CANCELLED, isOwn: true });
     publish(await withdrawInputs(database));
     for (const turnId of turnIds) await stopTurn(parts, turnId, null);
     hasChanged = true;
   }
   for (const batch of open) {
-    const verdict = judgeBatch({ ...batch, budget: budgetOf(parts, batch) });
+    const verdict = judgeBatch({ ...batch, budget: nameBudget(parts, batch) });
     if (verdict.kind === 'continue' || signal.aborted) continue;
     await carryOut(parts, batch, verdict);
     hasChanged = true;
@@ -83,11 +83,11 @@ export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Pro
 }
 
 /** The name of the budget that holds a batch back; null: none. */
-function budgetOf({ budgets }: BatchParts, { id, agentId, createdBy }: JudgedBatch): string | null {
+function nameBudget({ budgets }: BatchParts, { id, agentId, createdBy }: JudgedBatch): string | null {
   const reached = budgets.reached({
     agentId,
     sessionKey: batchSessionKey(id, agentId),
-    keyName: keyNameOf(createdBy),
+    keyName: parseKeyName(createdBy),
     batchId: null,
   });
   return reached === null ? null : budgetName(reached);
@@ -122,7 +122,7 @@ async function carryOut(parts: BatchParts, batch: JudgedBatch, verdict: BatchVer
       }
       return;
     case 'end': {
-      const report = await reportOf(parts, batch, verdict.outcome);
+      const report = await toReport(parts, batch, verdict.outcome);
       const { isEnded } = publish(await endBatch(database, batch, { outcome: verdict.outcome, report }));
       if (isEnded) tracing?.batchEnded(batch.id);
       return;
@@ -133,14 +133,14 @@ async function carryOut(parts: BatchParts, batch: JudgedBatch, verdict: BatchVer
 }
 
 /** The signed report of the end, if the batch asks for one: it is delivered in a separate session. */
-async function reportOf({ config, inbox }: BatchParts, batch: JudgedBatch, outcome: string): Promise<EndReport | null> {
+async function toReport({ config, inbox }: BatchParts, batch: JudgedBatch, outcome: string): Promise<EndReport | null> {
   const { id, agentId, name, deliver, itemCount, answered, silent, failed, cancelled, expired, costMicros } = batch;
   if (deliver === null) return null;
   const sessionKey = batchSessionKey(id, agentId);
   const title = name === null ? `Batch ${id}` : `Batch ${name}`;
   return {
     id: newId<DeliveryId>(),
-    sessionId: await inbox.ensureSession(newSessionOf(sessionKey)),
+    sessionId: await inbox.ensureSession(buildNewSession(sessionKey)),
     target: deliver,
     payload: {
       type: 'batch',
@@ -202,10 +202,10 @@ async function feed(
       return {
         n,
         attempt,
-        sessionId: await inbox.ensureSession(newSessionOf(canonicalSessionKey(sessionKey))),
+        sessionId: await inbox.ensureSession(buildNewSession(canonicalSessionKey(sessionKey))),
         messageId: newId<MessageId>(),
         body: JSON.stringify(input),
-        route: routeOf({ ...body, ...withOptions(optionsOf(input)) }, config.owner.ids),
+        route: chooseRoute({ ...body, ...withOptions(readOptions(input)) }, config.owner.ids),
       };
     }),
   );

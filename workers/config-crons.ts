@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CronDefinition } from '../src/core/schedule/cron.ts';
 import { newId } from '../src/ids.ts';
-import { definitionOf, firstSlotOf } from '../src/schedule/cron-definition.ts';
+import { toDefinition, findFirstSlot } from '../src/schedule/cron-definition.ts';
 import { changeCron, createCron, disableCron, readConfigCrons, type Cron } from '../src/store/crons.ts';
 import type { CronParts } from './schedule-crons.ts';
 
@@ -17,7 +17,7 @@ export async function reconcileConfigCrons({ config, database, logger }: CronPar
   const kept = await readConfigCrons(database);
   const named = new Set<string>();
   for (const job of config.cron.jobs) {
-    const definition = definitionOf(job, { config, nowMs });
+    const definition = toDefinition(job, { config, nowMs });
     const before = kept.find(({ agentId, name }) => agentId === definition.agentId && name === definition.name);
     const isEnabled = job.enabled ?? true;
     if (before === undefined) await create(database, definition, isEnabled, nowMs);
@@ -42,7 +42,7 @@ async function create(
   const id = newId<string>();
   // Of two schedulers at the same time, one creates it.
   const causeKey = `config:${definition.agentId}:${definition.name}`;
-  const slot = firstSlotOf(id, definition.schedule, nowMs);
+  const slot = findFirstSlot(id, definition.schedule, nowMs);
   await createCron(database, { id, origin: 'config', causeKey, isEnabled, ...definition, ...slot });
 }
 
@@ -66,7 +66,7 @@ async function update(
   if (isSame && !isBack && !(isOff && before.isEnabled)) return;
   const isEnabled = !isOff;
   const isSameSchedule = isDeepStrictEqual(before.schedule, definition.schedule) && !isBack;
-  const slot = isSameSchedule ? {} : firstSlotOf(before.id, definition.schedule, nowMs);
+  const slot = isSameSchedule ? {} : findFirstSlot(before.id, definition.schedule, nowMs);
   await changeCron(database, before, { ...definition, isEnabled, ...slot });
 }
 

@@ -34,7 +34,7 @@ export function createReconciler(
     lanes: roles.includes('worker')
       ? {
           free: (lane) => worker()?.direct.free(lane) ?? 0,
-          look: (lane, ring) => worker()?.direct.look(lane, ring) ?? false,
+          tryRun: (lane, ring) => worker()?.direct.tryRun(lane, ring) ?? false,
         }
       : null,
   });

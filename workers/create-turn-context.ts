@@ -2,7 +2,7 @@
 import type { Publish } from '../src/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
 import { livePriceBook, type Config } from '../src/config.ts';
-import { rateLimitsOf, type RateLimit } from '../src/core/governor/rate-limit.ts';
+import { toRateLimits, type RateLimit } from '../src/core/governor/rate-limit.ts';
 import { DENIED_TOOLS } from '../src/core/subagent-spawn.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
@@ -159,10 +159,10 @@ function createRateLimits({ config, clock, database, owner, model }: WorkerParts
 
 /** The rate limits of the running configuration; the same list while they are the same. */
 function liveLimits(config: Config): () => readonly RateLimit[] {
-  let known = { written: config.models.limits, limits: rateLimitsOf(config.models.limits) };
+  let known = { written: config.models.limits, limits: toRateLimits(config.models.limits) };
   return () => {
     const written = config.models.limits;
-    if (known.written !== written) known = { written, limits: rateLimitsOf(written) };
+    if (known.written !== written) known = { written, limits: toRateLimits(written) };
     return known.limits;
   };
 }

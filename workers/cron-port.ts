@@ -1,5 +1,5 @@
 // The `cron` tool's way to the use cases of crons: its results in the words that an agent reads.
-import { headOf } from '../src/core/cut-text.ts';
+import { cutHead } from '../src/core/cut-text.ts';
 import { InvalidCronError } from '../src/schedule/cron-definition.ts';
 import { addCron, editCron, findNamedCron, removeCron, type CronChange } from '../src/service/edit-cron.ts';
 import { runCronNow } from '../src/service/run-cron-now.ts';
@@ -18,7 +18,7 @@ export function createCronPort(service: Service): CronPort {
   return {
     async list(agentId) {
       const { items } = await listCrons(views, { agentId }, { limit: LISTED_MAX, after: null });
-      return items.map(summaryOf);
+      return items.map(toSummary);
     },
     add: ({ agentId, turnId, idempotencyKey }, input) =>
       refusing(async () => {
@@ -27,13 +27,13 @@ export function createCronPort(service: Service): CronPort {
         const result = await addCron(service, { ...made, under, idempotency: null });
         if (result.kind === 'full')
           return refused('you have the largest number of crons that an agent may have; remove one first');
-        return { kind: 'ok', value: summaryOf(result.cron) };
+        return { kind: 'ok', value: toSummary(result.cron) };
       }),
     update: ({ agentId, turnId }, id, patch) =>
       refusing(async () => {
         const under = await readTurnOptions(database, turnId);
         const result = await editCron(service, { id, by: agentId, under }, patch);
-        return result.kind === 'done' ? { kind: 'ok', value: summaryOf(result.cron) } : notChanged(result.kind, id);
+        return result.kind === 'done' ? { kind: 'ok', value: toSummary(result.cron) } : notChanged(result.kind, id);
       }),
     async remove(agentId, id) {
       const result = await removeCron(service, { id, by: agentId });
@@ -61,7 +61,7 @@ function notChanged(why: Exclude<CronChange['kind'], 'done'>, id: string): CronT
   return refused('a person created it, and only a person can change it; ask for the change');
 }
 
-function summaryOf(cron: Cron): CronSummary {
+function toSummary(cron: Cron): CronSummary {
   const { id, name, origin, schedule, target, payload, wake, isEnabled, disabledReason, nextSlotMs, failures } = cron;
   return {
     id,
@@ -79,7 +79,7 @@ function summaryOf(cron: Cron): CronSummary {
 }
 
 function unknown(id: string): { kind: 'refused'; reason: string } {
-  return refused(`there is no cron ${headOf(id, 100)}; list shows yours`);
+  return refused(`there is no cron ${cutHead(id, 100)}; list shows yours`);
 }
 
 function refused(reason: string): { kind: 'refused'; reason: string } {

@@ -3,7 +3,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { headOf } from '../src/core/cut-text.ts';
+import { cutHead } from '../src/core/cut-text.ts';
 import type { AgentSettings, Config } from '../src/config.ts';
 import { processEnvironment } from '../src/config.ts';
 import { homeOf, planCommands } from '../src/tools/command-user.ts';
@@ -12,7 +12,7 @@ import { runCommand } from '../src/tools/run-command.ts';
 import { fetchWeb } from '../src/tools/web-fetch-request.ts';
 
 /** `seen`: the hash of its content. `failed`: it could not be checked, which says nothing about it. */
-export type GateLook = { kind: 'seen'; sha256: string } | { kind: 'failed'; reason: string };
+export type GateResult = { kind: 'seen'; sha256: string } | { kind: 'failed'; reason: string };
 
 type Gate = NonNullable<AgentSettings['heartbeat']['when']>;
 
@@ -26,7 +26,7 @@ const REASON_CHARS_MAX = 500;
 export async function checkGate(
   gate: Gate,
   { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },
-): Promise<GateLook> {
+): Promise<GateResult> {
   const deadline = AbortSignal.timeout(gate.timeoutSeconds * 1000);
   const bounded = AbortSignal.any([signal, deadline]);
   try {
@@ -37,7 +37,7 @@ export async function checkGate(
     return { kind: 'seen', sha256: hash.digest('hex') };
   } catch (error) {
     const reason = deadline.aborted ? `took longer than ${gate.timeoutSeconds} s` : String((error as Error).message);
-    return { kind: 'failed', reason: headOf(reason, REASON_CHARS_MAX) };
+    return { kind: 'failed', reason: cutHead(reason, REASON_CHARS_MAX) };
   }
 }
 

@@ -43,7 +43,7 @@ async function loadShared() {
     createDoorbell: jobs.createDoorbell,
     Reconciler: reconciler.Reconciler,
     stillWaiting: waiting.stillWaiting,
-    identityOf: reports.identityOf,
+    identityOf: reports.readIdentity,
     startReports: reports.startReports,
     startTroubleLog: troubles.startTroubleLog,
     deriveRequest: derive.deriveRequest,

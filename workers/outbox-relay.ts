@@ -51,7 +51,7 @@ export async function relayDeliveries(
     if (draining.aborted) return settled;
     const delivery = await claimDelivery(relay.database, { sessionId, owner: relay.owner, leaseMs });
     if (delivery === null) return settled;
-    const settlement = settlementOf(relay, delivery, await sendOnce(relay, delivery, signal));
+    const settlement = toSettlement(relay, delivery, await sendOnce(relay, delivery, signal));
     // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
     // write is retried.
     relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
@@ -88,7 +88,7 @@ async function sendOnce(relay: OutboxRelay, delivery: ClaimedDelivery, signal: A
   return channel.send(delivery, signal, traceparent);
 }
 
-function settlementOf(relay: OutboxRelay, delivery: ClaimedDelivery, result: DeliveryResult): DeliverySettlement {
+function toSettlement(relay: OutboxRelay, delivery: ClaimedDelivery, result: DeliveryResult): DeliverySettlement {
   const base = { delivery, owner: relay.owner, lastStatus: result.status, delayMs: 0 };
   switch (result.kind) {
     case 'sent':

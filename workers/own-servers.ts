@@ -7,7 +7,7 @@ import type { Role } from './load-modules.ts';
 export type Ender = (isFailed: boolean) => Promise<unknown>;
 
 /** The address of the database. One that this start has made is deleted if the start fails, unless another process uses it. */
-export async function databaseUrlOf(config: Config, logger: Logger, enders: Ender[]): Promise<string> {
+export async function prepareDatabase(config: Config, logger: Logger, enders: Ender[]): Promise<string> {
   if (config.runtime.databaseUrl !== undefined) return config.runtime.databaseUrl;
   const { startEmbeddedPostgres } = await import('../src/embedded-postgres/start-embedded-postgres.ts');
   const embedded = await startEmbeddedPostgres({ dataDir: config.runtime.dataDir, logger });
@@ -27,7 +27,7 @@ export interface ModelEndpoint {
 }
 
 /** Without a key a worker or scheduler starts its own model server with the same protocol: the client code is the same. */
-export async function modelEndpointOf(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
+export async function prepareEndpoint(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
   if (anthropicApiKey !== undefined) {
     return {

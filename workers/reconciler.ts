@@ -44,7 +44,7 @@ export interface DirectLanes {
   /** How many sessions the lane would take now. */
   free(lane: QueueName): number;
   /** Checks a session; false when the lane is full. */
-  look(lane: QueueName, ring: Pick<Ring, 'kind' | 'sessionId'>): boolean;
+  tryRun(lane: QueueName, ring: Pick<Ring, 'kind' | 'sessionId'>): boolean;
 }
 
 /** While the queue is down and a lane used all its room, the next round follows after this time. */
@@ -135,7 +135,7 @@ export class Reconciler {
   /** Returns the milliseconds until the next known deadline; null: none is known. */
   async #ringFaded(): Promise<number | null> {
     const { database, publish, reconcileMs, logger } = this.#options;
-    if (this.#queue.isAway) return await this.#lookDirectly();
+    if (this.#queue.isAway) return await this.#checkDirectly();
     const lanes = LANES.map((lane) => ({ lane, room: STALE_RINGS_MAX }));
     const { stale, nextInMs } = await selectStaleRings(database, { staleAfterMs: reconcileMs, lanes });
     if (stale.length === 0) return nextInMs;
@@ -148,13 +148,13 @@ export class Reconciler {
   }
 
   /** Does without the queue what its jobs would do: takes due sessions for the free places of this process. */
-  async #lookDirectly(): Promise<number | null> {
+  async #checkDirectly(): Promise<number | null> {
     const { database, reconcileMs, lanes } = this.#options;
     // What this process took it would keep from those that can work.
     if (lanes === null) return null;
     const rooms = LANES.map((lane) => ({ lane, room: lanes.free(lane) }));
     const { stale, nextInMs } = await selectStaleRings(database, { staleAfterMs: reconcileMs, lanes: rooms });
-    for (const { lane, sessionId } of stale) lanes.look(lane, { kind: 'inbound', sessionId });
+    for (const { lane, sessionId } of stale) lanes.tryRun(lane, { kind: 'inbound', sessionId });
     return stale.length > 0 ? DIRECT_ROUND_MS : nextInMs;
   }
 
@@ -186,7 +186,7 @@ export class Reconciler {
     if (!this.#queue.isAway) publish({ after: { changed: [], rings } });
     else if (lanes !== null) {
       for (const { sessionId } of rings.slice(0, lanes.free('deliver'))) {
-        lanes.look('deliver', { kind: 'deliver', sessionId });
+        lanes.tryRun('deliver', { kind: 'deliver', sessionId });
       }
     }
     return null;

@@ -34,7 +34,7 @@ export interface ProcessReporter {
 }
 
 /** The facts that a process of these roles reports; made once per process. */
-export function identityOf(roles: readonly string[]): WorkerIdentity {
+export function readIdentity(roles: readonly string[]): WorkerIdentity {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };

@@ -3,15 +3,15 @@
 import { isAgent, type Config } from '../src/config.ts';
 import { BUDGET_REACHED, type BudgetFacts } from '../src/core/budget/budget.ts';
 import type { MessageId, SessionId, SystemEventId } from '../src/core/ids.ts';
-import { noticeText, sessionKeyOf } from '../src/core/schedule/cron.ts';
+import { noticeText, toSessionKey } from '../src/core/schedule/cron.ts';
 import { decideCronRunEffect } from '../src/core/schedule/error-backoff.ts';
 import { planTicks, type Tick, type TickPlan } from '../src/core/schedule/plan-ticks.ts';
-import { staggerOf, type Timetable } from '../src/core/schedule/timetable.ts';
+import { computeStagger, type Timetable } from '../src/core/schedule/timetable.ts';
 import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
-import { tickInputOf } from '../src/schedule/tick-input.ts';
-import { timetableOf } from '../src/schedule/timetable.ts';
+import { toTickInput } from '../src/schedule/tick-input.ts';
+import { buildTimetable } from '../src/schedule/timetable.ts';
 import type { Service } from '../src/service/service.ts';
 import { fireCronEvent, type EventFiring } from '../src/store/cron-event-fires.ts';
 import { fireCrons, type Firing } from '../src/store/cron-fires.ts';
@@ -19,7 +19,7 @@ import { disableCron, type Cron } from '../src/store/crons.ts';
 import { readLastUrl } from '../src/store/last-url.ts';
 import { closeNotice, readOwedNotices, settleFire, settleFires } from '../src/store/settle-fires.ts';
 import type { ScheduleMeter } from './process-metrics.ts';
-import { newSessionOf } from '../src/store/sessions.ts';
+import { buildNewSession } from '../src/store/sessions.ts';
 import { enqueueSystemEvent } from '../src/store/system-events.ts';
 
 export interface CronParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'budgets'> {
@@ -50,7 +50,7 @@ export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs
     logPassedTicks(parts.logger, plan.firing);
     countTicks(parts, plan, fired);
   }
-  return fitting.some(({ isBehind }) => isBehind);
+  return fitting.some(({ hasMore }) => hasMore);
 }
 
 /** Logs the slots of a cron that the policy did not fire: one line for all of a plan, because an outage may miss hundreds. */
@@ -82,7 +82,7 @@ interface PlannedFiring {
   firing: Firing | EventFiring;
   /** How long ago its first slot was due, in milliseconds. */
   lagMs: number;
-  isBehind: boolean;
+  hasMore: boolean;
 }
 
 /** The plan for a cron; null when it has no valid timetable (it is disabled) or nothing is due. */
@@ -101,17 +101,17 @@ async function planFiring(parts: CronParts, cron: Cron, nowMs: number): Promise<
     nowMs,
   });
   if (plan.ticks.length === 0) return null;
-  const ticks = parts.budgets.reached(budgetFactsOf(cron)) === null ? plan.ticks : heldBack(plan, cron);
-  const sessionId = await ensureSessionOf(parts, cron);
+  const ticks = parts.budgets.reached(toBudgetFacts(cron)) === null ? plan.ticks : heldBack(plan, cron);
+  const sessionId = await ensureCronSession(parts, cron);
   const lastUrl =
-    cron.delivery?.mode === 'last' ? await readLastUrl(parts.database, await lastSessionOf(parts, cron)) : null;
-  const input = tickInputOf(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
-  const firing = firingOf(cron, { plan: { ...plan, ticks }, timetable, sessionId, config }, input);
-  return { firing, lagMs: nowMs - cron.dueMs, isBehind: plan.isBehind };
+    cron.delivery?.mode === 'last' ? await readLastUrl(parts.database, await findLastSession(parts, cron)) : null;
+  const input = toTickInput(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
+  const firing = buildFiring(cron, { plan: { ...plan, ticks }, timetable, sessionId, config }, input);
+  return { firing, lagMs: nowMs - cron.dueMs, hasMore: plan.hasMore };
 }
 
-function budgetFactsOf(cron: Cron): BudgetFacts {
-  return { agentId: cron.agentId, sessionKey: sessionKeyOf(cron), keyName: null, batchId: null };
+function toBudgetFacts(cron: Cron): BudgetFacts {
+  return { agentId: cron.agentId, sessionKey: toSessionKey(cron), keyName: null, batchId: null };
 }
 
 /** The slots of a plan while a budget is reached: those that would cause turns are skipped. A cron without a further slot waits instead. */
@@ -124,7 +124,7 @@ function heldBack({ ticks, nextSlotMs }: TickPlan, { payload }: Cron): Tick[] {
 
 async function understand({ database, logger }: CronParts, cron: Cron): Promise<Timetable | null> {
   try {
-    return timetableOf(cron.schedule);
+    return buildTimetable(cron.schedule);
   } catch (error) {
     // It was checked when it was made: the zones of this machine may be others.
     logger.error({ err: error, cronId: cron.id }, 'Next slot of a cron could not be computed; the cron was disabled');
@@ -133,7 +133,7 @@ async function understand({ database, logger }: CronParts, cron: Cron): Promise<
   }
 }
 
-function firingOf(
+function buildFiring(
   cron: Cron,
   {
     plan,
@@ -141,7 +141,7 @@ function firingOf(
     sessionId,
     config,
   }: { plan: TickPlan; timetable: Timetable; sessionId: SessionId; config: Config },
-  input: ReturnType<typeof tickInputOf>,
+  input: ReturnType<typeof toTickInput>,
 ): Firing | EventFiring {
   const { nextSlotMs } = plan;
   const isOver = nextSlotMs === null && !plan.ticks.some(({ kind }) => kind === 'fire');
@@ -156,20 +156,20 @@ function firingOf(
     waitingMax: config.limits.waitingPerSession,
     ticks: plan.ticks.map((tick) => ({ tick, messageId: tick.kind === 'fire' ? newId<MessageId>() : null })),
     nextSlotMs,
-    dueMs: nextSlotMs === null ? null : nextSlotMs + staggerOf(timetable, cron.id),
+    dueMs: nextSlotMs === null ? null : nextSlotMs + computeStagger(timetable, cron.id),
     disabledReason: isOver ? TOO_LATE : null,
   };
   if (input.event === null) return firing;
   return { ...firing, event: input.event, pollId: input.kind === null ? null : newId<MessageId>() };
 }
 
-function ensureSessionOf({ inbox }: CronParts, cron: Cron): Promise<SessionId> {
-  return inbox.ensureSession(newSessionOf(sessionKeyOf(cron)));
+function ensureCronSession({ inbox }: CronParts, cron: Cron): Promise<SessionId> {
+  return inbox.ensureSession(buildNewSession(toSessionKey(cron)));
 }
 
 /** An isolated session receives no messages: the session that last received one for the agent counts. */
-function lastSessionOf(parts: CronParts, cron: Cron): Promise<SessionId> {
-  return ensureSessionOf(parts, cron.target === 'isolated' ? { ...cron, target: 'main' } : cron);
+function findLastSession(parts: CronParts, cron: Cron): Promise<SessionId> {
+  return ensureCronSession(parts, cron.target === 'isolated' ? { ...cron, target: 'main' } : cron);
 }
 
 /** Settles the fires whose inputs are settled, and applies the consequences to their crons. `nowMs` is the database's time. */
@@ -190,7 +190,7 @@ export async function giveNotices({ database, config, inbox, publish }: CronPart
     if (isAgent(config, notice.agentId)) {
       const event = {
         id: notice.noticeId,
-        sessionId: await inbox.ensureSession(newSessionOf(canonicalSessionKey(`agent:${notice.agentId}:main`))),
+        sessionId: await inbox.ensureSession(buildNewSession(canonicalSessionKey(`agent:${notice.agentId}:main`))),
         text: noticeText(notice),
         // No reminder: it waits for the next prompt.
         contextKey: `notice:${notice.cronId}`,

@@ -9,17 +9,17 @@ import {
   isWithinHours,
   dueTasks,
   timesAfter,
-  occasionOf,
+  chooseOccasion,
   type HeartbeatFile,
   type TaskTimes,
 } from '../src/core/heartbeat-poll.ts';
 import type { MessageId } from '../src/core/ids.ts';
 import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';
-import { pollInputOf } from '../src/schedule/poll-input.ts';
+import { buildPollInput } from '../src/schedule/poll-input.ts';
 import { readHeartbeatFile } from '../src/schedule/read-heartbeat-file.ts';
 import { claimPolls, renewPolls, syncPolledAgents, type ClaimedPoll } from '../src/store/heartbeats.ts';
-import { newSessionOf } from '../src/store/sessions.ts';
+import { buildNewSession } from '../src/store/sessions.ts';
 import { settlePolls, type PollSettlement } from '../src/store/settle-polls.ts';
 import { loadWorkspaceFiles } from '../src/turn/open/load-workspace.ts';
 import { checkGate } from './heartbeat-gate.ts';
@@ -55,7 +55,7 @@ export async function syncHeartbeats({ config, database, inbox }: CronParts, now
   const rows = await Promise.all(
     agents.map(async ({ id, heartbeat: { every } }) => ({
       agentId: id,
-      sessionId: await inbox.ensureSession(newSessionOf(canonicalSessionKey(`agent:${id}:main`))),
+      sessionId: await inbox.ensureSession(buildNewSession(canonicalSessionKey(`agent:${id}:main`))),
       everyMs: every,
       firstAtMs: firstPoll(id, every, nowMs),
     })),
@@ -81,8 +81,8 @@ export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
     const polls = await claimPolls(database, { owner, leaseMs, ids });
     if (polls.length === 0) return;
     const renewing = setInterval(renew, leaseMs / 3);
-    const looks = Promise.all(polls.map((poll) => judgePoll(parts, poll)));
-    const settlements = await looks.finally(() => clearInterval(renewing));
+    const judging = Promise.all(polls.map((poll) => judgePoll(parts, poll)));
+    const settlements = await judging.finally(() => clearInterval(renewing));
     // Unfinished polls are left to the next scheduler.
     const found = settlements.filter((one) => one !== null);
     for (const { status, reason } of publish(await settlePolls(database, found)))
@@ -106,7 +106,7 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   if (!isAgent(config, poll.agentId)) return left('unknown-agent');
   const agent = agentOf(config, poll.agentId);
   if (!config.heartbeat.enabled) return left('disabled');
-  const occasion = poll.trigger === 'manual' ? 'manual' : occasionOf(poll.contextKeys);
+  const occasion = poll.trigger === 'manual' ? 'manual' : chooseOccasion(poll.contextKeys);
   if (occasion === 'manual') return made(agent, poll, owner, { occasion, file: null, tasks: [] });
   if (agent.heartbeat.every === 0) return left('disabled');
   if (poll.isBusy) return left('busy');
@@ -127,10 +127,10 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   const { when } = agent.heartbeat;
   let gateSha256: string | null = null;
   if (when !== undefined) {
-    const look = await checkGate(when, { agent, config, pollId: poll.id, signal });
+    const gate = await checkGate(when, { agent, config, pollId: poll.id, signal });
     if (signal.aborted) return null;
-    if (look.kind === 'failed') return left('gate-failed', { detail: look.reason });
-    gateSha256 = look.sha256;
+    if (gate.kind === 'failed') return left('gate-failed', { detail: gate.reason });
+    gateSha256 = gate.sha256;
     // The first check only stores the current state.
     if (poll.gateSha256 === null || poll.gateSha256 === gateSha256) return left('unchanged', { gateSha256 });
   }
@@ -144,9 +144,9 @@ function made(
   agent: AgentSettings,
   poll: ClaimedPoll,
   owner: string,
-  asked: Pick<Parameters<typeof pollInputOf>[1], 'occasion' | 'tasks' | 'file'>,
+  asked: Pick<Parameters<typeof buildPollInput>[1], 'occasion' | 'tasks' | 'file'>,
 ): PollSettlement {
-  const { body, route } = pollInputOf(agent, { ...asked, lastUrl: poll.lastUrl, nowMs: poll.nowMs });
+  const { body, route } = buildPollInput(agent, { ...asked, lastUrl: poll.lastUrl, nowMs: poll.nowMs });
   return {
     id: poll.id,
     owner,

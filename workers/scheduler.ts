@@ -62,7 +62,7 @@ export class Scheduler {
   /** Starts the rounds; the first one applies the configuration. Does not wait for it. */
   start(): void {
     const { logger } = this.#options;
-    this.#look();
+    this.#check();
     this.#beating = this.#beatEverySecond().catch((error: unknown) =>
       logger.error({ err: error }, 'Scheduler timer could not be started'),
     );
@@ -71,14 +71,14 @@ export class Scheduler {
   /** The configuration was reloaded: the next round applies it. */
   syncAgain(): void {
     this.#isSynced = false;
-    this.#look();
+    this.#check();
   }
 
   async #beatEverySecond(): Promise<void> {
     const { default: cron } = await import('node-cron');
     if (this.#stopped.signal.aborted) return;
     const { logger } = this.#parts;
-    this.#beat = cron.schedule(BEAT, () => this.#look(), {
+    this.#beat = cron.schedule(BEAT, () => this.#check(), {
       name: 'holdfast-scheduler',
       timezone: 'UTC',
       suppressMissedWarning: true,
@@ -105,7 +105,7 @@ export class Scheduler {
   }
 
   /** Starts a round now, or another one after the round in progress. */
-  #look(): void {
+  #check(): void {
     if (this.#stopped.signal.aborted) return;
     this.#isWanted = true;
     this.#round ??= this.#work().finally(() => (this.#round = null));
@@ -115,7 +115,7 @@ export class Scheduler {
     while (this.#isWanted && !this.#stopped.signal.aborted) {
       this.#isWanted = false;
       try {
-        this.#lookAgainIn(await this.#doRound());
+        this.#checkAgainIn(await this.#doRound());
       } catch (error) {
         this.#parts.database.outages.report(error, 'Scheduler round failed; the next round retries');
       }
@@ -169,8 +169,8 @@ export class Scheduler {
     const { config, database } = this.#parts;
     for (let go = 1; ; go += 1) {
       const { due, nowMs, nextInMs } = await readDueCrons(database, config.cron.enabled ? DUE_MAX : 0);
-      const isBehind = await fireDueCrons(this.#parts, due, nowMs);
-      if ((!isBehind && due.length < DUE_MAX) || go >= GOES_MAX || this.#stopped.signal.aborted) {
+      const hasMore = await fireDueCrons(this.#parts, due, nowMs);
+      if ((!hasMore && due.length < DUE_MAX) || go >= GOES_MAX || this.#stopped.signal.aborted) {
         return { nowMs, nextInMs: config.cron.enabled ? nextInMs : null };
       }
     }
@@ -194,10 +194,10 @@ export class Scheduler {
   }
 
   /** Anything later than the next tick is found by a tick. */
-  #lookAgainIn(inMs: number | null): void {
+  #checkAgainIn(inMs: number | null): void {
     if (this.#moment !== null) clearTimeout(this.#moment);
     this.#moment = null;
     if (inMs === null || inMs > BEAT_MS || this.#stopped.signal.aborted) return;
-    this.#moment = setTimeout(() => this.#look(), inMs + AFTER_MOMENT_MS);
+    this.#moment = setTimeout(() => this.#check(), inMs + AFTER_MOMENT_MS);
   }
 }

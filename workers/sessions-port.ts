@@ -1,5 +1,5 @@
 // The tools' access to the use cases about sessions: calls become requests, and results become text for the agent.
-import { headOf } from '../src/core/cut-text.ts';
+import { cutHead } from '../src/core/cut-text.ts';
 import { agentOf } from '../src/config.ts';
 import { shownHistory } from '../src/core/session-history.ts';
 import { mayBeSpawned } from '../src/core/subagent-spawn.ts';
@@ -24,7 +24,7 @@ export function createSessionsPort(service: Service): SessionsPort {
     spawn: (call, request) => spawnByCall(service, call, request),
     subagents: (call, recentMinutes) => subagents(service, call, recentMinutes),
     async kill(_call, runId) {
-      const runs = await stopRun(service, { runId, reason: KILLED_BY_PARENT, isTold: true });
+      const runs = await stopRun(service, { runId, reason: KILLED_BY_PARENT, isOwn: true });
       return runs === null ? refused(`there is no run ${runId}`) : { kind: 'ok', runs };
     },
     steer: (call, runId, text) => steer(service, call, runId, text),
@@ -138,7 +138,7 @@ function seen({ key, agentId, kind, label, status, contextTokens, updatedAt }: L
 
 function notVisible(name: SessionName): Refusal {
   const text = 'key' in name ? name.key : name.label;
-  return refused(`${JSON.stringify(headOf(text, 220))} is not a session that you may see`);
+  return refused(`${JSON.stringify(cutHead(text, 220))} is not a session that you may see`);
 }
 
 function refused(text: string): Refusal {

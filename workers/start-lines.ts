@@ -14,13 +14,13 @@ export interface ServiceFacts {
 }
 
 /** The facts that a process logs when it has started. */
-export function factsOf(config: Config, queue: string, isScripted: boolean): ServiceFacts {
+export function readServiceFacts(config: Config, queue: string, isScripted: boolean): ServiceFacts {
   const database = config.runtime.databaseUrl === undefined ? 'embedded' : 'configured';
   return { database, queue, model: agentOf(config, config.agents.list[0]?.id ?? 'main').model, isScripted };
 }
 
 /** The lines that name the parts, for the person at the terminal. */
-export function linesOf(
+export function formatLines(
   config: Config,
   roles: readonly Role[],
   { database, queue, model, isScripted }: ServiceFacts,
@@ -30,7 +30,7 @@ export function linesOf(
     `queue      BullMQ on ${queue === 'redis' ? 'Redis' : 'PostgreSQL'}`,
     `model      ${isScripted ? 'scripted answers (no ANTHROPIC_API_KEY; tools are real)' : model}`,
     ...(roles.includes('worker') ? [`commands   ${describeCommands(config)}`] : []),
-    ...modelNotices(config, dayOf(systemClock.now())).map(asWarning),
+    ...modelNotices(config, formatDay(systemClock.now())).map(asWarning),
   ];
 }
 
@@ -39,7 +39,7 @@ export function asWarning(text: string): string {
   return `warning    ${text}`;
 }
 
-function dayOf(date: Date): string {
+function formatDay(date: Date): string {
   return date.toISOString().slice(0, 10);
 }
 

@@ -16,8 +16,8 @@ import { measureProcess, type ProcessMeters } from './measure-process.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
-import { asWarning, factsOf, linesOf, listenWarnings, type ServiceFacts } from './start-lines.ts';
-import { databaseUrlOf, modelEndpointOf, type Ender, type ModelEndpoint } from './own-servers.ts';
+import { asWarning, readServiceFacts, formatLines, listenWarnings, type ServiceFacts } from './start-lines.ts';
+import { prepareDatabase, prepareEndpoint, type Ender, type ModelEndpoint } from './own-servers.ts';
 import { startTraces } from './start-traces.ts';
 
 export interface ServiceOptions {
@@ -68,9 +68,9 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   await openDataDir(config);
   // The database needs some time to start: the code is loaded meanwhile.
   const [databaseUrl, modules, modelEndpoint] = await Promise.all([
-    databaseUrlOf(config, logger, enders),
+    prepareDatabase(config, logger, enders),
     loadModules(roles, { isTraced: config.runtime.traceEndpoint !== undefined }),
-    modelEndpointOf(config, roles, enders),
+    prepareEndpoint(config, roles, enders),
   ]);
   const base = await openBase(options, { modules, databaseUrl, enders });
   const { service, meters } = base;
@@ -78,7 +78,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const working = await startWorking(options, { base, modules, identity, modelEndpoint, enders });
   const { tracing, reporter } = working;
   startScheduling(options, { modules, service, modelEndpoint, meters, tracing, enders });
-  const facts = factsOf(config, base.backend.kind, modelEndpoint.isScripted);
+  const facts = readServiceFacts(config, base.backend.kind, modelEndpoint.isScripted);
   const { version } = identity;
   const api = await startApi(options, { modules, base, facts, version, enders, ...working });
   await options.heldPort.release();
@@ -88,8 +88,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   return {
     url: api?.url ?? null,
     lines: [
-      ...addressesOf(api, metrics),
-      ...linesOf(config, roles, facts),
+      ...listAddresses(api, metrics),
+      ...formatLines(config, roles, facts),
       ...base.warnings.map(asWarning),
       ...(api?.lines ?? []),
     ],
@@ -256,7 +256,7 @@ async function startApi(
   return { url, lines: [`api key    ${apiKey.path ?? 'HOLDFAST_API_KEY'}`, ...warnings.map(asWarning)] };
 }
 
-function addressesOf(api: { url: string } | null, metrics: MetricsServer | null): string[] {
+function listAddresses(api: { url: string } | null, metrics: MetricsServer | null): string[] {
   if (api !== null) return [`holdfast   ${api.url}`];
   return metrics === null ? [] : [`metrics    ${metrics.url}`];
 }

@@ -16,7 +16,7 @@ import {
 import { createRedact } from '../src/config/redact-secrets.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
-import { loadCheckedPlugins, servedProviders, toolNamesOf } from '../src/plugins/load-checked-plugins.ts';
+import { loadCheckedPlugins, servedProviders, listToolNames } from '../src/plugins/load-checked-plugins.ts';
 import { CLOSED_INBOX, type PluginInbox } from '../src/plugins/plugin-inbox.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
 import type { Service } from '../src/service/service.ts';
@@ -102,7 +102,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     backend,
     taken.map((lane) => ({
       lane,
-      concurrency: concurrencyOf(config, lane),
+      concurrency: chooseConcurrency(config, lane),
       process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, job)),
       onEnd: (end) => observeJob(options, end),
     })),
@@ -111,7 +111,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   return {
     direct: {
       free: (wanted) => lanes.find(({ lane }) => lane === wanted)?.free() ?? 0,
-      look: (wanted, ring) => lanes.find(({ lane }) => lane === wanted)?.look(ring) ?? false,
+      tryRun: (wanted, ring) => lanes.find(({ lane }) => lane === wanted)?.tryRun(ring) ?? false,
     },
     lanes: () => Object.fromEntries(lanes.map((one) => [one.lane, { slots: one.slots, inUse: one.active() }])),
     measurePrompt: (item) => measurePrompt(context, item),
@@ -142,7 +142,7 @@ async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: (
     isAwaited: wake.isAwaited,
     owner,
     model,
-    tools: toolsOf(options, { ports, plugins }),
+    tools: createTools(options, { ports, plugins }),
     plugins,
     isDraining,
     rateMetrics: options.meters.rateMetrics,
@@ -159,7 +159,7 @@ export async function openPromptMeter(options: Omit<TurnOptions, 'meters' | 'tra
 }
 
 /** The tools of all agents; what each of them has is for its policy to say. */
-function toolsOf(
+function createTools(
   { service, clock }: TurnOptions,
   { ports, plugins }: { ports: ReturnType<typeof createToolPorts>; plugins: Plugins },
 ) {
@@ -180,7 +180,7 @@ function toolsOf(
 /** Refuses models and tools that there are not, and keeps the table by which calls are priced from now on. */
 async function prepareReload(next: Config, plugins: Plugins, database: Database): Promise<void> {
   checkServedModels(next, servedProviders(next, plugins));
-  checkKnownTools(next, toolNamesOf(plugins));
+  checkKnownTools(next, listToolNames(plugins));
   await storePriceVersion(database, priceBookOf(next));
 }
 
@@ -237,7 +237,7 @@ function observeJob({ logger, meters, service }: WorkerOptions, end: JobEnd): vo
 }
 
 /** Jobs of a lane that run at the same time. The turns of subagents also have a bound of their own. */
-function concurrencyOf({ runtime, agents }: Config, lane: QueueName): number {
+function chooseConcurrency({ runtime, agents }: Config, lane: QueueName): number {
   if (lane === 'deliver') return DELIVERIES_CONCURRENCY;
   if (lane !== 'subagent') return runtime.concurrency[lane];
   return Math.max(1, Math.min(runtime.concurrency.subagent, agents.defaults.subagents.maxConcurrent));

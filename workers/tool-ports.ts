@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../src/clock.ts';
 import { agentOrFirst, processEnvironment } from '../src/config.ts';
-import { messageFeaturesOf } from '../src/config/message-features.ts';
+import { chooseMessageFeatures } from '../src/config/message-features.ts';
 import { sessionSettings } from '../src/config/session-settings.ts';
 import type { Logger } from '../src/logger.ts';
 import { overrideSession } from '../src/service/override-session.ts';
@@ -92,7 +92,7 @@ function messagePort(service: Service): MessageToolOptions {
         return config.channels.webhook.url;
       },
     },
-    featuresOf: (channel) => messageFeaturesOf(config, channel),
+    featuresOf: (channel) => chooseMessageFeatures(config, channel),
     mediaRoots: [join(config.runtime.dataDir, 'media'), ...config.images.roots],
     chat: (call) => readTurnChat(database, call),
     post: (message) => postMessage(service, message),

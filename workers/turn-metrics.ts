@@ -36,7 +36,7 @@ export function createTurnMetrics(registry: Registry): TurnMeter {
     createBoundedLabel(TIMED_TOOLS_MAX),
   ];
   const tallies = new WeakMap<MeteredTurn, Tally>();
-  const tallyOf = (turn: MeteredTurn): Tally => {
+  const findTally = (turn: MeteredTurn): Tally => {
     const tally = tallies.get(turn) ?? { busyMs: 0, compaction: null };
     tallies.set(turn, tally);
     return tally;
@@ -56,27 +56,27 @@ export function createTurnMetrics(registry: Registry): TurnMeter {
         ranMs / 1000,
       );
       // What earlier workers did in a turn is not known here.
-      if (attempt === 1) overhead.observe(Math.max(0, ranMs - tallyOf(turn).busyMs) / 1000);
+      if (attempt === 1) overhead.observe(Math.max(0, ranMs - findTally(turn).busyMs) / 1000);
     },
     turnTakenOver: (lane) => takenOver.inc({ lane }),
     modelCalled(turn, call) {
       const { durationMs = 0, rateWaitMs = 0 } = call.notes ?? {};
-      tallyOf(turn).busyMs += durationMs + rateWaitMs;
+      findTally(turn).busyMs += durationMs + rateWaitMs;
       if (rateWaitMs > 0) waited.observe({ lane: laneOf(turn), reason: 'rate' }, rateWaitMs / 1000);
       observeCall(turn.agent.id, call);
     },
     toolRan(turn, { name, status, durationMs }) {
-      tallyOf(turn).busyMs += durationMs;
+      findTally(turn).busyMs += durationMs;
       toolCalls.inc({ tool: toolLabel(name), status });
       const tool = timedToolLabel(name);
       toolSeconds.observe({ tool }, durationMs / 1000);
       executed.observe({ gen_ai_operation_name: 'execute_tool', gen_ai_tool_name: tool }, durationMs / 1000);
     },
-    compactionBegan: (turn, reason) => void (tallyOf(turn).compaction = reason),
+    compactionBegan: (turn, reason) => void (findTally(turn).compaction = reason),
     compactionStored(turn, step) {
       // The summary is stored, and the compaction continues.
       if (step === 'answered') return;
-      const reason = tallyOf(turn).compaction ?? turn.journal.attempt.interruptedCompaction ?? 'unknown';
+      const reason = findTally(turn).compaction ?? turn.journal.attempt.interruptedCompaction ?? 'unknown';
       compactions.inc({ reason, status: step });
     },
   };
@@ -100,10 +100,10 @@ function createCallMetrics(registry: Registry): (agent: string, call: ModelCallR
     calls.inc({ model, tier, status });
     const code = error === null ? null : codeLabel(typeof error['code'] === 'string' ? error['code'] : 'unknown');
     if (code !== null) failures.inc({ model, code });
-    for (const [kind, count] of tokensOf(call)) if (count > 0) tokens.inc({ model, tier, kind }, count);
+    for (const [kind, count] of listTokens(call)) if (count > 0) tokens.inc({ model, tier, kind }, count);
     if (costMicros !== null) cost.inc({ model, tier, agent }, costMicros / 1_000_000);
     const labels = commonLabels(model);
-    genAiTokens.observe({ ...labels, gen_ai_token_type: 'input' }, inputTokensOf(call));
+    genAiTokens.observe({ ...labels, gen_ai_token_type: 'input' }, sumInputTokens(call));
     genAiTokens.observe({ ...labels, gen_ai_token_type: 'output' }, call.outputTokens);
     // A call in a batch of the provider takes hours, and one that was never sent no time.
     if (tier === 'batch' || call.notes === undefined) return;
@@ -117,7 +117,7 @@ function createCallMetrics(registry: Registry): (agent: string, call: ModelCallR
   };
 }
 
-function tokensOf(call: ModelCallRow): [kind: string, count: number][] {
+function listTokens(call: ModelCallRow): [kind: string, count: number][] {
   return [
     ['input', call.inputTokens],
     ['output', call.outputTokens],
@@ -127,7 +127,7 @@ function tokensOf(call: ModelCallRow): [kind: string, count: number][] {
 }
 
 /** The conventions count cached tokens as input. */
-function inputTokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens }: ModelCallRow): number {
+function sumInputTokens({ inputTokens, cacheReadTokens, cacheWriteTokens }: ModelCallRow): number {
   return inputTokens + cacheReadTokens + cacheWriteTokens;
 }
 

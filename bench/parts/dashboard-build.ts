@@ -28,14 +28,14 @@ async function run(context: BenchContext): Promise<BarLine[]> {
       builds.push(await timeOf(process.execPath, 'web/build.mjs'));
     }
     context.say(`the check of an unchanged dashboard and node -e 0 by turns, ${checks} rounds`);
-    const [nothings, looks]: [number[], number[]] = [[], []];
+    const [nothings, polls]: [number[], number[]] = [[], []];
     for (let check = 0; check < checks; check += 1) {
       nothings.push(await timeOf(process.execPath, '-e', '0'));
-      looks.push(await timeOf(process.execPath, 'web/build.mjs', '--if-needed'));
+      polls.push(await timeOf(process.execPath, 'web/build.mjs', '--if-needed'));
     }
     return [
       lineOf('the build within npm ci, to npm ci --ignore-scripts', installs, builds, 1),
-      lineOf('the check of an unchanged dashboard, to node -e 0', nothings, looks, 5),
+      lineOf('the check of an unchanged dashboard, to node -e 0', nothings, polls, 5),
     ];
   } finally {
     checkout.remove();

@@ -14,7 +14,7 @@ export const fairBatches: BenchPart = { letter: 'o', title: 'beside a large batc
 /** The default of `lanes`. */
 const turnsAtOnce = 'main=4,subagent=8,cron=2,batch=4';
 const smallItems = 10;
-const lookEveryMs = 10;
+const pollMs = 10;
 
 async function run(context: BenchContext): Promise<BarLine[]> {
   const { items, turns, batches } = context.isQuick
@@ -29,14 +29,14 @@ async function run(context: BenchContext): Promise<BarLine[]> {
     const batchesAlone = await endsOf(service, batches);
     context.say(`the same beside a batch of ${items}`);
     const large = await submit(service, items);
-    await until(lookEveryMs, async () => (await show(service, large)).counts.answered > 0);
+    await until(pollMs, async () => (await show(service, large)).counts.answered > 0);
     const turnsBeside = await turnsOf(service, light, turns);
     const batchesBeside = await endsOf(service, batches);
     const { status, counts } = await show(service, large);
     if (status !== 'running') throw new Error(`the large batch is ${status} before all was measured beside it`);
     context.say(`the large batch has ${counts.answered} answers; it is cancelled`);
     await service.ask('POST', `/v1/batches/${large}/cancel`, {});
-    await until(lookEveryMs, async () => (await show(service, large)).status === 'ended');
+    await until(pollMs, async () => (await show(service, large)).status === 'ended');
     return [
       besideLine(
         { part: 'o', what: `p99 of a session beside a batch of ${items}, less one step, to p99 alone` },
@@ -68,7 +68,7 @@ async function endsOf(service: BenchService, count: number): Promise<number[]> {
     latencies.push(
       await msOf(async () => {
         const id = await submit(service, smallItems);
-        await until(lookEveryMs, async () => (await show(service, id)).status === 'ended');
+        await until(pollMs, async () => (await show(service, id)).status === 'ended');
       }),
     );
   }

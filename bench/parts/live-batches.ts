@@ -10,7 +10,7 @@ export const liveBatches: BenchPart = { letter: 'l', title: 'a live batch', run 
 
 const concurrency = 64;
 const text = 'Hello. [[reply: Done.]]';
-const lookEveryMs = 20;
+const pollMs = 20;
 
 async function run(context: BenchContext): Promise<BarLine[]> {
   const items = context.isQuick ? 500 : 2_000;
@@ -62,7 +62,7 @@ async function runBatch(service: BenchService, count: number): Promise<number> {
   const ms = await msOf(async () => {
     const made = await service.ask('POST', '/v1/batches', { items, concurrency, promptMode: 'full' });
     const { id } = made as { id: string };
-    await until(lookEveryMs, async () => {
+    await until(pollMs, async () => {
       const { status, outcome } = (await service.ask('GET', `/v1/batches/${id}`)) as {
         status: string;
         outcome: string;

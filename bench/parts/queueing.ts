@@ -12,7 +12,7 @@ export const queueing: BenchPart = { letter: 'j', title: 'what waits', run };
 const burst = 100;
 const burstModelMs = 1_000;
 const postsAtOnce = 64;
-const lookEveryMs = 20;
+const pollMs = 20;
 /** Room for all that is sent here, and a cap that lets one turn take the whole burst. */
 const settings = {
   messages: { queue: { cap: 100_000 } },
@@ -80,7 +80,7 @@ async function post(
 }
 
 async function untilStatus(service: BenchService, session: string, wanted: string): Promise<void> {
-  await until(lookEveryMs, async () => {
+  await until(pollMs, async () => {
     const { status } = (await service.ask('GET', `/v1/sessions/${session}`)) as { status: string };
     return status === wanted;
   });

@@ -84,14 +84,14 @@ async function measure(
     context.say(`${name}: ${roles.join(' | ')}`);
     const keys = await service.seed(sessions, historyEntriesUsual);
     await service.run({ sessions: keys, turnsEach: warmUpTurns, text: turnText });
-    const look = async () => ({
+    const measure = async () => ({
       ...(await sizeOf(databaseUrl)),
       postgresMs: processorMsOf([server]),
       serviceMs: processorMsOf(service.pids, 'postgres'),
     });
-    const before = await look();
+    const before = await measure();
     const { turns, turnsPerSecond } = await service.run({ sessions: keys, turnsEach, text: turnText });
-    const after = await look();
+    const after = await measure();
     const each = (key: keyof typeof after): number => (after[key] - before[key]) / turns;
     return {
       turnsPerSecond,

@@ -45,7 +45,7 @@ export const lists = [
   '/v1/bulk-actions',
   '/v1/usage?by=day&group=agent',
 ];
-const lookEveryMs = 200;
+const pollMs = 200;
 
 async function run(context: BenchContext): Promise<BarLine[]> {
   const many = context.isQuick ? 200_000 : 5_000_000;
@@ -83,7 +83,7 @@ async function serviceWith(context: BenchContext, turns: number): Promise<BenchS
 /** Resolves when the statistics have counted every row. */
 export function untilCounted(databaseUrl: string): Promise<void> {
   return withConnection(databaseUrl, (client) =>
-    until(lookEveryMs, async () => {
+    until(pollMs, async () => {
       const { rows } = await client.query<{ isCounted: boolean }>(
         `select counted_at is not null and sessions_to = (select id from holdfast.sessions order by id desc limit 1) as "isCounted"
          from holdfast.roll_up_cursor`,
@@ -99,28 +99,28 @@ interface Comparison {
   largeMs: number;
 }
 
-interface Looks {
+interface Polls {
   warmUps: number;
-  looks: number;
+  polls: number;
   everyMs: number;
 }
 
-const usual: Looks = { warmUps: 20, looks: 100, everyMs: 0 };
-const spread: Looks = { warmUps: 2, looks: 15, everyMs: figuresEveryMs };
+const usual: Polls = { warmUps: 20, polls: 100, everyMs: 0 };
+const spread: Polls = { warmUps: 2, polls: 15, everyMs: figuresEveryMs };
 
 async function compare(
   path: string,
   { small, large }: { small: BenchService; large: BenchService },
-  { warmUps, looks, everyMs }: Looks,
+  { warmUps, polls, everyMs }: Polls,
 ): Promise<Comparison> {
   const times = new Map<BenchService, number[]>([
     [small, []],
     [large, []],
   ]);
-  for (let look = -warmUps; look < looks; look += 1) {
+  for (let poll = -warmUps; poll < polls; poll += 1) {
     for (const [service, taken] of times) {
       const ms = await timeOf(service, path);
-      if (look >= 0) taken.push(ms);
+      if (poll >= 0) taken.push(ms);
     }
     if (everyMs > 0) await delay(everyMs);
   }

@@ -24,7 +24,7 @@ export function memoryOfTree(rootPid: number): TreeMemory {
   return { megabytes: total, parts };
 }
 
-const lookEveryMs = 50;
+const pollMs = 50;
 
 /** Does the work and reads the memory of the process tree meanwhile; returns the highest. */
 export async function peakMemory<Result>(
@@ -32,15 +32,15 @@ export async function peakMemory<Result>(
   work: () => Promise<Result>,
 ): Promise<{ result: Result; peak: TreeMemory }> {
   let peak = memoryOfTree(rootPid);
-  const look = setInterval(() => {
+  const polling = setInterval(() => {
     const now = memoryOfTree(rootPid);
     if (now.megabytes > peak.megabytes) peak = now;
-  }, lookEveryMs);
+  }, pollMs);
   try {
     const result = await work();
     return { result, peak };
   } finally {
-    clearInterval(look);
+    clearInterval(polling);
   }
 }
 

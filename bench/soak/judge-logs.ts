@@ -11,11 +11,11 @@ export function judgeLogs(stage: Stage, outages: readonly Outage[]): Check[] {
   return outages.map((outage, index) => {
     const from = outage.beganAt ?? 0;
     const until = outages[index + 1]?.beganAt ?? Number.POSITIVE_INFINITY;
-    const told = stage.processes.map((process) => ({ name: process.name, lines: storyOf(process, from, until) }));
+    const stories = stage.processes.map((process) => ({ name: process.name, lines: storyOf(process, from, until) }));
     return {
       what: `outage ${index + 1}, ${outage.name}: less than ${linesMax} lines per process`,
-      count: Math.max(...told.map(({ lines }) => lines.length)),
-      faults: told
+      count: Math.max(...stories.map(({ lines }) => lines.length)),
+      faults: stories
         .filter(({ lines }) => lines.length >= linesMax)
         .map(({ name, lines }) => `${name} wrote ${lines.length} lines: ${mostFrequent(lines)}`),
     };

@@ -15,7 +15,7 @@ import { openStage, type Stage } from './stage.ts';
 const exitCodes = { met: 0, missed: 1, failed: 2 };
 /** How long everything may take to come to its end after the load has stopped. */
 const quietWithinMs = 900_000;
-const lookEveryMs = 500;
+const pollMs = 500;
 
 async function main(): Promise<number> {
   const minutes = readMinutes();
@@ -59,7 +59,7 @@ async function untilQuiet(stage: Stage): Promise<Check> {
   const deadline = performance.now() + quietWithinMs;
   let busy: { what: string; n: number }[];
   do {
-    await delay(lookEveryMs);
+    await delay(pollMs);
     busy = await stage.rows(
       `select 'messages ' || status as what, count(*)::int as n from holdfast.inbox where settled_at is null group by status
        union all select 'open turns', count(*)::int from holdfast.turns where ended_at is null having count(*) > 0

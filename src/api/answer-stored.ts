@@ -15,7 +15,7 @@ export async function answerStored(
   message: AwaitedMessage & { isReplay: boolean },
   bodies: { ended: (settlement: SettlementView) => Promise<object>; now: () => Promise<object> },
 ): Promise<Answer> {
-  const waitSeconds = waitSecondsOf(request.headers['prefer'], context.config.limits.waitSeconds);
+  const waitSeconds = parseWaitSeconds(request.headers['prefer'], context.config.limits.waitSeconds);
   const settlement = waitSeconds === 0 ? null : await waitForSettlement({ request, services }, message, waitSeconds);
   const headers = {
     location: `/v1/messages/${message.id}`,
@@ -27,7 +27,7 @@ export async function answerStored(
 }
 
 /** The seconds of `wait`, at most `secondsMax`; 0 when the header requests no wait or is invalid, as the RFC requires. */
-function waitSecondsOf(prefer: string | string[] | undefined, secondsMax: number): number {
+function parseWaitSeconds(prefer: string | string[] | undefined, secondsMax: number): number {
   if (prefer === undefined) return 0;
   const preferences = (Array.isArray(prefer) ? prefer.join(',') : prefer).split(',');
   for (const preference of preferences) {

@@ -69,7 +69,7 @@ function checkItem(value: unknown, place: Place, format: LineFormat | null = nul
     const { item, ...further } = mapLine(value as Record<string, unknown>, format);
     const checked = checkFields(batchItem, item);
     if (!checked.isValid) return checked.errors.map(({ path, message }) => ({ path: place.at(path), message }));
-    return itemOf(checked.data, further, place);
+    return buildItem(checked.data, further, place);
   } catch (error) {
     if (error instanceof ForeignLineError) return [{ path: place.at(error.path), message: error.message }];
     if (error instanceof InvalidSessionKeyError) return [{ path: place.at('sessionKey'), message: error.message }];
@@ -77,7 +77,7 @@ function checkItem(value: unknown, place: Place, format: LineFormat | null = nul
   }
 }
 
-function itemOf(
+function buildItem(
   checked: (typeof batchItem)['_output'],
   { system, caller }: Omit<MappedLine, 'item'>,
   place: Place,

@@ -30,14 +30,14 @@ export const FORM_TYPE = 'multipart/form-data';
 
 /** True when the body is one of lines. */
 export function isLinesBody(request: Pick<FastifyRequest, 'headers'>): boolean {
-  return LINE_TYPES.includes(mediaTypeOf(request));
+  return LINE_TYPES.includes(parseMediaType(request));
 }
 
 export function isFormBody(request: Pick<FastifyRequest, 'headers'>): boolean {
-  return mediaTypeOf(request) === FORM_TYPE;
+  return parseMediaType(request) === FORM_TYPE;
 }
 
-function mediaTypeOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
+function parseMediaType({ headers }: Pick<FastifyRequest, 'headers'>): string {
   return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
@@ -79,7 +79,7 @@ export class LineReader {
       for (let to = chunk.indexOf(NEWLINE); to !== -1; to = chunk.indexOf(NEWLINE, from)) {
         number += 1;
         this.#checkLine(size + to - from, number);
-        const line = lineOf([...pieces, chunk.subarray(from, to)], number);
+        const line = decodeLine([...pieces, chunk.subarray(from, to)], number);
         if (line !== null) yield line;
         pieces = [];
         size = 0;
@@ -90,7 +90,7 @@ export class LineReader {
       size += chunk.length - from;
       this.#checkLine(size, number + 1);
     }
-    const last = size === 0 ? null : lineOf(pieces, number + 1);
+    const last = size === 0 ? null : decodeLine(pieces, number + 1);
     if (last !== null) yield last;
   }
 
@@ -160,7 +160,7 @@ async function feed(chunks: AsyncIterable<Buffer>, gunzip: ReturnType<typeof cre
 }
 
 /** The line without its carriage return and byte order mark; null for a blank one. */
-function lineOf(pieces: Buffer[], number: number): Line | null {
+function decodeLine(pieces: Buffer[], number: number): Line | null {
   let bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
   if (bytes.at(-1) === CARRIAGE_RETURN) bytes = bytes.subarray(0, -1);
   if (number === 1 && bytes.subarray(0, BOM.length).equals(BOM)) bytes = bytes.subarray(BOM.length);

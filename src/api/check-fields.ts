@@ -1,6 +1,6 @@
 // A value of a request against its schema, and what the client reads about what does not fit: the path and the message of every fault.
 import type { z } from 'zod';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { holdsKeptInteger, isKeptInteger, roundedIntegers } from '../core/parse-exactly.ts';
 import { Problem, type FieldError, type ProblemCode } from './problem.ts';
 
@@ -34,13 +34,13 @@ export function checkFields<Schema extends z.ZodType>(schema: Schema, value: unk
   const rounded = schema.safeParse(hasKept ? roundedIntegers(value) : value);
   if (!rounded.success) {
     const issues = withoutWiderBounds(rounded.error.issues);
-    return { isValid: false, errors: issues.flatMap((issue) => fieldErrorsOf(issue, value)) };
+    return { isValid: false, errors: issues.flatMap((issue) => toFieldErrors(issue, value)) };
   }
   const result = hasKept ? schema.safeParse(value) : rounded;
   if (result.success) return { isValid: true, data: result.data };
   // A field takes the number, and would round it.
   const issues = result.error.issues.map((issue) => ({ ...issue, message: OUT_OF_RANGE }));
-  return { isValid: false, errors: issues.flatMap((issue) => fieldErrorsOf(issue, value)) };
+  return { isValid: false, errors: issues.flatMap((issue) => toFieldErrors(issue, value)) };
 }
 
 /** Without the bounds of all integers where the field has narrower ones: zod reports both. */
@@ -48,29 +48,29 @@ function withoutWiderBounds(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIss
   return issues.filter((issue, at) => {
     const next = issues[at + 1];
     const isBoundOfInt = (issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'int';
-    return !isBoundOfInt || next?.code !== issue.code || pathOf(next.path) !== pathOf(issue.path);
+    return !isBoundOfInt || next?.code !== issue.code || formatPath(next.path) !== formatPath(issue.path);
   });
 }
 
 /** The messages for the client about a fault of a schema. */
-function fieldErrorsOf(issue: z.core.$ZodIssue, value: unknown): FieldError[] {
+function toFieldErrors(issue: z.core.$ZodIssue, value: unknown): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: 'unknown field' }));
+    return issue.keys.map((key) => ({ path: formatPath([...issue.path, key]), message: 'unknown field' }));
   }
   if (issue.code === 'invalid_union') {
     const branches = issue.errors.toSorted((one, other) => one.length - other.length);
     const below = branches.flat().map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
     // A kept integer in the value is the fault, whichever branch finds it.
     const closest = below.find(({ path }) => isKeptInteger(valueAt(value, path))) ?? below[0];
-    if (closest !== undefined && closest.path.length > issue.path.length) return fieldErrorsOf(closest, value);
+    if (closest !== undefined && closest.path.length > issue.path.length) return toFieldErrors(closest, value);
   }
-  return [{ path: pathOf(issue.path), message: messageOf(issue, value) }];
+  return [{ path: formatPath(issue.path), message: formatMessage(issue, value) }];
 }
 
 const DIGITS_MAX = 40;
 
 /** The message of the schema, with the digits of a kept integer: the schema has seen a rounded number. */
-function messageOf({ path, message }: z.core.$ZodIssue, value: unknown): string {
+function formatMessage({ path, message }: z.core.$ZodIssue, value: unknown): string {
   const at = valueAt(value, path);
   if (!isKeptInteger(at)) return message;
   const digits = at.rawJSON.length > DIGITS_MAX ? `${at.rawJSON.slice(0, DIGITS_MAX)}…` : at.rawJSON;
@@ -83,9 +83,9 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 
 const NAME_CHARS_MAX = 100;
 
-function pathOf(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   return path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${headOf(String(step), NAME_CHARS_MAX)}`))
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${cutHead(String(step), NAME_CHARS_MAX)}`))
     .join('')
     .replace(/^\./, '');
 }

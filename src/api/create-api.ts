@@ -22,7 +22,7 @@ import { Problem } from './problem.ts';
 import { ROUTES } from './route-table.ts';
 import { createServices, type ApiServices } from './services.ts';
 import { serveWebApp, WEB_DIST } from './web-app.ts';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { recordChange, type ChangeEnd } from '../service/record-change.ts';
 import type { Service } from '../service/service.ts';
 import type { Answer } from './answer.ts';
@@ -70,7 +70,7 @@ export function createApi(
     requestTimeout: 0,
     // While it closes, requests on open connections are answered as usual: a rolling restart fails no request (G26).
     return503OnClosing: false,
-    genReqId: createRequestIdOf(),
+    genReqId: createRequestIds(),
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id);
       handleError(error, request, reply);
@@ -145,7 +145,7 @@ function readBody(body: Buffer, depthMax: number, done: (error: Error | null, va
 }
 
 /** The id that the client gives, or one of our own: of this server, and counted, because a random one costs more than it says. */
-function createRequestIdOf() {
+function createRequestIds() {
   const server = newId<string>();
   let count = 0;
   return (raw: { headers: Record<string, string | string[] | undefined> }): string => {
@@ -211,19 +211,19 @@ function audited(
     role: principal.role,
     action: route.operationId,
     target: list.path,
-    reason: reasonOf(body) ?? reasonOf(query),
+    reason: parseReason(body) ?? parseReason(query),
     requestId: reply.request.id,
   };
-  return recordChange(service, change, { perform: handle, endOf });
+  return recordChange(service, change, { perform: handle, endOf: describeEnd });
 }
 
 /** The reason that the caller gave, if the request has one. */
-function reasonOf(given: unknown): string | null {
+function parseReason(given: unknown): string | null {
   const reason = (given as { reason?: unknown } | null)?.reason;
-  return typeof reason === 'string' ? headOf(reason, REASON_CHARS_MAX) : null;
+  return typeof reason === 'string' ? cutHead(reason, REASON_CHARS_MAX) : null;
 }
 
-function endOf(ended: { result: Handled } | { error: unknown }): ChangeEnd {
+function describeEnd(ended: { result: Handled } | { error: unknown }): ChangeEnd {
   if ('error' in ended) return { outcome: toProblem(ended.error, 0).code, made: null };
   if (ended.result === ANSWERED) return { outcome: 'ok', made: null };
   const { status, body } = ended.result;

@@ -24,7 +24,7 @@ interface ListRequest {
 }
 
 /** What a request asks for; a limit over `limits.pageItems` is lowered to it. Throws 400 for a cursor of another list. */
-export function pageRequestOf(
+export function parsePageRequest(
   { list, query }: ListRequest,
   { config }: Pick<ApiContext, 'config'>,
   { isKey = isUuid, itemsDefault = ITEMS_DEFAULT }: PageRules = {},
@@ -33,7 +33,7 @@ export function pageRequestOf(
   if (query.cursor === undefined) return { limit, after: null };
   const text = query.cursor.length <= CURSOR_CHARS_MAX ? Buffer.from(query.cursor, 'base64url').toString('utf8') : '';
   const after = text.slice(FINGERPRINT_CHARS);
-  if (text.slice(0, FINGERPRINT_CHARS) !== fingerprintOf(list) || !isKey(after)) {
+  if (text.slice(0, FINGERPRINT_CHARS) !== fingerprintList(list) || !isKey(after)) {
     throw new Problem('invalid_query', 'The cursor is not from this list with these filters.', {
       errors: [{ path: 'cursor', message: 'expected the nextCursor of the same list' }],
     });
@@ -54,11 +54,11 @@ export function isItemNumber(text: string): boolean {
 
 /** The answer of a list: its page, with what it says of the whole list beside its items. */
 export function listAnswer<Item>({ list }: Pick<ListRequest, 'list'>, { next, ...page }: Page<Item>): Answer {
-  const nextCursor = next === null ? null : Buffer.from(fingerprintOf(list) + next).toString('base64url');
+  const nextCursor = next === null ? null : Buffer.from(fingerprintList(list) + next).toString('base64url');
   return { status: 200, body: { ...page, nextCursor } };
 }
 
-function fingerprintOf(list: ListIdentity): string {
+function fingerprintList(list: ListIdentity): string {
   const filters = Object.entries(list.filters).filter(([, value]) => value !== undefined);
   return hash('sha256', JSON.stringify([list.path, filters]), 'hex').slice(0, FINGERPRINT_CHARS);
 }

@@ -1,12 +1,12 @@
 // The one place where an error becomes an answer, and where it is logged: one line per answer of 400 and above, with the code and the
 // id of the request, never with what the client sent. A fault of the database belongs to the story of its outage.
 import { UnknownAgentError } from '../config.ts';
-import { causesOf } from '../core/database-fault.ts';
+import { listCauses } from '../core/database-fault.ts';
 import { isPassingFault } from '../store/database.ts';
 import { Problem, problemBody } from './problem.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiContext } from './context.ts';
-import { isOpenAiPath, openAiErrorOf, openAiHeadersOf } from './openai/error-shape.ts';
+import { isOpenAiPath, toOpenAiError, toOpenAiHeaders } from './openai/error-shape.ts';
 
 const RETRY_AFTER_MS = 1000;
 /** The SQLSTATE of a statement that the time limit of its connection has ended. */
@@ -33,9 +33,9 @@ export function createErrorHandler({ config, logger, outages }: Pick<ApiContext,
     if (isOpenAiPath(request.url)) {
       void reply
         .code(problem.status)
-        .headers(openAiHeadersOf(problem))
+        .headers(toOpenAiHeaders(problem))
         .type('application/json; charset=utf-8')
-        .send(JSON.stringify(openAiErrorOf(problem)));
+        .send(JSON.stringify(toOpenAiError(problem)));
       return;
     }
     void reply
@@ -96,7 +96,7 @@ const REASONS: Record<string, string> = {
 
 /** The problem for a database that is down, full or busy, however deep the error is wrapped. */
 function fromDatabase(error: unknown): Problem | null {
-  if (causesOf(error).some((cause) => 'code' in cause && cause.code === QUERY_CANCELED)) {
+  if (listCauses(error).some((cause) => 'code' in cause && cause.code === QUERY_CANCELED)) {
     return new Problem(
       'read_timeout',
       'The database did not finish the read within 3 s. Ask for less: a smaller limit, a shorter time, or another filter.',

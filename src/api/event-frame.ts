@@ -17,7 +17,7 @@ export function beginEventStream(reply: FastifyReply, headers: Record<string, st
 }
 
 /** `id`, `event` and one line of `data`: `{type, sessionKey, turnId, at, ...}`. Ends with the blank line that dispatches it. */
-export function frameOf(event: EventRow): string {
+export function formatFrame(event: EventRow): string {
   const data = JSON.stringify({
     ...event.data,
     type: event.type,

@@ -2,7 +2,7 @@
 // Its memory is bounded: a client that does not read what is live is disconnected, and resumes by its last id.
 import type { ServerResponse } from 'node:http';
 import type { EventPage, EventRow } from '../store/views/events.ts';
-import { frameOf, idFrame, resetFrame } from './event-frame.ts';
+import { formatFrame, idFrame, resetFrame } from './event-frame.ts';
 import type { EventTail, LiveEvent, Subscriber } from './event-tail.ts';
 
 export interface EventStreamOptions {
@@ -115,7 +115,7 @@ export class EventStream {
     if (this.#isDone) return false;
     const last = page.events.findIndex(isLast);
     const events = last === -1 ? page.events : page.events.slice(0, last + 1);
-    const hasRoom = events.length === 0 || response.write(events.map(frameOf).join(''));
+    const hasRoom = events.length === 0 || response.write(events.map(formatFrame).join(''));
     this.onWritten?.();
     if (last !== -1) {
       this.end();

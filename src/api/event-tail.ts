@@ -9,7 +9,7 @@
 import type { OutageLog } from '../outage-log.ts';
 import type { EventPage, EventRow } from '../store/views/events.ts';
 import type { CommitWake } from './context.ts';
-import { frameOf } from './event-frame.ts';
+import { formatFrame } from './event-frame.ts';
 
 /** An event with its text for the stream, which is the same for all subscribers. */
 export interface LiveEvent {
@@ -78,7 +78,7 @@ export class EventTail {
     if (this.#subscribers.size === 0) this.#startAfter(floor);
     if (floor < this.#rememberedAfter) return false;
     this.#subscribers.set(subscriber, floor);
-    this.#lookWithin(this.#intervalMs);
+    this.#readWithin(this.#intervalMs);
     const missed = this.#remembered.filter(({ event }) => event.id > floor);
     if (missed.length > 0) subscriber.take(missed);
     return true;
@@ -98,7 +98,7 @@ export class EventTail {
     for (const subscriber of this.#subscribers.keys()) this.#subscribers.set(subscriber, floor);
     this.#stopListening ??= this.#options.wake.onCommit(() => {
       this.#intervalMs = WOKEN_INTERVAL_MS;
-      this.#lookWithin(0);
+      this.#readWithin(0);
     });
     this.#intervalMs = WOKEN_INTERVAL_MS;
   }
@@ -111,16 +111,16 @@ export class EventTail {
     this.#remembered = [];
   }
 
-  #lookWithin(ms: number): void {
+  #readWithin(ms: number): void {
     const now = performance.now();
     const dueAt = Math.max(now + ms, this.#lastLookAt + GAP_MS);
     if (dueAt >= this.#dueAt || this.#subscribers.size === 0) return;
     this.#dueAt = dueAt;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#look(), dueAt - now);
+    this.#timer = setTimeout(() => void this.#read(), dueAt - now);
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     this.#dueAt = Number.POSITIVE_INFINITY;
     if (this.#isReading) {
       this.#isWoken = true;
@@ -144,7 +144,7 @@ export class EventTail {
     } finally {
       this.#isReading = false;
     }
-    this.#lookWithin(isMore || this.#isWoken ? 0 : this.#intervalMs);
+    this.#readWithin(isMore || this.#isWoken ? 0 : this.#intervalMs);
     this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
   }
 
@@ -152,7 +152,7 @@ export class EventTail {
     const last = events.at(-1);
     if (last === undefined) return;
     this.#intervalMs = INTERVAL_MS_MIN;
-    const live = events.map((event) => ({ event, frame: frameOf(event) }));
+    const live = events.map((event) => ({ event, frame: formatFrame(event) }));
     this.#position = last.id;
     this.#remember(live);
     for (const [subscriber, floor] of this.#subscribers) {

@@ -14,7 +14,7 @@ export const REPLAYED = { 'idempotent-replayed': 'true' };
  * The key of a request with what it is bound to: whose key it is, the request's place and the body as it came; null without the
  * header. Throws `Problem` 400 for a key that is not 1 to 200 visible ASCII characters.
  */
-export function keyedRequestOf(request: {
+export function buildKeyedRequest(request: {
   header: string | string[] | undefined;
   principalName: string;
   place: string;

@@ -35,7 +35,7 @@ export function identify(request: FastifyRequest, keys: KeyRing): Identity | nul
     const found = key === undefined ? null : keys.find(key);
     return found instanceof Promise ? found.then(withKey) : withKey(found);
   }
-  const cookie = cookieOf(request);
+  const cookie = readCookie(request);
   return cookie === undefined ? null : identifySession(request, keys, cookie);
 }
 
@@ -51,7 +51,7 @@ async function identifySession(request: FastifyRequest, keys: KeyRing, cookie: s
   return { principal, session: { id: sessionId, expiresAt } };
 }
 
-function cookieOf(request: FastifyRequest): string | undefined {
+function readCookie(request: FastifyRequest): string | undefined {
   const name = `${cookieName(request)}=`;
   const cookies = request.headers.cookie?.split(';').map((each) => each.trim()) ?? [];
   return cookies.find((each) => each.startsWith(name))?.slice(name.length);

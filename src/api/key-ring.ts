@@ -5,7 +5,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isUuid } from '../core/ids.ts';
 import type { KeyRole } from '../core/access/key-role.ts';
-import { sha256Of } from '../service/manage-keys.ts';
+import { hashSecret } from '../service/manage-keys.ts';
 import type { ValidApiKey, WebSession } from '../store/views/keys.ts';
 
 /** The caller. */
@@ -67,14 +67,14 @@ export class KeyRing {
   constructor(options: KeyRingOptions) {
     this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
-    this.#fixed = principalsOf(options.fixed);
+    this.#fixed = indexPrincipals(options.fixed);
     this.#sessions = new LRUCache({ max: SESSIONS_MAX, ttl: FRESH_MS });
     this.#inUse = new LRUCache({ max: SESSIONS_READ_MAX, ttl: IN_USE_MS });
   }
 
   /** Whose key it is, or null. A promise only where the database has to be asked. */
   find(key: string): Principal | null | Promise<Principal | null> {
-    const keySha256 = sha256Of(key);
+    const keySha256 = hashSecret(key);
     const fixed = this.#fixed.get(keySha256);
     if (fixed !== undefined) return fixed;
     return key.startsWith(this.#options.prefix) ? this.findStored(keySha256) : null;
@@ -101,7 +101,7 @@ export class KeyRing {
     if (!isUuid(id)) return null;
     const session = this.#sessions.get(id) ?? (await this.#readSession(id));
     if (session === undefined || Date.parse(session.expiresAt) <= this.#nowMs()) return null;
-    if (!isSame(sha256Of(secret), session.secretSha256)) return null;
+    if (!isSame(hashSecret(secret), session.secretSha256)) return null;
     this.#inUse.set(id, true);
     const principal = await this.findStored(session.keySha256);
     return principal === null ? null : { principal, sessionId: id, expiresAt: session.expiresAt };
@@ -109,7 +109,7 @@ export class KeyRing {
 
   /** The configuration has other keys now: a removed key opens nothing any more, nor do the cookies that were issued for it. */
   replaceFixed(keys: readonly FixedKey[]): void {
-    this.#fixed = principalsOf(keys);
+    this.#fixed = indexPrincipals(keys);
   }
 
   /** Discards the cache: a key or a sign-in was changed here. */
@@ -162,10 +162,10 @@ export class KeyRing {
   }
 }
 
-function principalsOf(keys: readonly FixedKey[]): Map<string, Principal> {
+function indexPrincipals(keys: readonly FixedKey[]): Map<string, Principal> {
   return new Map(
     keys.map(({ name, role, key }) => {
-      const keySha256 = sha256Of(key);
+      const keySha256 = hashSecret(key);
       return [keySha256, { name, role, keySha256 }];
     }),
   );

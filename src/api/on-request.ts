@@ -11,7 +11,7 @@ import { notFound, Problem } from './problem.ts';
 import { ROUTES } from './route-table.ts';
 import type { ApiServices } from './services.ts';
 import { MIMEType } from 'node:util';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import type { Config } from '../config.ts';
 import { isLoopbackHost } from '../network/public-address.ts';
 
@@ -73,15 +73,15 @@ function refuseRole(role: KeyRole, needed: KeyRole | undefined): void {
   );
 }
 
-const METHODS_OF = ROUTES.map(({ method, path }) => ({ method, matches: matcherOf(path) }));
+const METHODS_OF = ROUTES.map(({ method, path }) => ({ method, matches: compilePath(path) }));
 
-function matcherOf(path: string): RegExp {
+function compilePath(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/[.]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }
 
 /** The refusal of a method that the path does not have, with `Allow`, or of a path that does not exist. */
 export function unknownRoute(request: FastifyRequest, reply: FastifyReply): Problem {
-  const path = pathOf(request);
+  const path = readPath(request);
   const allowed = METHODS_OF.filter(({ matches }) => matches.test(path)).flatMap(({ method }) =>
     method === 'GET' ? [method, 'HEAD'] : [method],
   );
@@ -91,7 +91,7 @@ export function unknownRoute(request: FastifyRequest, reply: FastifyReply): Prob
   return new Problem('method_not_allowed', `${path} does not support ${request.method}. It supports ${allow}.`);
 }
 
-function pathOf(request: FastifyRequest): string {
+function readPath(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '';
 }
 
@@ -110,10 +110,10 @@ function createCheckHost({ runtime, api }: Pick<Config, 'runtime' | 'api'>): (re
   return (request) => {
     refuseDoubled(request.raw.rawHeaders);
     const host = (hostOfTarget(request.raw.url) ?? request.headers.host ?? '').toLowerCase();
-    if (!isChecking || named.has(host) || named.has(nameOf(host)) || isLoopbackHost(nameOf(host))) return;
+    if (!isChecking || named.has(host) || named.has(parseHostName(host)) || isLoopbackHost(parseHostName(host))) return;
     throw new Problem(
       'misdirected',
-      `The host ${JSON.stringify(headOf(host, 200))} is not allowed. Use localhost or 127.0.0.1, or add the name to api.hosts in the configuration.`,
+      `The host ${JSON.stringify(cutHead(host, 200))} is not allowed. Use localhost or 127.0.0.1, or add the name to api.hosts in the configuration.`,
     );
   };
 }
@@ -124,7 +124,7 @@ function hostOfTarget(target: string | undefined): string | null {
 }
 
 /** The host without its port. */
-function nameOf(host: string): string {
+function parseHostName(host: string): string {
   return host.replace(/:\d*$/, '');
 }
 
@@ -147,20 +147,20 @@ function checkEncoding({ headers }: Pick<FastifyRequest, 'headers'>, mayBeGzip =
   if (encoding !== undefined && name !== 'identity' && !(mayBeGzip && name === 'gzip')) {
     throw refused('Content-Encoding', encoding, 'Send the body without compression.');
   }
-  const charset = charsetOf(headers['content-type']);
+  const charset = parseCharset(headers['content-type']);
   if (charset !== null && !/^utf-?8$/i.test(charset)) {
     throw refused('Content-Type', `charset=${charset}`, 'Send the body in UTF-8.');
   }
 }
 
 function refused(name: string, value: string, fix: string): Problem {
-  return new Problem('unsupported_media_type', `${name} is ${JSON.stringify(headOf(value, 100))}. ${fix}`, {
+  return new Problem('unsupported_media_type', `${name} is ${JSON.stringify(cutHead(value, 100))}. ${fix}`, {
     errors: [{ path: name, message: fix }],
   });
 }
 
 /** Null without one, and for a type that is none: the server refuses that by itself. */
-function charsetOf(contentType: string | undefined): string | null {
+function parseCharset(contentType: string | undefined): string | null {
   try {
     return contentType === undefined ? null : new MIMEType(contentType).params.get('charset');
   } catch {

@@ -17,7 +17,7 @@ export function openApiDocument(routes: Route[], publicUrl?: string): Json {
   const schemas = componentSchemas();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = buildOperation(route);
   }
   return {
     openapi: '3.1.0',
@@ -59,32 +59,32 @@ function componentSchemas(): Json {
   return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentity(schema)]));
 }
 
-function schemaOf(schema: z.ZodType): Json {
+function toSchema(schema: z.ZodType): Json {
   const { description } = schema;
-  return { ...undescribedSchemaOf(schema), ...(description === undefined ? {} : { description }) };
+  return { ...toUndescribedSchema(schema), ...(description === undefined ? {} : { description }) };
 }
 
-function undescribedSchemaOf(schema: z.ZodType): Json {
-  const name = nameOf(schema);
+function toUndescribedSchema(schema: z.ZodType): Json {
+  const name = findName(schema);
   if (name !== undefined) return { $ref: COMPONENT_PREFIX + name };
   if (schema instanceof z.ZodObject) {
     // A page or another small object: written out, with its parts by their names.
     const shape = Object.entries(schema.shape as Record<string, z.ZodType>);
     return {
       type: 'object',
-      properties: Object.fromEntries(shape.map(([field, part]) => [field, schemaOf(part)])),
+      properties: Object.fromEntries(shape.map(([field, part]) => [field, toSchema(part)])),
       required: shape.filter(([, part]) => !isOptional(part)).map(([field]) => field),
       additionalProperties: false,
     };
   }
-  if (schema instanceof z.ZodArray) return { type: 'array', items: schemaOf(schema.element as z.ZodType) };
+  if (schema instanceof z.ZodArray) return { type: 'array', items: toSchema(schema.element as z.ZodType) };
   return withoutIdentity(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }
 
 /** The name of a component, or of the component that this is with another description. */
-function nameOf(schema: z.core.$ZodType): string | undefined {
+function findName(schema: z.core.$ZodType): string | undefined {
   const name = Object.entries(COMPONENTS).find(([, component]) => component === schema)?.[0];
-  return name ?? (schema._zod.parent === undefined ? undefined : nameOf(schema._zod.parent));
+  return name ?? (schema._zod.parent === undefined ? undefined : findName(schema._zod.parent));
 }
 
 /** True when a request may leave the field out. */
@@ -97,40 +97,40 @@ function withoutIdentity(schema: object): Json {
   return rest;
 }
 
-function operationOf(route: Route): Json {
+function buildOperation(route: Route): Json {
   const { operationId } = route;
   return {
     summary: route.summary,
     description: descriptionOfRoute(route),
     operationId,
-    tags: [tagOf(route)],
+    tags: [chooseTag(route)],
     ...(route.isPublic === true ? { security: [] } : {}),
-    parameters: parametersOf(route),
+    parameters: listParameters(route),
     ...(route.body === undefined
       ? {}
       : {
           requestBody: {
             required: !route.body.safeParse({}).success,
-            content: jsonContent(schemaOf(route.body)),
+            content: jsonContent(toSchema(route.body)),
           },
         }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(route.answers).map(([status, doc]) => [status, answerOf(Number(status), doc)]),
+        Object.entries(route.answers).map(([status, doc]) => [status, buildAnswer(Number(status), doc)]),
       ),
       default: { $ref: `#/components/responses/${route.isOpenAi === true ? 'OpenAiError' : 'Problem'}` },
     },
   };
 }
 
-function parametersOf(route: Route): Json[] {
+function listParameters(route: Route): Json[] {
   const inPath = namesIn(route.path).map((name) => {
     const { description, schema } = PATH_PARAMETERS[name];
     return { name, in: 'path', required: true, description, schema };
   });
   const query = route.query instanceof z.ZodObject ? (route.query.shape as Record<string, z.ZodType>) : {};
   const inQuery = Object.entries(query).map(([name, part]) => {
-    const { description, wire, ...schema } = schemaOf(part);
+    const { description, wire, ...schema } = toSchema(part);
     return {
       name,
       in: 'query',
@@ -155,10 +155,10 @@ function parametersOf(route: Route): Json[] {
 const IDEMPOTENCY_KEY =
   '1 to 200 visible ASCII characters; the same key with the same body gives the first answer again';
 
-function answerOf(status: number, doc: AnswerDoc): Json {
+function buildAnswer(status: number, doc: AnswerDoc): Json {
   const { description, contentType = 'application/json' } = doc;
   if (doc.schema !== undefined) {
-    return { description, content: { [contentType]: { schema: schemaOf(doc.schema) } } };
+    return { description, content: { [contentType]: { schema: toSchema(doc.schema) } } };
   }
   if (doc.contentType !== undefined) {
     return { description, content: { [contentType]: { schema: { type: 'string' } } } };
@@ -196,6 +196,6 @@ function jsonContent(schema: unknown): Json {
   return { 'application/json': { schema } };
 }
 
-function tagOf(route: Route): string {
+function chooseTag(route: Route): string {
   return /^\/v1\/([a-z-]+)/.exec(route.path)?.[1] ?? 'service';
 }

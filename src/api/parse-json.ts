@@ -2,7 +2,7 @@
 // surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second pass: a
 // string can hold such a character only through an escape, or as a byte that JSON itself forbids.
 import { isUtf8 } from 'node:buffer';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import { Problem } from './problem.ts';
 
@@ -14,7 +14,7 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
   try {
     value = parseKeepingIntegers(text);
   } catch (error) {
-    throw new Problem('invalid_json', `The body is not valid JSON: ${reasonOf(text)}`, { cause: error });
+    throw new Problem('invalid_json', `The body is not valid JSON: ${explainFault(text)}`, { cause: error });
   }
   checkValue(value, { depthLeft: depthMax, hasEscapes: text.includes('\\u') }, '');
   const twice = findDuplicateName(text);
@@ -26,7 +26,7 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
 }
 
 /** The first character that does not fit, and its place. No more of the text: a body may hold what no log or answer should repeat. */
-function reasonOf(text: string): string {
+function explainFault(text: string): string {
   if (!isBroken(text)) return 'it ends too early.';
   // The end of the shortest beginning of the text that no further character could complete.
   let [fits, broken] = [0, text.length];
@@ -108,7 +108,7 @@ const PATH_CHARS_MAX = 200;
 /** A path as it may be shown: bounded, and without the characters that it is refused for. */
 function shortened(path: string): string {
   const shown = path.replaceAll('\u0000', '\\u0000').toWellFormed();
-  return shown.length > PATH_CHARS_MAX ? `${headOf(shown, PATH_CHARS_MAX)}…` : shown;
+  return shown.length > PATH_CHARS_MAX ? `${cutHead(shown, PATH_CHARS_MAX)}…` : shown;
 }
 
 // Finds a name that an object of a JSON text has twice. `JSON.parse` keeps the last of the two and says nothing, while a proxy or a log may
@@ -143,8 +143,8 @@ function findDuplicateName(text: string): string | null {
       case '"': {
         const end = endOfString(text, at);
         if (level?.names && isName(text, end)) {
-          level.place = nameOf(text.slice(at, end));
-          if (level.names.has(level.place)) return pathOf(levels);
+          level.place = unquoteName(text.slice(at, end));
+          if (level.names.has(level.place)) return formatPath(levels);
           level.names.add(level.place);
         }
         at = end - 1;
@@ -175,11 +175,11 @@ function isName(text: string, end: number): boolean {
   return text[at] === ':';
 }
 
-function nameOf(quoted: string): string {
+function unquoteName(quoted: string): string {
   return quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }
 
-function pathOf(levels: readonly Level[]): string {
+function formatPath(levels: readonly Level[]): string {
   return levels
     .map(({ place }) => (typeof place === 'number' ? `[${place}]` : `.${place}`))
     .join('')

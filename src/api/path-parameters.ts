@@ -19,8 +19,8 @@ export const PATH_PARAMETERS = {
     schema: { type: 'string', maxLength: 211 },
     parse: (raw) => parseSessionKey(raw, 'key'),
   } satisfies PathParameter<SessionKey>,
-  id: uuidOf('The id of the object, as answers have it', 'resource'),
-  runId: uuidOf('The id of a run of a subagent', 'run'),
+  id: defineUuid('The id of the object, as answers have it', 'resource'),
+  runId: defineUuid('The id of a run of a subagent', 'run'),
   n: {
     description: 'The number of the model call, or of the part of an entry, counted from 1',
     schema: { type: 'integer', minimum: 1 },
@@ -29,14 +29,14 @@ export const PATH_PARAMETERS = {
       return Number(raw);
     },
   } satisfies PathParameter<number>,
-  callId: textOf('The id of a tool call'),
-  model: textOf('The name of a model'),
-  responseId: textOf('The id of a response'),
-  fileId: textOf('The id of a file'),
-  clientBatchId: textOf('The id of an OpenAI-compatible batch'),
-  senderId: textOf('The sender.id in the messages of the person'),
-  agent: textOf('The id of an agent'),
-  attentionId: textOf('The id of a problem that needs attention'),
+  callId: defineText('The id of a tool call'),
+  model: defineText('The name of a model'),
+  responseId: defineText('The id of a response'),
+  fileId: defineText('The id of a file'),
+  clientBatchId: defineText('The id of an OpenAI-compatible batch'),
+  senderId: defineText('The sender.id in the messages of the person'),
+  agent: defineText('The id of an agent'),
+  attentionId: defineText('The id of a problem that needs attention'),
 };
 
 type PathParameterName = keyof typeof PATH_PARAMETERS;
@@ -71,11 +71,11 @@ export function parseSessionKey(raw: string, path: string): SessionKey {
   }
 }
 
-function textOf(description: string): PathParameter<string> {
+function defineText(description: string): PathParameter<string> {
   return { description, schema: { type: 'string' }, parse: (raw) => raw };
 }
 
-function uuidOf(description: string, what: string): PathParameter<string> {
+function defineUuid(description: string, what: string): PathParameter<string> {
   return {
     description,
     schema: { type: 'string', format: 'uuid' },

@@ -4,14 +4,14 @@ import {
   attentionItem,
   attentionState,
   budgetItem,
-  subjectOf,
-  usedPercentOf,
+  formatSubject,
+  computeUsedPercent,
   type AttentionFact,
   type AttentionMark,
 } from '../core/attention.ts';
 import { budgetName } from '../core/budget/budget.ts';
-import { pointsOf, ratesOf } from '../core/overview.ts';
-import { dollarsOf } from '../core/prices/call-cost.ts';
+import { toPoints, computeRates } from '../core/overview.ts';
+import { toDollars } from '../core/prices/call-cost.ts';
 import type { Budget } from '../store/budgets/budgets.ts';
 import { readAttention, readAttentionMarks } from '../store/views/attention.ts';
 import { readOverview, WAITING_MAX } from '../store/views/overview.ts';
@@ -38,12 +38,12 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
     parked,
     running,
     slots: { inUse: running, total: lanes.reduce((sum, lane) => sum + lane.slots, 0) },
-    ...ratesOf(minutes),
+    ...computeRates(minutes),
     ...measured,
-    spentTodayUsd: dollarsOf(spentTodayMicros) ?? 0,
+    spentTodayUsd: toDollars(spentTodayMicros) ?? 0,
     budget: tightest(service.budgets.all),
     simulated: isTodaySimulated || minutes.some(({ isSimulated }) => isSimulated),
-    points: pointsOf(minutes, {
+    points: toPoints(minutes, {
       nowMs: Date.parse(now),
       oldestMs: oldestAt === null ? null : Date.parse(oldestAt),
       waiting: Math.min(waiting, WAITING_MAX),
@@ -57,14 +57,14 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
 function tightest(budgets: readonly Budget[]): Overview['budget'] {
   const [budget] = budgets
     .filter(({ origin }) => origin !== 'batch')
-    .toSorted((one, other) => usedPercentOf(other) - usedPercentOf(one));
+    .toSorted((one, other) => computeUsedPercent(other) - computeUsedPercent(one));
   if (budget === undefined) return null;
   return {
     id: budget.id,
     name: budgetName(budget),
-    limitUsd: dollarsOf(budget.limitMicros) ?? 0,
-    spentUsd: dollarsOf(budget.spentMicros) ?? 0,
-    usedPercent: usedPercentOf(budget),
+    limitUsd: toDollars(budget.limitMicros) ?? 0,
+    spentUsd: toDollars(budget.spentMicros) ?? 0,
+    usedPercent: computeUsedPercent(budget),
   };
 }
 
@@ -82,36 +82,36 @@ export async function readTroubles({ reads, service }: ApiContext, readiness: Pr
     .filter(({ origin }) => origin !== 'batch')
     .flatMap((one) => {
       const item = budgetItem(one);
-      return item === null ? [] : [{ id: attentionIdOf(`budget ${one.id}`), ...item }];
+      return item === null ? [] : [{ id: deriveAttentionId(`budget ${one.id}`), ...item }];
     });
-  return [...facts.map((fact) => ({ id: attentionIdOf(subjectOf(fact)), ...attentionItem(fact) })), ...budgets];
+  return [...facts.map((fact) => ({ id: deriveAttentionId(formatSubject(fact)), ...attentionItem(fact) })), ...budgets];
 }
 
 const ID_CHARS = 22;
 
 /** The id of a problem, from its kind and its subject. */
-export function attentionIdOf(subject: string): string {
+export function deriveAttentionId(subject: string): string {
   return hash('sha256', subject, 'base64url').slice(0, ID_CHARS);
 }
 
 /** Adds what operators have decided: open errors first, then open warnings, then the others. */
 export async function withMarks({ reads }: ApiContext, troubles: readonly Trouble[]): Promise<Attention> {
   const marks = troubles.length === 0 ? new Map<string, AttentionMark>() : await readAttentionMarks(reads);
-  const items = troubles.map((trouble) => entryOf(trouble, marks.get(trouble.id)));
-  return { items: items.toSorted((one, other) => rankOf(one) - rankOf(other)) };
+  const items = troubles.map((trouble) => buildEntry(trouble, marks.get(trouble.id)));
+  return { items: items.toSorted((one, other) => rankEntry(one) - rankEntry(other)) };
 }
 
 function missingDependency({ name, failedSince }: Readiness['dependencies'][number]): AttentionFact {
   return { kind: 'dependency', name, count: 1, since: failedSince };
 }
 
-function entryOf(trouble: Trouble, mark: AttentionMark | undefined): AttentionEntry {
+function buildEntry(trouble: Trouble, mark: AttentionMark | undefined): AttentionEntry {
   const state = attentionState(trouble, mark);
   if (mark === undefined || state === 'open') return { ...trouble, state, mark: null };
   const { by, at, until, reason } = mark;
   return { ...trouble, state, mark: { by, at, until, reason } };
 }
 
-function rankOf({ state, severity }: AttentionEntry): number {
+function rankEntry({ state, severity }: AttentionEntry): number {
   return (state === 'open' ? 0 : 2) + (severity === 'error' ? 0 : 1);
 }

@@ -7,13 +7,13 @@ import type { Answer } from './answer.ts';
 import type { ApiContext } from './context.ts';
 import type { KeyRole } from '../core/access/key-role.ts';
 import type { Principal } from './key-ring.ts';
-import { listAnswer, pageRequestOf, type ListIdentity, type PageRules } from './cursor.ts';
+import { listAnswer, parsePageRequest, type ListIdentity, type PageRules } from './cursor.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { Page, PageRequest } from '../store/views/page.ts';
-import { answerOnce, keyedRequestOf } from './idempotency-key.ts';
+import { answerOnce, buildKeyedRequest } from './idempotency-key.ts';
 import { type PathValues, namesIn, PATH_PARAMETERS } from './path-parameters.ts';
 import type { ApiServices } from './services.ts';
-import { listOf } from '../contract/answers.ts';
+import { describeList } from '../contract/answers.ts';
 import { pageQuery } from '../contract/queries.ts';
 import { parseWith } from './check-fields.ts';
 import { fieldProblem, type ProblemCode } from './problem.ts';
@@ -151,11 +151,11 @@ export function defineList<Path extends string, Filter extends z.ZodRawShape = R
     ...spec,
     method: 'GET',
     query,
-    answers: { 200: { description, schema: listOf(item) } },
+    answers: { 200: { description, schema: describeList(item) } },
     async handle(request, api) {
       // `query` has the fields of `filter`, which TypeScript does not see.
       const filtered = request as unknown as ApiRequest<ParamsOf<Path>, z.output<z.ZodObject<Filter>>, unknown>;
-      return listAnswer(request, await list(filtered, pageRequestOf(request, api.context, pages), api));
+      return listAnswer(request, await list(filtered, parsePageRequest(request, api.context, pages), api));
     },
   });
 }
@@ -228,10 +228,10 @@ export function parseRequest(
   const idempotency =
     route.method !== 'POST'
       ? null
-      : keyedRequestOf({
+      : buildKeyedRequest({
           header: request.headers['idempotency-key'],
           principalName: principal.name,
-          place: `POST ${placeOf(route.path, params)}`,
+          place: `POST ${formatPlace(route.path, params)}`,
           rawBody,
         });
   const { limit: _limit, cursor: _cursor, ...filters } = query as Record<string, unknown>;
@@ -249,7 +249,7 @@ export function parseRequest(
 }
 
 /** The path with its values in their canonical form. */
-function placeOf(path: string, params: object): string {
+function formatPlace(path: string, params: object): string {
   const values = new Map(Object.entries(params));
   return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => String(values.get(name)));
 }

@@ -142,7 +142,7 @@ class Admission {
 
   /** Lets a request in or throws 503. */
   enter(request: FastifyRequest): void {
-    const bytes = this.#bytesOf(request);
+    const bytes = this.#countBytes(request);
     if (this.#inside.size >= this.#bounds.requestsMax || this.#bodyBytes + bytes > this.#bounds.bodyBytesMax) {
       throw overloaded('Too many requests are in flight. This one was not processed; send it again later.');
     }
@@ -159,7 +159,7 @@ class Admission {
     return true;
   }
 
-  #bytesOf(request: FastifyRequest): number {
+  #countBytes(request: FastifyRequest): number {
     const length = request.headers['content-length'];
     if (length !== undefined) return Math.min(Number(length) || 0, this.#bounds.unknownBodyBytes);
     return request.headers['transfer-encoding'] === undefined ? 0 : this.#bounds.unknownBodyBytes;
@@ -176,7 +176,7 @@ const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`
 function createReadinessCheck(context: ApiContext): () => Promise<Readiness> {
   const { outages, views } = context;
   const database: Dependency = { name: 'database', outages, check: () => pingDatabase(views) };
-  const asked = [database, ...context.dependencies].map((dependency) => ({ dependency, check: checkOf(dependency) }));
+  const asked = [database, ...context.dependencies].map((dependency) => ({ dependency, check: toCheck(dependency) }));
   return async () => {
     const [troubles, dependencies] = await Promise.all([
       readTroubleKinds(context),
@@ -184,7 +184,7 @@ function createReadinessCheck(context: ApiContext): () => Promise<Readiness> {
     ]);
     const missing = asked.filter((_, index) => dependencies[index]?.status === 'failed');
     return {
-      status: statusOf(
+      status: judgeStatus(
         missing.map(({ dependency }) => dependency),
         troubles,
       ),
@@ -203,12 +203,12 @@ async function readTroubleKinds({ reads }: ApiContext): Promise<HealthKind[]> {
   return [...new Set(facts.map(({ kind }) => kind))];
 }
 
-function statusOf(missing: Dependency[], troubles: HealthKind[]): Readiness['status'] {
+function judgeStatus(missing: Dependency[], troubles: HealthKind[]): Readiness['status'] {
   if (missing.length === 0) return troubles.length === 0 ? 'ready' : 'degraded';
   return missing.every(({ isOptional }) => isOptional === true) ? 'degraded' : 'unavailable';
 }
 
-function checkOf(dependency: Dependency): () => Promise<Readiness['dependencies'][number]> {
+function toCheck(dependency: Dependency): () => Promise<Readiness['dependencies'][number]> {
   const { name } = dependency;
   let firstFailedAt: Date | null = null;
   return async () => {

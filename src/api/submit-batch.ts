@@ -10,7 +10,7 @@ import { viewBatch } from '../store/views/batches.ts';
 import { newId } from '../ids.ts';
 import { UPLOAD_HOURS } from '../core/batch/batch.ts';
 import { recommendedWay } from '../core/batch/estimate.ts';
-import { dollarsOf, microsOf } from '../core/prices/call-cost.ts';
+import { toDollars, toMicros } from '../core/prices/call-cost.ts';
 import { estimateBatch, submitBatch, type ReadResult, type SubmitResult } from '../service/submit-batch.ts';
 import type { LineFormat } from '../core/batch/foreign-lines.ts';
 import type { Answer } from './answer.ts';
@@ -52,7 +52,7 @@ export function submitList(context: ApiContext, request: SubmitRequest, items: r
         finish: () => ({ idempotency, sha256: sha256OfJson(items) }),
         format: 'json',
       }),
-    answer: (result) => answerOf(context, result.batchId),
+    answer: (result) => readAnswer(context, result.batchId),
   });
 }
 
@@ -71,7 +71,7 @@ export function submitLines(context: ApiContext, request: SubmitRequest, upload:
       };
       return submit(context, request, { items, finish, format: 'ndjson' });
     },
-    answer: ({ batchId }) => answerOf(context, batchId),
+    answer: ({ batchId }) => readAnswer(context, batchId),
   });
 }
 
@@ -97,20 +97,20 @@ async function estimate(
   items: AsyncIterable<ReadResult>,
 ): Promise<Answer> {
   const { config, service } = context;
-  const batch = newBatchOf(context, request, 'ndjson');
+  const batch = buildNewBatch(context, request, 'ndjson');
   const result = await estimateBatch(
     service,
     { batch, items, itemsMax: config.limits.batchItems },
     context.measurePrompt,
   );
-  if (result.kind !== 'estimated') throw refusalOf(result, config.limits.batchItems);
+  if (result.kind !== 'estimated') throw toRefusal(result, config.limits.batchItems);
   const { items: count, inputTokens, outputTokens, liveMicros, batchMicros } = result.estimate;
   const { at100, at90, at50 } = batchMicros;
-  const providerBatch = { at100: dollarsOf(at100), at90: dollarsOf(at90), at50: dollarsOf(at50) };
+  const providerBatch = { at100: toDollars(at100), at90: toDollars(at90), at50: toDollars(at50) };
   const body = {
     items: count,
     tokens: { input: inputTokens, output: outputTokens },
-    costUsd: { live: dollarsOf(liveMicros), providerBatch },
+    costUsd: { live: toDollars(liveMicros), providerBatch },
     recommended: recommendedWay(result.estimate),
   };
   return { status: 200, body };
@@ -124,15 +124,15 @@ interface Source {
 
 async function submit(context: ApiContext, request: SubmitRequest, source: Source): Promise<{ batchId: string }> {
   const { config, service } = context;
-  const batch = newBatchOf(context, request, source.format);
+  const batch = buildNewBatch(context, request, source.format);
   const { items, finish } = source;
   const result = await submitBatch(service, { batch, items, finish, itemsMax: config.limits.batchItems });
-  if (result.kind !== 'started') throw refusalOf(result, config.limits.batchItems);
+  if (result.kind !== 'started') throw toRefusal(result, config.limits.batchItems);
   return { batchId: result.batchId };
 }
 
 /** The row of a batch. Throws `Problem` for an unknown model. */
-export function newBatchOf(
+export function buildNewBatch(
   { config }: ApiContext,
   { settings, createdBy }: SubmitRequest,
   format: NewBatch['format'],
@@ -161,7 +161,7 @@ export function newBatchOf(
     weight: settings.weight ?? 1,
     pilot: settings.pilot ?? null,
     maxFailurePercent: settings.maxFailurePercent ?? config.batches.maxFailurePercent,
-    maxCostMicros: settings.maxCostUsd === undefined ? null : microsOf(settings.maxCostUsd),
+    maxCostMicros: settings.maxCostUsd === undefined ? null : toMicros(settings.maxCostUsd),
     deadlineSeconds: settings.deadlineSeconds ?? null,
     fallback: settings.fallback ?? 'live',
     cache: settings.cache ?? 'auto',
@@ -170,7 +170,7 @@ export function newBatchOf(
   };
 }
 
-function refusalOf(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax: number): Problem {
+function toRefusal(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax: number): Problem {
   switch (result.kind) {
     case 'empty':
       return fieldProblem('items', 'the submission has no items; send at least one', 'invalid_items');
@@ -192,6 +192,6 @@ function refusalOf(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax:
   }
 }
 
-async function answerOf({ views }: ApiContext, batchId: string): Promise<Answer> {
+async function readAnswer({ views }: ApiContext, batchId: string): Promise<Answer> {
   return { status: 201, body: requireFound(await viewBatch(views, batchId), `batch ${batchId}`) };
 }

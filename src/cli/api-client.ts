@@ -61,13 +61,13 @@ export function connectApi(flags: ClientFlags): ApiClient {
       const { idempotencyKey, ...fields } = typed as Record<string, unknown> & CallOptions;
       // One signature for all of them: the service checks the fields.
       const operation = client[id] as (input: object, options: CallOptions) => Promise<never>;
-      return operation(requestOf(OPERATIONS[id], fields), { idempotencyKey, ...options });
+      return operation(buildRequest(OPERATIONS[id], fields), { idempotencyKey, ...options });
     },
   };
 }
 
 /** The fields as the typed client takes them: those that the path does not name are the body of a request that has one. */
-function requestOf(place: string, fields: Record<string, unknown>): object {
+function buildRequest(place: string, fields: Record<string, unknown>): object {
   if (/^(?:GET|DELETE) /.test(place)) return fields;
   const names = Object.keys(fields);
   const inBody = names.filter((name) => !place.includes(`{${name}}`));

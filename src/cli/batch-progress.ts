@@ -16,14 +16,14 @@ const END_EXITS: Record<NonNullable<BatchView['outcome']>, ExitCode> = {
 };
 
 /** The exit code of a batch that is over; null: it continues, or may. */
-export function exitOf(batch: Pick<BatchView, 'outcome' | 'pauseReason' | 'reservedUsd'>): ExitCode | null {
+export function decideExit(batch: Pick<BatchView, 'outcome' | 'pauseReason' | 'reservedUsd'>): ExitCode | null {
   if (batch.outcome !== null) return END_EXITS[batch.outcome];
   // Calls in flight may cost less than they have reserved: then it resumes by itself.
   return batch.pauseReason === 'cost_cap' && batch.reservedUsd === 0 ? EXIT.turnAborted : null;
 }
 
 /** How many items have ended. */
-export function doneOf({ counts }: Pick<BatchView, 'counts'>): number {
+export function countDone({ counts }: Pick<BatchView, 'counts'>): number {
   return counts.answered + counts.silent + counts.failed + counts.cancelled + counts.expired;
 }
 
@@ -37,8 +37,8 @@ export function costText({ costUsd, simulated }: Pick<BatchView, 'costUsd' | 'si
 }
 
 /** The percentage of items that have ended. */
-export function percentOf(batch: Pick<BatchView, 'counts'>): number {
-  return batch.counts.total === 0 ? 100 : Math.floor((doneOf(batch) * 100) / batch.counts.total);
+export function computePercent(batch: Pick<BatchView, 'counts'>): number {
+  return batch.counts.total === 0 ? 100 : Math.floor((countDone(batch) * 100) / batch.counts.total);
 }
 
 /** One line: progress, speed and cost. */
@@ -46,8 +46,8 @@ export function progressLine(batch: BatchView, terminal: Pick<Terminal, 'time'>)
   const { counts, eta, followUps, ratePerMinute } = batch;
   const failed = counts.failed + counts.expired;
   return [
-    `${percentOf(batch)}%`,
-    `${doneOf(batch)}/${counts.total}`,
+    `${computePercent(batch)}%`,
+    `${countDone(batch)}/${counts.total}`,
     ...(failed === 0 ? [] : [`${failed} failed`]),
     ...(followUps === 0 ? [] : [`${followUps} follow-ups`]),
     ...(batch.status === 'paused' ? [`paused: ${batch.pauseReason ?? ''}`] : []),
@@ -60,6 +60,6 @@ export function progressLine(batch: BatchView, terminal: Pick<Terminal, 'time'>)
 /** The bar for a terminal with this many columns. */
 export function progressBar(batch: Pick<BatchView, 'counts'>, width: number): string {
   const chars = Math.min(BAR_CHARS_MAX, Math.max(BAR_CHARS_MIN, width - FACTS_CHARS));
-  const full = Math.floor((percentOf(batch) * chars) / 100);
+  const full = Math.floor((computePercent(batch) * chars) / 100);
   return `[${'#'.repeat(full)}${'.'.repeat(chars - full)}]`;
 }

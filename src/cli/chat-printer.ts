@@ -50,8 +50,8 @@ export class ChatPrinter {
   #show({ type, turnId, data }: StreamedEvent): void {
     if (type === 'model.delta') this.#write(turnId, data['text']);
     else if (type === 'model.ended') this.endLine();
-    else if (type === 'tool.started') this.note(`[${textOf(data['name'], 'tool')}]`);
-    else if (type === 'turn.parked') this.note(`the turn waits: ${textOf(data['code'], 'unknown')}`);
+    else if (type === 'tool.started') this.note(`[${formatValue(data['name'], 'tool')}]`);
+    else if (type === 'turn.parked') this.note(`the turn waits: ${formatValue(data['code'], 'unknown')}`);
     else if (type === 'compaction.started') this.note('[compacting the conversation]');
   }
 
@@ -63,6 +63,6 @@ export class ChatPrinter {
   }
 }
 
-function textOf(value: unknown, absent: string): string {
+function formatValue(value: unknown, absent: string): string {
   return typeof value === 'string' ? value : absent;
 }

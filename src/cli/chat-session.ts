@@ -57,7 +57,7 @@ export class ChatSession {
         isBroken = false;
       },
       onReset: () => {
-        for (const id of this.#open.keys()) this.#look(id).catch(() => undefined);
+        for (const id of this.#open.keys()) this.#check(id).catch(() => undefined);
       },
     });
     for await (const event of events) await this.#take(event);
@@ -72,7 +72,7 @@ export class ChatSession {
     this.#stop.addEventListener('abort', end, { once: true });
     this.#open.set(id, settled.resolve);
     try {
-      if (this.#settled.delete(id)) await this.#look(id);
+      if (this.#settled.delete(id)) await this.#check(id);
       return await settled.promise;
     } finally {
       this.#open.delete(id);
@@ -102,12 +102,12 @@ export class ChatSession {
     this.#printer.take(event);
     const id = event.data['messageId'];
     if (event.type !== 'message.settled' || typeof id !== 'string') return;
-    if (this.#open.has(id)) await this.#look(id);
+    if (this.#open.has(id)) await this.#check(id);
     else this.#settled.add(id);
   }
 
   /** Reads a message, and ends the wait for it if it is settled. */
-  async #look(id: string): Promise<void> {
+  async #check(id: string): Promise<void> {
     const message = await this.#api.getMessage({ id });
     if (!isOpen(message)) this.#open.get(id)?.(message);
   }

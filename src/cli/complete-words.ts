@@ -19,9 +19,9 @@ export interface Completion {
 export function completeWords(program: Command, words: readonly string[]): Completion {
   const current = words.at(-1) ?? '';
   const { command, given, option } = follow(program, words.slice(0, -1));
-  if (option !== null) return chosen(option.argChoices ?? [], current, wantedOf(option.long ?? '', command));
+  if (option !== null) return chosen(option.argChoices ?? [], current, chooseIdKind(option.long ?? '', command));
   if (current.startsWith('-'))
-    return { offers: matching(optionsOf(command).map(offerOfOption), current), idKind: null };
+    return { offers: matching(listOptions(command).map(offerOfOption), current), idKind: null };
   if (command.commands.length > 0) {
     const commands = command.commands.filter((one) => !one.name().startsWith('_'));
     return {
@@ -36,7 +36,7 @@ export function completeWords(program: Command, words: readonly string[]): Compl
   return chosen(
     argument?.argChoices ?? [],
     current,
-    argument === undefined ? null : wantedOf(argument.name(), command),
+    argument === undefined ? null : chooseIdKind(argument.name(), command),
   );
 }
 
@@ -51,7 +51,7 @@ function follow(
   for (const word of words) {
     if (option !== null) option = null;
     else if (word.startsWith('-')) {
-      const known = optionsOf(command).find(({ long, short }) => word === long || word === short);
+      const known = listOptions(command).find(({ long, short }) => word === long || word === short);
       option = known?.required === true ? known : null;
     } else {
       const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
@@ -63,9 +63,9 @@ function follow(
 }
 
 /** Those of the command and of every command above it. */
-function optionsOf(command: Command): Option[] {
+function listOptions(command: Command): Option[] {
   const own = command.options.filter(({ hidden }) => !hidden);
-  return command.parent === null ? own : [...own, ...optionsOf(command.parent)];
+  return command.parent === null ? own : [...own, ...listOptions(command.parent)];
 }
 
 function offerOfOption({ long, short, description }: Option): Offer {
@@ -83,7 +83,7 @@ function matching(offers: readonly Offer[], current: string): Offer[] {
 
 const WANTED_BY_NOUN: Readonly<Record<string, IdKind>> = { turns: 'turn', batch: 'batch', cron: 'cron' };
 
-function wantedOf(name: string, command: Command): IdKind | null {
+function chooseIdKind(name: string, command: Command): IdKind | null {
   if (name === 'session' || name === '--session') return 'session';
   const noun = command.parent?.name() ?? '';
   return name === 'id' || name === noun ? (WANTED_BY_NOUN[noun] ?? null) : null;

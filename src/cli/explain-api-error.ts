@@ -1,6 +1,6 @@
 // An error of the typed client as the command line reports it: what happened, what to do next at a terminal, and the exit code.
 import type { HoldfastError } from '../client/create-client.ts';
-import { reasonOf } from '../client/holdfast-error.ts';
+import { explainError } from '../client/holdfast-error.ts';
 import type { ClientSettings } from '../config/client-settings.ts';
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';
 
@@ -20,7 +20,7 @@ export function explainApiError(error: HoldfastError, settings: ClientSettings):
 
 /** No answer, or one that broke off. */
 function unreachable(error: HoldfastError, settings: ClientSettings): CliError {
-  const reason = error.code === 'no_answer_in_time' ? 'no answer in time' : reasonOf(error.cause);
+  const reason = error.code === 'no_answer_in_time' ? 'no answer in time' : explainError(error.cause);
   return new CliError({
     code: reason.includes('ECONNREFUSED') ? 'service_not_running' : 'service_unreachable',
     exitCode: EXIT.cannotReach,
@@ -41,7 +41,7 @@ function refusal(error: HoldfastError, status: number, settings: ClientSettings)
   const faults = others.map(({ path, message }) => `\n  ${path} ${message}`);
   // The service logs the internal error under this id.
   const request = status < 500 || error.requestId === null ? '' : ` (request ${error.requestId})`;
-  const [exitCode, fix] = meaningOf(status, error, settings);
+  const [exitCode, fix] = explainStatus(status, error, settings);
   return new CliError({
     code: error.code,
     exitCode,
@@ -52,7 +52,7 @@ function refusal(error: HoldfastError, status: number, settings: ClientSettings)
 }
 
 /** The meaning of a status for the person at the terminal. */
-function meaningOf(
+function explainStatus(
   status: number,
   { retryAfterMs, code, problem }: HoldfastError,
   { apiKey, dataDir }: ClientSettings,
@@ -74,7 +74,7 @@ function meaningOf(
     case 404:
       return [
         EXIT.notFound,
-        `check the name; "holdfast ${code === 'unknown_agent' ? 'config show' : listOf(problem)}" shows the existing ones`,
+        `check the name; "holdfast ${code === 'unknown_agent' ? 'config show' : formatErrors(problem)}" shows the existing ones`,
       ];
     case 409:
     case 422:
@@ -91,7 +91,7 @@ function meaningOf(
 }
 
 /** The command that lists the kind of thing that a request asked for, by its path. */
-function listOf(problem: HoldfastError['problem']): string {
+function formatErrors(problem: HoldfastError['problem']): string {
   const path = typeof problem?.['instance'] === 'string' ? problem['instance'] : '';
   return LISTS[/^\/v1\/([\w-]+)/.exec(path)?.[1] ?? ''] ?? 'sessions list';
 }

@@ -85,7 +85,7 @@ export function explainStartFault(error: unknown, badConfiguration: ExitCode = E
     const { code, message, remedy: fix } = error;
     return new CliError({ code, exitCode: EXIT.failed, message, fix, cause: error });
   }
-  const code = codeOf(error);
+  const code = readCode(error);
   const reason = error.message || code;
   if (UNREACHABLE_CODES.includes(code)) {
     return new CliError({
@@ -103,8 +103,8 @@ export function explainStartFault(error: unknown, badConfiguration: ExitCode = E
 }
 
 /** The code of an error, or of the first of several in it, or of its cause. */
-function codeOf(error: Error): string {
+function readCode(error: Error): string {
   if ('code' in error && typeof error.code === 'string') return error.code;
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
-  return error.cause instanceof Error ? codeOf(error.cause) : '';
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return readCode(error.errors[0]);
+  return error.cause instanceof Error ? readCode(error.cause) : '';
 }

@@ -23,13 +23,13 @@ export function fileError(
   return new CliError({
     code: 'bad_file',
     exitCode: EXIT.usage,
-    message: `cannot ${act} ${resolve(file)}: ${reasonOf(act, cause)}`,
+    message: `cannot ${act} ${resolve(file)}: ${explainCause(act, cause)}`,
     fix,
     cause,
   });
 }
 
-function reasonOf(act: 'read' | 'write', cause: unknown): string {
+function explainCause(act: 'read' | 'write', cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   const { code } = cause as NodeJS.ErrnoException;
   if (code === 'ENOENT') return act === 'read' ? 'there is no such file' : 'there is no such folder';

@@ -13,7 +13,7 @@ export async function followBulk(api: ApiClient, id: string, terminal: Terminal)
   let shown = '';
   const exit = await pollUntilEnd({ read: () => api.getBulkAction({ id }), everyMs: POLL_MS }, (action) => {
     if (action.endedAt !== null) return end(action, terminal);
-    const line = lineOf(action);
+    const line = formatProgress(action);
     if (line !== shown) terminal.note(line);
     shown = line;
     return null;
@@ -23,14 +23,14 @@ export async function followBulk(api: ApiClient, id: string, terminal: Terminal)
 }
 
 /** The progress so far. */
-export function lineOf({ total, done, skipped, failed }: BulkActionView): string {
+export function formatProgress({ total, done, skipped, failed }: BulkActionView): string {
   const percent = total === 0 ? PERCENT : Math.floor(((done + skipped + failed) / total) * PERCENT);
   return `${percent} %: ${done} done, ${skipped} skipped, ${failed} failed of ${total}`;
 }
 
 function end(action: BulkActionView, terminal: Terminal): ExitCode {
   if (terminal.isJson) terminal.json(action);
-  else terminal.print(lineOf(action));
+  else terminal.print(formatProgress(action));
   if (action.status === 'canary_failed') terminal.note('the first one did not end well, so the others were left');
   if (action.skipped + action.failed > 0) terminal.note(`reasons: holdfast bulk show ${action.id}`);
   if (action.status !== 'completed') return EXIT.turnAborted;

@@ -26,7 +26,7 @@ async function runCommandLine(argv: string[]): Promise<ExitCode> {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
     // Help that was shown because a verb is missing says enough.
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
-    const fault = faultOf(error);
+    const fault = toCliError(error);
     report(fault, isJsonWanted(argv));
     return fault.exitCode;
   }
@@ -50,7 +50,7 @@ function refuseUnknownCommand(program: Command, argv: string[]): void {
   }
 }
 
-function faultOf(error: unknown): CliError {
+function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   if (error instanceof CommanderError) {
     return usageError(error.message.replace(/^error: /, ''), 'add --help to see the allowed options');

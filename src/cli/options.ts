@@ -28,7 +28,7 @@ export function parseRate(text: string): number {
 }
 
 /** Parses the duration of an option, in milliseconds. */
-export function durationOf(option: string): (text: string) => number {
+export function createDurationParser(option: string): (text: string) => number {
   return (text) => {
     const ms = text === '0' ? 0 : parseDuration(text);
     if (ms !== undefined) return ms;

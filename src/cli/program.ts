@@ -23,7 +23,7 @@ export async function buildProgram(onEnd: (exitCode: ExitCode) => void, argv?: r
       'its API key (default: HOLDFAST_API_KEY or the data directory); visible in the process list',
     )
     .addHelpText('after', `\n${EXIT_CODES_HELP}`)
-    .configureHelp({ showGlobalOptions: true, subcommandTerm: termOf })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: formatTerm })
     .showSuggestionAfterError(true)
     // Errors are thrown, and reported in one place.
     .exitOverride()
@@ -58,7 +58,7 @@ function calledWords(argv: readonly string[]): readonly string[] {
 }
 
 /** A command as its line of the help has it. One that is not loaded has no arguments and options yet. */
-function termOf(command: Command): string {
+function formatTerm(command: Command): string {
   const isWord = command.parent?.parent === null;
   const usages = isWord ? FILES.flatMap(([, words]) => Object.keys(words)) : [];
   return usages.find((usage) => usage.split(' ')[0] === command.name()) ?? new Help().subcommandTerm(command);

@@ -70,10 +70,10 @@ export async function streamReply(
     await Promise.allSettled([watching, sent.promise]);
     printer.endLine();
   }
-  return resultOf(api, accepted, limits);
+  return awaitResult(api, accepted, limits);
 }
 
-async function resultOf(api: ApiClient, accepted: AcceptedMessage | null, limits: WaitLimits): Promise<WaitResult> {
+async function awaitResult(api: ApiClient, accepted: AcceptedMessage | null, limits: WaitLimits): Promise<WaitResult> {
   if (limits.signal.aborted || accepted === null)
     return { kind: limits.signal.aborted ? 'interrupted' : 'waitEnded', accepted };
   const message = await api.getMessage({ id: accepted.message.id });

@@ -50,12 +50,12 @@ export function layOutTable<Row>(
     ({ title }) => title,
     () => 'dim',
   );
-  const lineOf = (row: Row, at: number) =>
+  const formatLine = (row: Row, at: number) =>
     line(
       ({ cells }) => cells[at] ?? '',
       ({ style }) => style?.(row),
     );
-  return [head, ...rows.map(lineOf)];
+  return [head, ...rows.map(formatLine)];
 }
 
 interface Widths {

@@ -10,12 +10,12 @@ const FUTURE_EXAMPLE = '30d, or a time such as 2027-01-31T12:00:00Z';
 
 /** A time before now, as ISO 8601; `30m` was 30 minutes ago. Throws `CliError` for any other text. */
 export function pastTime(text: string): string {
-  return timeOf(text, { sign: -1, example: '30m, or a time such as 2026-01-31T12:00:00Z' });
+  return parseTime(text, { sign: -1, example: '30m, or a time such as 2026-01-31T12:00:00Z' });
 }
 
 /** A time, as ISO 8601; `30d` is in 30 days. Throws `CliError` for any other text. */
 export function timeFromNow(text: string): string {
-  return timeOf(text, { sign: 1, example: FUTURE_EXAMPLE });
+  return parseTime(text, { sign: 1, example: FUTURE_EXAMPLE });
 }
 
 /** A time after now, as ISO 8601; `30d` is in 30 days. Throws `CliError` for any other text, and for a time in the past. */
@@ -25,22 +25,22 @@ export function futureTime(text: string): string {
   throw badTime(`${JSON.stringify(text)} is in the past`, FUTURE_EXAMPLE);
 }
 
-function timeOf(text: string, { sign, example }: { sign: 1 | -1; example: string }): string {
+function parseTime(text: string, { sign, example }: { sign: 1 | -1; example: string }): string {
   const ms = parseDuration(text);
-  const time = ms === undefined ? instantOf(text) : Date.now() + sign * ms;
+  const time = ms === undefined ? parseInstant(text) : Date.now() + sign * ms;
   if (time !== null && Number.isFinite(new Date(time).getTime())) return new Date(time).toISOString();
-  throw badTime(`${JSON.stringify(text)} is not a time${dayFaultOf(text)}`, example);
+  throw badTime(`${JSON.stringify(text)} is not a time${explainDayFault(text)}`, example);
 }
 
 /** Without a zone, a day is meant in the same zone as a time of day: that of this machine. */
-function instantOf(text: string): number | null {
+function parseInstant(text: string): number | null {
   const [whole, day, time = '00:00', zone = ''] = ISO.exec(text.trim()) ?? [];
-  if (whole === undefined || dayFaultOf(whole) !== '') return null;
+  if (whole === undefined || explainDayFault(whole) !== '') return null;
   return Date.parse(`${day}T${time}${zone.toUpperCase().replace(/^(...)(\d\d)$/, '$1:$2')}`);
 }
 
 /** JavaScript takes the 30th of February for a day in March. */
-function dayFaultOf(text: string): string {
+function explainDayFault(text: string): string {
   const [whole, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})/.exec(text.trim()) ?? [];
   if (whole === undefined) return '';
   if (Number(month) < 1 || Number(month) > 12) return `: there is no month ${month}`;

@@ -11,7 +11,7 @@ import { isAway } from './poll-until-end.ts';
 
 /** Longest single wait asked of the service. */
 const SERVER_WAIT_SECONDS_MAX = 30;
-const LOOK_EVERY_MS = 500;
+const POLL_MS = 500;
 /** An answer may come this much later than the requested wait. */
 const ANSWER_GRACE_MS = 10_000;
 
@@ -39,7 +39,7 @@ export async function waitUntilSettled(api: ApiClient, request: SendRequest, lim
   for (let attempt = 0; ; attempt += 1) {
     try {
       const answer: AcceptedMessage | SettledMessage =
-        accepted === null ? await postMessage(request, limits) : await lookAgain(api, accepted);
+        accepted === null ? await postMessage(request, limits) : await readAgain(api, accepted);
       if ('turn' in answer) return { kind: 'settled', answer };
       accepted = answer;
       if (answer.disposition === 'rejected') throw rejected(answer);
@@ -48,7 +48,7 @@ export async function waitUntilSettled(api: ApiClient, request: SendRequest, lim
       if (!isAway(error) || attempt === 0) throw error;
     }
     if (performance.now() >= limits.deadlineMs) return { kind: 'waitEnded', accepted };
-    await pause(Math.min(LOOK_EVERY_MS, Math.max(1, limits.deadlineMs - performance.now())), limits.signal);
+    await pause(Math.min(POLL_MS, Math.max(1, limits.deadlineMs - performance.now())), limits.signal);
     if (limits.signal.aborted) return { kind: 'interrupted', accepted };
   }
 }
@@ -60,7 +60,7 @@ function postMessage(request: SendRequest, limits: WaitLimits): Promise<Accepted
 }
 
 /** The settled answer of an accepted message, or the message as it is by now. */
-async function lookAgain(api: ApiClient, accepted: AcceptedMessage): Promise<AcceptedMessage | SettledMessage> {
+async function readAgain(api: ApiClient, accepted: AcceptedMessage): Promise<AcceptedMessage | SettledMessage> {
   const message = await api.getMessage({ id: accepted.message.id });
   if (isOpen(message)) return { ...accepted, message };
   return { message, turn: await readTurn(api, message.turnId), reply: message.reply };

@@ -34,14 +34,14 @@ export function waterfallLines(turn: TurnView, { width, rowsMax, nowMs, paint }:
   const fromMs = Math.min(...spans.map(({ startedAt }) => Date.parse(startedAt)));
   const endOf = ({ endedAt }: Pick<Span, 'endedAt'>): number => (endedAt === null ? nowMs : Date.parse(endedAt));
   const toMs = Math.max(fromMs + 1, ...spans.map(endOf));
-  const names = spans.map(nameOf);
+  const names = spans.map(formatName);
   const nameChars = Math.min(NAME_CHARS_MAX, Math.max(...names.map((name) => name.length)));
   const barChars = Math.max(BAR_CHARS_MIN, width - nameChars - DURATION_CHARS - AROUND_CHARS);
-  const columnOf = (ms: number): number => Math.round(((ms - fromMs) / (toMs - fromMs)) * barChars);
+  const toColumn = (ms: number): number => Math.round(((ms - fromMs) / (toMs - fromMs)) * barChars);
   const lines = spans.map((span, at) => {
     const startMs = Date.parse(span.startedAt);
-    const begin = Math.min(columnOf(startMs), barChars - 1);
-    const chars = Math.max(1, columnOf(endOf(span)) - begin);
+    const begin = Math.min(toColumn(startMs), barChars - 1);
+    const chars = Math.max(1, toColumn(endOf(span)) - begin);
     const bar = paint(STYLES[span.kind] ?? 'yellow', (span.endedAt === null ? '░' : '█').repeat(chars));
     const row = `${' '.repeat(begin)}${bar}${' '.repeat(barChars - begin - chars)}`;
     const took = formatDuration(Math.max(0, endOf(span) - startMs));
@@ -59,7 +59,7 @@ function underWay({ status, spans }: TurnView): Span[] {
   return startedAt === undefined ? [] : [{ kind: 'model.call', name: 'model', n: null, startedAt, endedAt: null }];
 }
 
-function nameOf({ kind, name, n }: Span): string {
+function formatName({ kind, name, n }: Span): string {
   if (kind === 'tool.exec') return `tool ${name}`;
   return n === null ? kind : `${kind} ${n}`;
 }

@@ -44,13 +44,13 @@ export function createClient(client: ClientOptions): HoldfastClient {
   const functions = Object.fromEntries(
     Object.entries(OPERATIONS).map(([id, place]) => [
       id,
-      (input: object = {}, options: CallOptions = {}) => transport.call(callOf(place, input), options),
+      (input: object = {}, options: CallOptions = {}) => transport.call(buildCall(place, input), options),
     ]),
   ) as unknown as OperationFunctions;
 
   function follow(place: string, lastType: string | null, input: { after?: string | undefined } & EventHooks) {
     const { after, signal, onOpen, onId, onBreak, ...fields } = input;
-    const { path } = callOf(place, fields);
+    const { path } = buildCall(place, fields);
     return followEvents(transport, { path, after, lastType }, { signal, onOpen, onId, onBreak });
   }
 
@@ -131,7 +131,7 @@ async function* eachResult(
 }
 
 /** Fields that the path names go there, `body` is the body, all others are the query. Throws `TypeError` when a name of the path is missing. */
-function callOf(place: string, input: object): ApiCall {
+function buildCall(place: string, input: object): ApiCall {
   const [method = '', template = '', answer = 'json'] = place.split(' ');
   const { body, ...fields } = input as Record<string, unknown>;
   const path = template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {

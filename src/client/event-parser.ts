@@ -68,12 +68,12 @@ export function createEventParser(): (bytes: Uint8Array) => EventBlock[] {
     }
     if (start < text.length) line.push(text.slice(start));
     chars += text.length;
-    if (chars > EVENT_CHARS_MAX) chars = charsOf(line) + charsOf(data);
+    if (chars > EVENT_CHARS_MAX) chars = countChars(line) + countChars(data);
     if (chars > EVENT_CHARS_MAX) throw new Error(`an event is longer than ${EVENT_CHARS_MAX} characters`);
     return blocks;
   };
 }
 
-function charsOf(parts: string[]): number {
+function countChars(parts: string[]): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }

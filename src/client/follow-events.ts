@@ -86,7 +86,7 @@ export async function* followEvents(
           onId?.(block.id);
           continue;
         }
-        yield eventOf(block, block.data);
+        yield parseEvent(block, block.data);
         if (block.type === lastType) return;
       }
     } catch (cause) {
@@ -132,7 +132,7 @@ async function* readBlocks(
   }
 }
 
-function eventOf({ id, type }: EventBlock, json: string): ClientEvent {
+function parseEvent({ id, type }: EventBlock, json: string): ClientEvent {
   // The service describes its events in its OpenAPI document, which the type was made of.
   const data = JSON.parse(json) as Schemas['LiveEvent'];
   return { ...data, id: type === 'reset' ? null : id } as ClientEvent;

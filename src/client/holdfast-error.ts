@@ -65,18 +65,18 @@ export class HoldfastError extends Error {
 }
 
 /** The error of an answer that is not a 2xx. */
-export function refusalOf(response: Response, text: string): HoldfastError {
-  const problem = objectOf(text);
+export function parseRefusal(response: Response, text: string): HoldfastError {
+  const problem = parseObject(text);
   const status = response.status;
   return new HoldfastError({
-    code: textOf(problem?.['code']) ?? `http_${status}`,
+    code: readText(problem?.['code']) ?? `http_${status}`,
     status,
-    title: textOf(problem?.['title']) ?? (response.statusText || `HTTP ${status}`),
-    detail: textOf(problem?.['detail']) ?? (problem === null ? text.trim().slice(0, DETAIL_CHARS_MAX) : ''),
-    fix: textOf(problem?.['fix']) ?? fixOf(status),
-    errors: errorsOf(problem?.['errors']),
-    requestId: textOf(problem?.['requestId']) ?? response.headers.get('x-request-id'),
-    retryAfterMs: secondsOf(response.headers.get('retry-after')),
+    title: readText(problem?.['title']) ?? (response.statusText || `HTTP ${status}`),
+    detail: readText(problem?.['detail']) ?? (problem === null ? text.trim().slice(0, DETAIL_CHARS_MAX) : ''),
+    fix: readText(problem?.['fix']) ?? suggestFix(status),
+    errors: readErrors(problem?.['errors']),
+    requestId: readText(problem?.['requestId']) ?? response.headers.get('x-request-id'),
+    retryAfterMs: parseSeconds(response.headers.get('retry-after')),
     problem,
   });
 }
@@ -86,7 +86,7 @@ export function connectionError(url: string, cause: unknown): HoldfastError {
   return new HoldfastError({
     code: 'connection_failed',
     title: 'The service cannot be reached',
-    detail: `Cannot reach ${url}: ${reasonOf(cause)}.`,
+    detail: `Cannot reach ${url}: ${explainError(cause)}.`,
     fix: 'Check that the service runs and that the address is right.',
     cause,
   });
@@ -126,14 +126,14 @@ export function foreignAnswerError(url: string, status: number, cause: unknown):
 }
 
 /** Why a request failed, in the words of what is below it. */
-export function reasonOf(error: unknown): string {
+export function explainError(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return String(cause);
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
   return cause.message || (code ?? cause.name);
 }
 
-function fixOf(status: number): string {
+function suggestFix(status: number): string {
   switch (status) {
     case 400:
     case 413:
@@ -158,7 +158,7 @@ function fixOf(status: number): string {
   }
 }
 
-function objectOf(text: string): Record<string, unknown> | null {
+function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
     // The fields of an object that came as JSON may be anything.
@@ -170,19 +170,19 @@ function objectOf(text: string): Record<string, unknown> | null {
   }
 }
 
-function errorsOf(value: unknown): ErrorField[] {
+function readErrors(value: unknown): ErrorField[] {
   if (!Array.isArray(value)) return [];
   return value.map((each: { path?: unknown; message?: unknown } | null) => ({
-    path: textOf(each?.path) ?? '',
-    message: textOf(each?.message) ?? '',
+    path: readText(each?.path) ?? '',
+    message: readText(each?.message) ?? '',
   }));
 }
 
-function textOf(value: unknown): string | null {
+function readText(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
 /** `Retry-After` in milliseconds. A date is not read: it would depend on the clock of this machine. */
-function secondsOf(header: string | null): number | null {
+function parseSeconds(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null;
 }

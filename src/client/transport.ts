@@ -1,6 +1,6 @@
 // One call of the API: the request with its headers, its deadline, and its attempts.
 import type { CallOptions, ClientOptions, LineBody } from './call-options.ts';
-import { connectionError, foreignAnswerError, HoldfastError, refusalOf, deadlineError } from './holdfast-error.ts';
+import { connectionError, foreignAnswerError, HoldfastError, parseRefusal, deadlineError } from './holdfast-error.ts';
 import { pause, retryDelayMs } from './retry.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -38,8 +38,8 @@ export function createTransport(client: ClientOptions): ClientTransport {
   return {
     async call(request, options = {}) {
       const ms = (options.timeoutMs ?? timeoutMs) + (options.waitSeconds ?? 0) * 1000;
-      const deadline = startDeadline(nameOf(service), ms, options.signal);
-      const headers = headersOf(client, request, options);
+      const deadline = startDeadline(formatService(service), ms, options.signal);
+      const headers = buildHeaders(client, request, options);
       const retriesMax = isRepeatable(request) ? (client.retriesMax ?? RETRIES_MAX) : 0;
       try {
         for (let n = 1; ; n += 1) {
@@ -58,10 +58,10 @@ export function createTransport(client: ClientOptions): ClientTransport {
       }
     },
     async open(path, { headers, signal }) {
-      const deadline = startDeadline(nameOf(service), timeoutMs, signal);
+      const deadline = startDeadline(formatService(service), timeoutMs, signal);
       const request: ApiCall = { method: 'GET', path, answer: 'lines' };
       try {
-        return await sendOnce(service, request, headersOf(client, request, { headers }), deadline);
+        return await sendOnce(service, request, buildHeaders(client, request, { headers }), deadline);
       } finally {
         deadline.clear();
       }
@@ -77,7 +77,7 @@ interface Service {
 }
 
 /** For messages. */
-function nameOf({ base }: Service): string {
+function formatService({ base }: Service): string {
   return base === '' ? 'the service of this page' : base;
 }
 
@@ -104,10 +104,10 @@ async function sendOnce(
   try {
     response = await send(service.base + request.path, init);
   } catch (error) {
-    throw deadline.reasonOr(connectionError(nameOf(service), error));
+    throw deadline.reasonOr(connectionError(formatService(service), error));
   }
   if (response.ok) return response;
-  throw refusalOf(response, await readText(service, response, deadline));
+  throw parseRefusal(response, await readText(service, response, deadline));
 }
 
 async function readAnswer(
@@ -123,7 +123,7 @@ async function readAnswer(
   try {
     return service.parse(text);
   } catch (error) {
-    throw foreignAnswerError(nameOf(service), response.status, error);
+    throw foreignAnswerError(formatService(service), response.status, error);
   }
 }
 
@@ -131,11 +131,11 @@ async function readText(service: Service, response: Response, deadline: CallDead
   try {
     return await response.text();
   } catch (error) {
-    throw deadline.reasonOr(connectionError(nameOf(service), error));
+    throw deadline.reasonOr(connectionError(formatService(service), error));
   }
 }
 
-function headersOf(client: ClientOptions, { method, body }: ApiCall, options: CallOptions): Headers {
+function buildHeaders(client: ClientOptions, { method, body }: ApiCall, options: CallOptions): Headers {
   const headers = new Headers({ ...client.headers, ...options.headers });
   const setDefault = (name: string, value: string): void => {
     if (!headers.has(name)) headers.set(name, value);

@@ -78,7 +78,7 @@ export function oneInFlight<Row, Result>(options: BatchOptions<Row, Result>): On
 
   async function settle(batch: WaitingRow<Row, Result>[]): Promise<void> {
     try {
-      const results = await resultsOf(
+      const results = await collectResults(
         batch.map(({ row }) => row),
         options,
       );
@@ -111,7 +111,7 @@ export function oneInFlight<Row, Result>(options: BatchOptions<Row, Result>): On
   };
 }
 
-async function resultsOf<Row, Result>(rows: Row[], options: BatchOptions<Row, Result>): Promise<Result[]> {
+async function collectResults<Row, Result>(rows: Row[], options: BatchOptions<Row, Result>): Promise<Result[]> {
   const { name, run, timeoutMs } = options;
   const late = (): Error => new BatchError('batch_timeout', `The ${name} were not sent within ${timeoutMs} ms.`);
   const results = await (timeoutMs === undefined ? run(rows) : withDeadline({ ms: timeoutMs, late }, () => run(rows)));

@@ -33,12 +33,12 @@ const settingsOfAgents = new WeakMap<Config['agents'], { source: Source; all: Re
 
 /** True when the configuration lists the agent: check this before `agentOf` if the id comes from outside. */
 export function isAgent(config: Config, agentId: string): boolean {
-  return allOf(config).has(agentId);
+  return resolveAll(config).has(agentId);
 }
 
 /** The merged, frozen settings of an agent; the same object at every call. Throws `UnknownAgentError`. */
 export function agentOf(config: Config, agentId: string): AgentSettings {
-  const all = allOf(config);
+  const all = resolveAll(config);
   const settings = all.get(agentId);
   if (settings === undefined) throw new UnknownAgentError(agentId, [...all.keys()]);
   return settings;
@@ -50,22 +50,22 @@ export function agentOrFirst(config: Config, agentId: string): AgentSettings {
 }
 
 /** `provider/model` of a name that may be an alias of the agent; null when it is neither. */
-export function modelRefOf(agent: AgentSettings, name: string): string | null {
+export function resolveModelRef(agent: AgentSettings, name: string): string | null {
   if (Object.hasOwn(agent.models, name)) return agent.models[name] ?? null;
   return /^[^/\s]+\/\S+$/.test(name) ? name : null;
 }
 
-function allOf(config: Config): ReadonlyMap<string, AgentSettings> {
+function resolveAll(config: Config): ReadonlyMap<string, AgentSettings> {
   const { agents, workspace, tools } = config;
   const known = settingsOfAgents.get(agents);
   if (known?.source.workspace === workspace && known.source.tools === tools) return known.all;
   const source = { agents, workspace, tools };
-  const all = new Map(agents.list.map((entry) => [entry.id, settingsOf(source, entry)]));
+  const all = new Map(agents.list.map((entry) => [entry.id, resolveSettings(source, entry)]));
   settingsOfAgents.set(agents, { source, all });
   return all;
 }
 
-function settingsOf(config: Source, entry: AgentEntry): AgentSettings {
+function resolveSettings(config: Source, entry: AgentEntry): AgentSettings {
   const { id, workspace, tools, ...own } = entry;
   const merged = mergeOver(config.agents.defaults, own);
   return deepFreeze({
@@ -76,10 +76,10 @@ function settingsOf(config: Source, entry: AgentEntry): AgentSettings {
     // it.
     workspaceDir:
       workspace ?? (id === 'main' ? config.workspace.path : join(config.workspace.path, '..', `workspace-${id}`)),
-    toolPolicies: [config.tools, ...(tools === undefined ? [] : [tools])].map(toolPolicyOf),
+    toolPolicies: [config.tools, ...(tools === undefined ? [] : [tools])].map(toToolPolicy),
   });
 }
 
-function toolPolicyOf({ allow, deny = [] }: ToolPolicy): ToolPolicy {
+function toToolPolicy({ allow, deny = [] }: ToolPolicy): ToolPolicy {
   return allow === undefined ? { deny } : { allow, deny };
 }

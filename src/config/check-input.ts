@@ -1,6 +1,6 @@
 // Checks what people have written against a schema: the values as they are used, and every fault with its path, the value and what is allowed.
 import { z } from 'zod';
-import { closestOf } from './closest.ts';
+import { findClosest } from './find-closest.ts';
 import { type ConfigIssue, describeValue } from './config-error.ts';
 import { schemaBelow, unwrapSchema } from './walk-schema.ts';
 
@@ -15,7 +15,7 @@ export function checked<Schema extends z.ZodType>(
 ): { output: z.output<Schema>; issues: ConfigIssue[] } {
   const result = schema.safeParse(value, CONTEXT);
   if (result.success) return { output: result.data, issues: [] };
-  const issues = result.error.issues.flatMap((issue) => issuesOf(issue, schema, nameOf));
+  const issues = result.error.issues.flatMap((issue) => toIssues(issue, schema, nameOf));
   // The rest without the faulty values is still checked, so that faults between values are in the same report.
   const rest = schema.safeParse(withoutFaults(value, result.error.issues), CONTEXT);
   return { output: rest.success ? rest.data : schema.parse({}), issues };
@@ -34,10 +34,10 @@ function withoutFaults(value: unknown, issues: readonly z.core.$ZodIssue[]): unk
 }
 
 /** One issue of ours for each fault that zod names; unknown keys become one each, with a suggestion. */
-function issuesOf(issue: z.core.$ZodIssue, schema: z.ZodType, nameOf: (path: string) => string): ConfigIssue[] {
+function toIssues(issue: z.core.$ZodIssue, schema: z.ZodType, nameOf: (path: string) => string): ConfigIssue[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKeyIssue(schema, issue.path, key));
   const path = nameOf(pathText(issue.path));
-  const allowed = allowedOf(issue);
+  const allowed = describeAllowed(issue);
   const value = describeValue(path, issue.input);
   return [
     { path: path === '' ? '(file)' : path, value: issue.input, allowed, message: `is ${value}; allowed: ${allowed}` },
@@ -48,7 +48,7 @@ function unknownKeyIssue(schema: z.ZodType, path: PropertyKey[], key: string): C
   const parent = path.reduce<z.ZodType | undefined>((at, step) => at && schemaBelow(at, step), schema);
   const object = parent && unwrapSchema(parent);
   const known = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
-  const close = closestOf(key, known);
+  const close = findClosest(key, known);
   const hint = close === undefined ? ` (known here: ${known.join(', ')})` : `; did you mean ${JSON.stringify(close)}?`;
   const allowed = known.join(', ');
   return {
@@ -60,7 +60,7 @@ function unknownKeyIssue(schema: z.ZodType, path: PropertyKey[], key: string): C
 }
 
 /** The allowed values, as text, from the fault that zod found. */
-function allowedOf(issue: z.core.$ZodIssue): string {
+function describeAllowed(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return (
@@ -71,13 +71,13 @@ function allowedOf(issue: z.core.$ZodIssue): string {
     case 'invalid_value':
       return issue.values.map((value) => JSON.stringify(value)).join(', ');
     case 'too_small':
-      return `at least ${issue.minimum}${unitOf(issue.origin, Number(issue.minimum))}`;
+      return `at least ${issue.minimum}${formatUnit(issue.origin, Number(issue.minimum))}`;
     case 'too_big':
-      return `at most ${issue.maximum}${unitOf(issue.origin, Number(issue.maximum))}`;
+      return `at most ${issue.maximum}${formatUnit(issue.origin, Number(issue.maximum))}`;
     case 'invalid_union':
       return unionText(issue.errors);
     case 'invalid_key':
-      return issue.issues.map(allowedOf).join(', ');
+      return issue.issues.map(describeAllowed).join(', ');
     case 'unrecognized_keys':
       return `no key ${issue.keys.join(', ')}`;
     case 'invalid_element':
@@ -99,10 +99,10 @@ function unionText(branches: z.core.$ZodIssue[][]): string {
 
 function branchText(issue: z.core.$ZodIssue): string {
   const where = issue.path.length > 0 ? `${pathText(issue.path)}: ` : '';
-  return `${where}${allowedOf(issue)}`;
+  return `${where}${describeAllowed(issue)}`;
 }
 
-function unitOf(origin: string, amount: number): string {
+function formatUnit(origin: string, amount: number): string {
   if (origin === 'string') return amount === 1 ? ' character' : ' characters';
   if (origin === 'array') return amount === 1 ? ' item' : ' items';
   return '';

@@ -1,8 +1,8 @@
 // Which models a configuration may name. Without plugins those of the built-in provider and of each provider with an address; with plugins,
 // which may serve providers of their own, any `provider/model` at first, and what is really served once they are loaded.
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
-import { agentOrFirst, modelRefOf } from './agent-settings.ts';
-import { closestOf } from './closest.ts';
+import { agentOrFirst, resolveModelRef } from './agent-settings.ts';
+import { findClosest } from './find-closest.ts';
 import { refuseFaults, type Refuse } from './config-error.ts';
 import { mergeOver } from './merge-over.ts';
 import type { AgentDefaults, Config, FileSettings } from './schema.ts';
@@ -11,7 +11,7 @@ import type { AgentDefaults, Config, FileSettings } from './schema.ts';
 export type KnownProviders = readonly string[] | null;
 
 /** The facts about providers that are known before plugins are loaded. */
-export function providersOf({ plugins, models }: Pick<FileSettings, 'plugins' | 'models'>): KnownProviders {
+export function listProviders({ plugins, models }: Pick<FileSettings, 'plugins' | 'models'>): KnownProviders {
   return plugins.modules.length > 0 ? null : [DEFAULT_PROVIDER, ...addressedProviders(models)];
 }
 
@@ -62,7 +62,7 @@ function checkAgentModels(
   };
   for (const [key, name] of Object.entries(models)) {
     if (name === undefined || Object.hasOwn(agent.models, name) || isModelRef(name, providers)) continue;
-    const close = closestOf(name, Object.keys(agent.models));
+    const close = findClosest(name, Object.keys(agent.models));
     refuse(
       `${path}.${key}`,
       name,
@@ -109,7 +109,7 @@ export function noteServedProviders(config: Config, providers: readonly string[]
 }
 
 function servedProviders(config: Config): KnownProviders {
-  return servedBy.get(config) ?? providersOf(config);
+  return servedBy.get(config) ?? listProviders(config);
 }
 
 /**
@@ -119,7 +119,7 @@ function servedProviders(config: Config): KnownProviders {
 export function modelFault(config: Config, agentId: string, name: string): string | null {
   const agent = agentOrFirst(config, agentId);
   const providers = servedProviders(config);
-  const ref = modelRefOf(agent, name);
+  const ref = resolveModelRef(agent, name);
   if (ref !== null && isModelRef(ref, providers)) return null;
   const aliases = Object.keys(agent.models);
   const or = aliases.length === 0 ? '' : `, or an alias: ${aliases.join(', ')}`;

@@ -1,8 +1,8 @@
 // Refuses policies that name what does not exist. A misspelt name in `deny` denies nothing, so it would leave on what was meant to be off
 // (G30): it stops the start instead. Patterns with `*` may match nothing, because tools of plugins come and go.
 import { BUILT_IN_TOOLS, type ToolPolicy } from '../core/tool-policy.ts';
-import { closestOf } from './closest.ts';
-import { faultsOf, refuseFaults, type Refuse } from './config-error.ts';
+import { findClosest } from './find-closest.ts';
+import { collectFaults, refuseFaults, type Refuse } from './config-error.ts';
 import type { DeepPartial } from './walk-schema.ts';
 import type { Config, FileSettings } from './schema.ts';
 
@@ -37,7 +37,7 @@ export function toolPolicyFault(
 ): { path: string; message: string } | null {
   const added = addedTools.get(config) ?? (config.plugins.modules.length === 0 ? [] : null);
   if (policy === undefined || added === null) return null;
-  const [fault] = faultsOf((refuse) =>
+  const [fault] = collectFaults((refuse) =>
     refuseUnknownNames({ path: 'tools', policy }, [...BUILT_IN_TOOLS, ...added], refuse),
   );
   if (fault === undefined) return null;
@@ -86,6 +86,6 @@ function refuseUnknownAgents({ tools, agents }: PolicySettings, refuse: Refuse):
 }
 
 function hintFor(name: string, known: readonly string[]): string {
-  const close = closestOf(name, known);
+  const close = findClosest(name, known);
   return close === undefined ? `known: ${known.join(', ')}` : `did you mean ${JSON.stringify(close)}?`;
 }

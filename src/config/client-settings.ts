@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeText } from '../core/text-bytes.ts';
 import { ConfigError } from './config-error.ts';
-import { dataDirOf, HOST, PORT, type Environment } from './process-environment.ts';
+import { resolveDataDir, HOST, PORT, type Environment } from './process-environment.ts';
 import { readSecretFiles } from './read-secret-files.ts';
 
 /** The variables that only the command line reads. */
@@ -37,20 +37,20 @@ export function loadClientSettings(
   env: Environment = process.env,
   cwd: string = process.cwd(),
 ): ClientSettings {
-  const dataDir = dataDirOf(env, cwd);
-  const apiKey = flags.apiKey ?? keyOf(env, cwd) ?? readLine(join(dataDir, 'api-key'));
-  return { ...urlOf(flags.url, env, dataDir), ...(apiKey === undefined ? {} : { apiKey }), dataDir };
+  const dataDir = resolveDataDir(env, cwd);
+  const apiKey = flags.apiKey ?? resolveKey(env, cwd) ?? readLine(join(dataDir, 'api-key'));
+  return { ...resolveUrl(flags.url, env, dataDir), ...(apiKey === undefined ? {} : { apiKey }), dataDir };
 }
 
-function urlOf(flag: string | undefined, env: Environment, dataDir: string): { url: string; urlSource: string } {
+function resolveUrl(flag: string | undefined, env: Environment, dataDir: string): { url: string; urlSource: string } {
   if (flag !== undefined) return { url: flag, urlSource: '--url' };
-  const fromEnv = valueOf(env, 'HOLDFAST_URL');
+  const fromEnv = readValue(env, 'HOLDFAST_URL');
   if (fromEnv !== undefined) return { url: fromEnv, urlSource: 'HOLDFAST_URL' };
-  const port = valueOf(env, 'HOLDFAST_PORT');
+  const port = readValue(env, 'HOLDFAST_PORT');
   const file = join(dataDir, API_URL_FILE);
   const stored = port === undefined || port === '0' ? readLine(file) : undefined;
   if (stored !== undefined) return { url: stored, urlSource: file };
-  const host = valueOf(env, 'HOLDFAST_HOST') ?? HOST;
+  const host = readValue(env, 'HOLDFAST_HOST') ?? HOST;
   return {
     url: `http://${reachableHost(host)}:${port ?? PORT}`,
     urlSource: port === undefined ? 'the default' : 'HOLDFAST_PORT',
@@ -76,14 +76,14 @@ export function terminalSettings(env: Environment = process.env): {
   return { color: forced === undefined ? 'auto' : 'always', isDumb };
 }
 
-function valueOf(env: Environment, name: string): string | undefined {
+function readValue(env: Environment, name: string): string | undefined {
   return env[name]?.trim() || undefined;
 }
 
-function keyOf(env: Environment, cwd: string): string | undefined {
+function resolveKey(env: Environment, cwd: string): string | undefined {
   const read = readSecretFiles(env, cwd, ['HOLDFAST_API_KEY']);
   if (read.issues.length > 0) throw new ConfigError(read.issues);
-  return valueOf(read.env, 'HOLDFAST_API_KEY');
+  return readValue(read.env, 'HOLDFAST_API_KEY');
 }
 
 /** A file that is not there or not for us to read counts as nothing: the API's answer then says that a key is missing. */

@@ -2,9 +2,9 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
-import { checkModels, providersOf, writtenAgents } from './check-models.ts';
+import { checkModels, listProviders, writtenAgents } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
-import { faultsOf, type ConfigIssue, type Refuse } from './config-error.ts';
+import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
 import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
 import type { ProviderSettings } from './schema-models.ts';
 import { SANDBOX_RUNTIMES, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
@@ -33,7 +33,7 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
 
 /** Faults that need more than one value to be seen. */
 export function crossCheck(settings: FileSettings): ConfigIssue[] {
-  return faultsOf((refuse) => {
+  return collectFaults((refuse) => {
     for (const [path, agent] of writtenAgents(settings)) checkAgent(path, agent, refuse);
     const keyNames = settings.api.keys.map((each) => each.name);
     for (const [at, name] of keyNames.entries()) {
@@ -45,7 +45,7 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
     const { enabled, runtime } = settings.sandbox;
     if (enabled && runtime === undefined) refuse('sandbox.runtime', null, SANDBOX_RUNTIMES);
     checkCrons(settings, refuse);
-    checkModels(settings, providersOf(settings), refuse);
+    checkModels(settings, listProviders(settings), refuse);
   });
 }
 

@@ -1,5 +1,5 @@
 // All faults of a configuration: path, value and what is allowed. Values of secrets are not repeated (G31).
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 
 export interface ConfigIssue {
   /** Where: `agents.defaults.maxSteps`, or the name of an environment variable. */
@@ -16,7 +16,7 @@ export interface ConfigIssue {
 export type Refuse = (path: string, value: unknown, allowed: string) => void;
 
 /** The faults that a check refuses. */
-export function faultsOf(check: (refuse: Refuse) => void): ConfigIssue[] {
+export function collectFaults(check: (refuse: Refuse) => void): ConfigIssue[] {
   const issues: ConfigIssue[] = [];
   check((path, value, allowed) => {
     issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
@@ -26,7 +26,7 @@ export function faultsOf(check: (refuse: Refuse) => void): ConfigIssue[] {
 
 /** Throws `ConfigError` with every fault that a check refuses. */
 export function refuseFaults(check: (refuse: Refuse) => void): void {
-  const issues = faultsOf(check);
+  const issues = collectFaults(check);
   if (issues.length > 0) throw new ConfigError(issues);
 }
 
@@ -53,5 +53,5 @@ export function describeValue(path: string, value: unknown): string {
   if (SECRET_PATH.test(path)) return isText ? `a text of ${value.length} characters` : typeof value;
   const plain = isText && URL_PATH.test(path) ? value.replace(/(:\/\/[^\s:/@]*:)[^\s/@]+@/, '$1[secret]@') : value;
   const shown = JSON.stringify(plain) ?? typeof value;
-  return shown.length > 80 ? `${headOf(shown, 77)}...` : shown;
+  return shown.length > 80 ? `${cutHead(shown, 77)}...` : shown;
 }

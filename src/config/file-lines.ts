@@ -36,7 +36,7 @@ export function fileLines(text: string): ReadonlyMap<string, number> {
   function readObject(path: string): void {
     for (let key = next(); key.token !== '}' && key.token !== ''; key = next()) {
       if (key.token === ',') continue;
-      const child = path === '' ? nameOf(key.token) : `${path}.${nameOf(key.token)}`;
+      const child = path === '' ? unquoteName(key.token) : `${path}.${unquoteName(key.token)}`;
       lines.set(child, key.line);
       next();
       readValue(next().token, child);
@@ -58,6 +58,6 @@ export function fileLines(text: string): ReadonlyMap<string, number> {
 }
 
 /** A key without its quotes and escapes. */
-function nameOf(token: string): string {
+function unquoteName(token: string): string {
   return Object.keys(JSON5.parse<object>(`{${token}:0}`))[0] ?? token;
 }

@@ -2,8 +2,8 @@
 // replaced as a whole, so what reads a section when it uses it sees the newest one, and no read sees half of two. A configuration with a
 // fault, or one that a part of the process refuses, changes nothing.
 import type { Config } from './schema.ts';
-import { changeableParts, reloadablePartOf, withParts } from './reloadable.ts';
-import { rawSettingsOf, type Setting } from './sources.ts';
+import { changeableParts, findReloadablePart, withParts } from './reloadable.ts';
+import { mapRawSettings, type Setting } from './sources.ts';
 
 export interface LoadedConfig {
   config: Config;
@@ -94,14 +94,14 @@ export class LiveConfig {
   }
 
   #changesTo({ config, settings }: LoadedConfig): ConfigChange[] {
-    const [before, after] = [rawSettingsOf(this.#current), rawSettingsOf(config)];
+    const [before, after] = [mapRawSettings(this.#current), mapRawSettings(config)];
     const [shown, shownNext] = [byPath(this.#settings), byPath(settings)];
     const parts = changeableParts(this.#current, config);
     return [...new Set([...before.keys(), ...after.keys()])]
       .filter((path) => JSON.stringify(before.get(path)) !== JSON.stringify(after.get(path)))
       .filter((path) => !hasParts(before.has(path) ? after : before, path))
       .map((path) => {
-        const part = reloadablePartOf(path);
+        const part = findReloadablePart(path);
         return {
           path,
           value: shown.get(path)?.value ?? null,
@@ -129,10 +129,10 @@ function byPath(settings: readonly Setting[]): Map<string, Setting> {
 function mergedSettings(before: readonly Setting[], after: readonly Setting[], parts: readonly string[]): Setting[] {
   const taken = new Set<string>();
   return before.flatMap((setting) => {
-    const part = reloadablePartOf(setting.path);
+    const part = findReloadablePart(setting.path);
     if (part === undefined || !parts.includes(part)) return [setting];
     if (taken.has(part)) return [];
     taken.add(part);
-    return after.filter(({ path }) => reloadablePartOf(path) === part);
+    return after.filter(({ path }) => findReloadablePart(path) === part);
   });
 }

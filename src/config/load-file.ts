@@ -51,7 +51,7 @@ function readJson5(path: string, source: string): { value: unknown; text: string
     const text = decodeText(readFileSync(path));
     if (text === null) return fault(`${path} ${NOT_TEXT}; save it in UTF-8`);
     const value: unknown = JSON5.parse(text);
-    if (depthOf(value) > DEPTH_MAX) return fault(`${path} is nested deeper than ${DEPTH_MAX} levels`);
+    if (measureDepth(value) > DEPTH_MAX) return fault(`${path} is nested deeper than ${DEPTH_MAX} levels`);
     return { value, text };
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^JSON5: /, '') : String(error);
@@ -60,7 +60,7 @@ function readJson5(path: string, source: string): { value: unknown; text: string
 }
 
 /** How many objects and lists lie within each other; counted without recursion, whose depth is limited. */
-function depthOf(value: unknown): number {
+function measureDepth(value: unknown): number {
   let depth = 0;
   for (let level = [value].filter(isObject); level.length > 0 && depth <= DEPTH_MAX; depth += 1) {
     level = level.flatMap((each) => Object.values(each)).filter(isObject);

@@ -15,15 +15,15 @@ const REACTING_CHANNELS: ReadonlySet<string> = new Set(['telegram', 'signal']);
 type Parts = Pick<Config, 'channels' | 'reactions'>;
 
 /** How freely an agent reacts on a channel; `off`: it cannot. */
-export function reactionModeOf(config: Parts, channel: string): Config['reactions']['mode'] {
+export function chooseReactionMode(config: Parts, channel: string): Config['reactions']['mode'] {
   const { capabilities = [], reactions } = config.channels.platforms[channel] ?? {};
   const canReact = REACTING_CHANNELS.has(channel) || capabilities.includes('reactions');
   return reactions ?? (canReact ? config.reactions.mode : 'off');
 }
 
-export function messageFeaturesOf(config: Parts, channel: string): MessageFeatures {
+export function chooseMessageFeatures(config: Parts, channel: string): MessageFeatures {
   return {
     media: config.channels.platforms[channel]?.capabilities?.includes('media') ?? false,
-    reactions: reactionModeOf(config, channel) !== 'off',
+    reactions: chooseReactionMode(config, channel) !== 'off',
   };
 }

@@ -2,7 +2,7 @@
 // set that a model does not have. Holdfast still asks them; the start lines and the doctor show the notices.
 import { DEFAULT_PROVIDER, modelOfRef } from '../core/model-ref.ts';
 import { endOfModel, knownModel } from '../core/models.ts';
-import { agentOf, modelRefOf, type AgentSettings } from './agent-settings.ts';
+import { agentOf, resolveModelRef, type AgentSettings } from './agent-settings.ts';
 import type { Config } from './schema.ts';
 
 /** One sentence or two for each model that needs attention. `today` is a day as YYYY-MM-DD. */
@@ -10,12 +10,12 @@ export function modelNotices(config: Config, today: string): string[] {
   const agents = config.agents.list.map(({ id }) => agentOf(config, id));
   const places = new Map<string, string[]>();
   for (const agent of agents) {
-    for (const [place, ref] of modelsOf(agent)) places.set(ref, [...(places.get(ref) ?? []), place]);
+    for (const [place, ref] of listModels(agent)) places.set(ref, [...(places.get(ref) ?? []), place]);
   }
   for (const { name, agentId, payload } of config.cron.jobs) {
     if (!('model' in payload) || payload.model === undefined) continue;
     const agent = agents.find(({ id }) => id === agentId) ?? agents[0];
-    const ref = agent === undefined ? null : modelRefOf(agent, payload.model);
+    const ref = agent === undefined ? null : resolveModelRef(agent, payload.model);
     if (ref !== null) places.set(ref, [...(places.get(ref) ?? []), `the cron "${name}"`]);
   }
   const ends = [...places].flatMap(([ref, named]) => {
@@ -26,7 +26,7 @@ export function modelNotices(config: Config, today: string): string[] {
 }
 
 /** The models that an agent asks, with the place that names each. */
-function modelsOf(agent: AgentSettings): [place: string, ref: string][] {
+function listModels(agent: AgentSettings): [place: string, ref: string][] {
   const { id, model, fallbacks, compaction, subagents, models } = agent;
   const named: [string, string | undefined][] = [
     [`agent "${id}"`, model],
@@ -36,7 +36,7 @@ function modelsOf(agent: AgentSettings): [place: string, ref: string][] {
     ...Object.entries(models).map(([alias, ref]): [string, string] => [`the alias "${alias}" of agent "${id}"`, ref]),
   ];
   return named.flatMap(([place, name]): [string, string][] => {
-    const ref = name === undefined ? null : modelRefOf(agent, name);
+    const ref = name === undefined ? null : resolveModelRef(agent, name);
     return ref === null ? [] : [[place, ref]];
   });
 }

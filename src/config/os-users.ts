@@ -27,7 +27,7 @@ export function readAccounts(): Account[] {
 }
 
 /** The account of a name or a user id; an id without an account is its own group. Null: there is no account of that name. */
-export function accountOf(nameOrUid: string | number): Account | null {
+export function findAccount(nameOrUid: string | number): Account | null {
   const known = readAccounts().find(({ name, uid }) => name === nameOrUid || uid === Number(nameOrUid));
   if (known !== undefined) return known;
   const uid = Number(nameOrUid);

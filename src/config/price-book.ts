@@ -6,7 +6,7 @@ import type { Config } from './schema.ts';
 const VERSION_CHARS = 12;
 
 /** Makes the book of a configuration. Its version depends on the rows only. */
-export function priceBookOf({ models }: Pick<Config, 'models'>): PriceBook {
+export function buildPriceBook({ models }: Pick<Config, 'models'>): PriceBook {
   const table = priceTable(models.prices);
   const sha256 = hash('sha256', JSON.stringify(table), 'hex');
   return { version: sha256.slice(0, VERSION_CHARS), sha256, table };
@@ -14,10 +14,10 @@ export function priceBookOf({ models }: Pick<Config, 'models'>): PriceBook {
 
 /** The book of the running configuration: it is another one after `models.prices` has changed. */
 export function livePriceBook(config: Pick<Config, 'models'>): PriceBook {
-  let known = { rows: config.models.prices, book: priceBookOf(config) };
+  let known = { rows: config.models.prices, book: buildPriceBook(config) };
   const current = (): PriceBook => {
     const { prices } = config.models;
-    if (known.rows !== prices) known = { rows: prices, book: priceBookOf(config) };
+    if (known.rows !== prices) known = { rows: prices, book: buildPriceBook(config) };
     return known.book;
   };
   return {

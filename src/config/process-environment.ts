@@ -10,7 +10,7 @@ export const HOST = '127.0.0.1';
 export const PORT = 7420;
 
 /** The data directory, absolute. The only setting that the command line needs before it needs a configuration. */
-export function dataDirOf(env: Environment, cwd: string): string {
+export function resolveDataDir(env: Environment, cwd: string): string {
   return resolve(cwd, env['HOLDFAST_DATA_DIR']?.trim() || DATA_DIR);
 }
 

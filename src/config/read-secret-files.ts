@@ -23,12 +23,12 @@ export function readSecretFiles(
   const read: Record<string, string> = {};
   const issues: ConfigIssue[] = [];
   for (const name of names) {
-    const variable = fileVariableOf(name, env);
+    const variable = findFileVariable(name, env);
     const file = variable === undefined ? undefined : env[variable]?.trim();
     if (variable === undefined || file === undefined) continue;
     const path = resolve(cwd, file);
     const allowed = `the path of a file that holds the value of ${name}`;
-    const content = env[name]?.trim() ? { fault: `is set together with ${name}: unset one of them` } : contentOf(path);
+    const content = env[name]?.trim() ? { fault: `is set together with ${name}: unset one of them` } : readText(path);
     if ('text' in content) read[name] = content.text;
     else issues.push({ path: variable, value: path, allowed, message: `${content.fault}; allowed: ${allowed}` });
   }
@@ -36,13 +36,13 @@ export function readSecretFiles(
 }
 
 /** The variable that names the file of `name` when it is set: `DATABASE_URL_FILE`. */
-export function fileVariableOf(name: string, env: Environment): string | undefined {
+export function findFileVariable(name: string, env: Environment): string | undefined {
   const variable = `${name}_FILE`;
   const isOffered = FILE_VARIABLES.some((each) => each === name);
   return isOffered && env[variable]?.trim() ? variable : undefined;
 }
 
-function contentOf(path: string): { text: string } | { fault: string } {
+function readText(path: string): { text: string } | { fault: string } {
   try {
     const stats = statSync(path);
     if (!stats.isFile()) return { fault: `names ${path}, which is not a file` };

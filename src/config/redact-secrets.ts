@@ -1,6 +1,6 @@
 // Takes known secrets out of texts, in every form in which another system may repeat them: plain, as JSON or a URL writes them, and
 // within base64. For texts that are stored or shown although others wrote them, above all errors of providers and receivers (G31).
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 
 const CENSOR = '[redacted]';
 /** Shorter secrets would take ordinary words out of texts. */
@@ -14,40 +14,40 @@ export type Redact = (text: string) => string;
 
 /** The function that takes these secrets out of a text. */
 export function createRedact(secrets: readonly string[]): Redact {
-  const forms = secrets.flatMap(formsOf);
-  if (forms.length === 0) return (text) => headOf(text, TEXT_CHARS_MAX);
-  const pattern = patternOf(forms);
+  const forms = secrets.flatMap(listForms);
+  if (forms.length === 0) return (text) => cutHead(text, TEXT_CHARS_MAX);
+  const pattern = compilePattern(forms);
   const formCharsMax = Math.max(...forms.map((form) => form.length));
   return (text) => {
     if (text.length <= TEXT_CHARS_MAX) return text.replace(pattern, CENSOR);
     // A secret that the cut goes through is no longer recognised: the last characters go with it.
     const kept = text.slice(0, TEXT_CHARS_MAX + formCharsMax).replace(pattern, CENSOR);
-    return headOf(kept, Math.min(TEXT_CHARS_MAX, kept.length - formCharsMax));
+    return cutHead(kept, Math.min(TEXT_CHARS_MAX, kept.length - formCharsMax));
   };
 }
 
 /** Regular expressions that match these secrets in all of their forms, the longest first. */
 export function secretPatterns(secrets: readonly string[]): string[] {
-  return sourcesOf(secrets.flatMap(formsOf));
+  return toSources(secrets.flatMap(listForms));
 }
 
-function patternOf(forms: readonly string[]): RegExp {
-  return new RegExp(sourcesOf(forms).join('|'), 'g');
+function compilePattern(forms: readonly string[]): RegExp {
+  return new RegExp(toSources(forms).join('|'), 'g');
 }
 
-function sourcesOf(forms: readonly string[]): string[] {
+function toSources(forms: readonly string[]): string[] {
   const byLength = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
   return byLength.map((form) => form.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`));
 }
 
 /** A secret in each of its forms; none for one that is too short. */
-function formsOf(secret: string): string[] {
+function listForms(secret: string): string[] {
   if (secret.length < SECRET_CHARS_MIN) return [];
   // The key of a webhook secret is the part after its prefix.
-  if (secret.startsWith(WEBHOOK_PREFIX)) return formsOf(secret.slice(WEBHOOK_PREFIX.length));
+  if (secret.startsWith(WEBHOOK_PREFIX)) return listForms(secret.slice(WEBHOOK_PREFIX.length));
   const json = JSON.stringify(secret).slice(1, -1);
   const url = encodeURIComponent(secret);
-  const base64 = base64Of(secret);
+  const base64 = listBase64(secret);
   return [
     secret,
     json,
@@ -65,7 +65,7 @@ function formsOf(secret: string): string[] {
  * The characters that a secret becomes in base64, wherever it begins in what was encoded: three bytes are four characters, so there are
  * three. Characters that also depend on the text before or after it are left out.
  */
-function base64Of(secret: string): string[] {
+function listBase64(secret: string): string[] {
   return [0, 1, 2].map((bytesBefore) => {
     const encoded = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(secret)]);
     const begin = Math.ceil((bytesBefore * 8) / 6);

@@ -25,7 +25,7 @@ const FIXED: Record<string, (config: Config) => unknown> = {
 };
 
 /** The part that a setting is in; undefined: a change of the setting needs a restart. */
-export function reloadablePartOf(path: string): string | undefined {
+export function findReloadablePart(path: string): string | undefined {
   return PATHS.find((part) => path === part || path.startsWith(`${part}.`) || path.startsWith(`${part}[`));
 }
 

@@ -41,14 +41,14 @@ const webhook = section({
 const HINTS_MAX = 20;
 const HINT_CHARS_MAX = 500;
 
-const lineOf = (charsMax: number) =>
+const singleLine = (charsMax: number) =>
   z
     .string()
     .min(1)
     .max(charsMax)
     .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]+$/u, 'a text of one line');
 
-const line = lineOf(200);
+const line = singleLine(200);
 
 const account = z.strictObject({
   name: optional(line).describe('the name of this account in prompts'),
@@ -65,7 +65,7 @@ const platform = z.strictObject({
     'features that it supports: `inlineButtons`, `media`, `reactions`. Without `media` and `reactions`, neither the prompt nor the `message` tool offers them; Telegram and Signal have reactions by default',
   ),
   messageHints: z
-    .array(lineOf(HINT_CHARS_MAX))
+    .array(singleLine(HINT_CHARS_MAX))
     .max(HINTS_MAX)
     .exactOptional()
     .describe('hints for the `message` tool there, one line each'),

@@ -2,7 +2,7 @@
 // computed with is refused here, with the reason.
 import { z } from 'zod';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
-import { misreadingOf } from '../core/schedule/misread-expression.ts';
+import { findMisreading } from '../core/schedule/misread-expression.ts';
 import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import {
@@ -10,7 +10,7 @@ import {
   EVERY_MS_MIN,
   InvalidScheduleError,
   STAGGER_MS_MAX,
-  timetableOf,
+  buildTimetable,
 } from '../schedule/timetable.ts';
 import { THINKING_LEVELS } from './choices.ts';
 import { inputOptions, messageVia } from './schema-inputs.ts';
@@ -58,13 +58,13 @@ const scheduleInput = z
   ])
   .superRefine((schedule, context) => {
     if (schedule.kind !== 'cron') return;
-    const message = misreadingOf(schedule.expr);
+    const message = findMisreading(schedule.expr);
     if (message !== null) {
       context.addIssue({ code: 'custom', path: ['expr'], message, input: schedule });
       return;
     }
     try {
-      timetableOf({ ...schedule, tz: schedule.tz ?? 'UTC' });
+      buildTimetable({ ...schedule, tz: schedule.tz ?? 'UTC' });
     } catch (error) {
       if (!(error instanceof InvalidScheduleError)) throw error;
       context.addIssue({ code: 'custom', path: [error.field], message: error.message, input: schedule });

@@ -151,7 +151,7 @@ export type RuntimeSettings = Omit<Variables, 'configPath' | 'concurrency' | 'lo
 };
 
 /** Which variables decide a setting of `runtime`. */
-export function variablesOf(setting: z.ZodType): readonly string[] {
+export function listVariables(setting: z.ZodType): readonly string[] {
   return [setting.meta()?.env ?? []].flat();
 }
 
@@ -165,20 +165,20 @@ export function loadEnvironment(
 ): z.output<typeof environmentSchema> & { issues: ConfigIssue[] } {
   const { env, issues } = readSecretFiles(given, cwd);
   const isTraced =
-    textOf(env, 'OTEL_SDK_DISABLED')?.toLowerCase() !== 'true' && textOf(env, 'OTEL_TRACES_EXPORTER') !== 'none';
+    readText(env, 'OTEL_SDK_DISABLED')?.toLowerCase() !== 'true' && readText(env, 'OTEL_TRACES_EXPORTER') !== 'none';
   const variables: Record<string, string> = {};
   const texts: Record<string, string> = {};
   for (const [setting, schema] of Object.entries(environmentSchema.shape)) {
     if (TRACE_SETTINGS.test(setting) && !isTraced) continue;
-    const name = variablesOf(schema).find((each) => textOf(env, each) !== undefined);
+    const name = listVariables(schema).find((each) => readText(env, each) !== undefined);
     if (name === undefined) continue;
     variables[setting] = name;
-    texts[setting] = textOf(env, name) ?? '';
+    texts[setting] = readText(env, name) ?? '';
   }
   const { output, issues: faults } = checked(environmentSchema, texts, (setting) => variables[setting] ?? setting);
   return { ...output, dataDir: resolve(cwd, output.dataDir), issues: [...issues, ...faults] };
 }
 
-function textOf(env: Environment, name: string): string | undefined {
+function readText(env: Environment, name: string): string | undefined {
   return env[name]?.trim() || undefined;
 }

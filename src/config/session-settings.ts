@@ -1,8 +1,8 @@
 // What holds for a session and where it comes from: its own override, its channel, or the configuration of its agent. A message may still
 // say otherwise for its own turn.
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
-import { reasoningOf, type ReasoningLevel } from '../core/reasoning-tags.ts';
-import { agentOrFirst, modelRefOf } from './agent-settings.ts';
+import { toReasoning, type ReasoningLevel } from '../core/reasoning-tags.ts';
+import { agentOrFirst, resolveModelRef } from './agent-settings.ts';
 import type { Config } from './schema.ts';
 
 /** The overrides of a session, as its row has them; null: none. */
@@ -47,9 +47,9 @@ export function sessionSettings(
     channel !== null && Object.hasOwn(queue.byChannel, channel) ? queue.byChannel[channel] : undefined;
   const drop: QueueDrop = queue.drop;
   return {
-    model: { ...model, value: modelRefOf(agent, model.value) ?? model.value },
+    model: { ...model, value: resolveModelRef(agent, model.value) ?? model.value },
     thinking: sourced(session.thinking, agent.thinking),
-    reasoning: reasoningOf(session.reasoning ?? null),
+    reasoning: toReasoning(session.reasoning ?? null),
     queueMode:
       queueMode === null && ofChannel !== undefined
         ? { value: ofChannel, source: 'channel' }

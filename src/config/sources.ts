@@ -4,9 +4,9 @@ import type { z } from 'zod';
 import { fileLines } from './file-lines.ts';
 import type { Environment } from './process-environment.ts';
 import type { LoadedFile } from './load-file.ts';
-import { fileVariableOf } from './read-secret-files.ts';
+import { findFileVariable } from './read-secret-files.ts';
 import { createRedact } from './redact-secrets.ts';
-import { environmentSchema, variablesOf } from './schema-environment.ts';
+import { environmentSchema, listVariables } from './schema-environment.ts';
 import { fileSchema, type Config } from './schema.ts';
 import { isSecret, shownSecret, shownValue } from './shown-value.ts';
 import { camelCase, schemasBelow } from './walk-schema.ts';
@@ -49,18 +49,18 @@ interface SettingsInput {
 }
 
 /** All settings, in the order of the configuration; also those without a value. Lists of plain values are one setting each. */
-export function settingsOf({ config, file, env, secrets }: SettingsInput): Setting[] {
+export function listSettings({ config, file, env, secrets }: SettingsInput): Setting[] {
   const lineOf = lineFinder(file.text);
   const redact = createRedact(secrets);
-  const leaves = settingLeavesOf(config);
+  const leaves = listSettingLeaves(config);
   return leaves.map(([ownPath, value]) => {
     const path = inFile(ownPath);
     const isHidden = isSecret(path, value);
     const shown = isHidden ? shownSecret(value) : shownValue(path, value, redact);
     const base = { path, value: shown, isSecret: isHidden };
-    const variable = variableOf(path, env);
+    const variable = findVariable(path, env);
     if (variable !== undefined) {
-      return { ...base, source: 'environment', at: fileVariableOf(variable, env) ?? variable };
+      return { ...base, source: 'environment', at: findFileVariable(variable, env) ?? variable };
     }
     const others = FILE_PATHS.filter(([own]) => own.test(path)).map(([own, other]) => path.replace(own, other));
     const line = [path, ...others].map(lineOf).find((found) => found !== undefined);
@@ -70,12 +70,12 @@ export function settingsOf({ config, file, env, secrets }: SettingsInput): Setti
 }
 
 /** Every setting by its path as it is, with its secrets: to compare two configurations, never to show one. */
-export function rawSettingsOf(config: Config): Map<string, unknown> {
-  return new Map(settingLeavesOf(config).map(([path, value]) => [inFile(path), value]));
+export function mapRawSettings(config: Config): Map<string, unknown> {
+  return new Map(listSettingLeaves(config).map(([path, value]) => [inFile(path), value]));
 }
 
-function settingLeavesOf(config: Config): [path: string, value: unknown][] {
-  return leavesOf(withAbsentKeys(config), '').filter(([path]) => path !== NO_PLATFORMS);
+function listSettingLeaves(config: Config): [path: string, value: unknown][] {
+  return listLeaves(withAbsentKeys(config), '').filter(([path]) => path !== NO_PLATFORMS);
 }
 
 /** In the file, platforms are siblings of `webhook`. */
@@ -83,11 +83,11 @@ function inFile(path: string): string {
   return path.replace(/^channels\.platforms(?=\.)/, 'channels');
 }
 
-function variableOf(path: string, env: Environment): string | undefined {
+function findVariable(path: string, env: Environment): string | undefined {
   const [room, setting = '', part = ''] = path.split('.');
   const schema = room === 'runtime' ? RUNTIME[setting] : undefined;
-  const saidBy = (name: string): string => env[fileVariableOf(name, env) ?? name]?.trim() ?? '';
-  const variable = schema && variablesOf(schema).find((name) => saidBy(name) !== '');
+  const saidBy = (name: string): string => env[findFileVariable(name, env) ?? name]?.trim() ?? '';
+  const variable = schema && listVariables(schema).find((name) => saidBy(name) !== '');
   if (variable === undefined) return undefined;
   const text = saidBy(variable);
   // A list such as `main=8` says nothing about the other lanes.
@@ -114,13 +114,13 @@ function withAbsentKeys(config: Config): Record<string, unknown> {
   return tree;
 }
 
-function leavesOf(value: unknown, path: string): [path: string, value: unknown][] {
+function listLeaves(value: unknown, path: string): [path: string, value: unknown][] {
   if (typeof value !== 'object' || value === null) return [[path, value]];
   if (Array.isArray(value)) {
     const hasParts = value.some((each) => typeof each === 'object' && each !== null);
-    return hasParts ? value.flatMap((each, at) => leavesOf(each, `${path}[${at}]`)) : [[path, value]];
+    return hasParts ? value.flatMap((each, at) => listLeaves(each, `${path}[${at}]`)) : [[path, value]];
   }
   const entries = Object.entries(value);
   if (entries.length === 0) return [[path, value]];
-  return entries.flatMap(([key, child]) => leavesOf(child, path === '' ? key : `${path}.${key}`));
+  return entries.flatMap(([key, child]) => listLeaves(child, path === '' ? key : `${path}.${key}`));
 }

@@ -14,11 +14,11 @@ type WithoutDefaults<Shape extends Record<string, z.ZodType>> = {
 
 /** The same keys, of which each may be left out and none has a default: settings that are laid over others. */
 export function withoutDefaults<Shape extends Record<string, z.ZodType>>(shape: Shape): WithoutDefaults<Shape> {
-  const entries = Object.entries(shape).map(([key, schema]) => [key, optionalOf(schema)]);
+  const entries = Object.entries(shape).map(([key, schema]) => [key, unwrapOptional(schema)]);
   return Object.fromEntries(entries) as WithoutDefaults<Shape>;
 }
 
-function optionalOf(schema: z.ZodType): z.ZodType {
+function unwrapOptional(schema: z.ZodType): z.ZodType {
   if (!(schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault)) return schema;
   const inner = schema.unwrap() as z.ZodType;
   const isSection = schema instanceof z.ZodPrefault && inner instanceof z.ZodObject;

@@ -12,7 +12,7 @@ export function workspacesLinkOf(dataDir: string): string {
 /** Throws `ConfigError` when the link leads to a folder that does not exist. */
 export function workspacesFolderOf(dataDir: string): string {
   const link = workspacesLinkOf(dataDir);
-  const folder = targetOf(link);
+  const folder = readTarget(link);
   if (folder === null) return dataDir;
   if (existsSync(folder)) return folder;
   const allowed = `a folder that exists; put the workspaces back there, or delete the link ${link} to begin with an empty one`;
@@ -20,7 +20,7 @@ export function workspacesFolderOf(dataDir: string): string {
   throw new ConfigError([{ path: 'workspace.path', value: folder, allowed, message }]);
 }
 
-function targetOf(link: string): string | null {
+function readTarget(link: string): string | null {
   try {
     return readlinkSync(link);
   } catch {

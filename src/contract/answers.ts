@@ -183,7 +183,7 @@ export interface ListAnswer<Item> {
 /** The answer to a request that deletes something. */
 export const deleted = z.strictObject({ deleted: z.literal(true).describe('True: it was deleted') });
 
-export function listOf<Item extends z.ZodType>(item: Item) {
+export function describeList<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     items: z.array(item).describe('The items of the page, in the order of the list'),
     nextCursor: text.nullable().describe('The cursor of the next page; null: this is the last page'),

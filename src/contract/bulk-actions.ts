@@ -104,7 +104,7 @@ export const pacing = {
 };
 
 /** The states of a filter, which may name a single one. */
-export function statusesOf<Status extends string>(status: Status | Status[] | undefined): Status[] | undefined {
+export function toStatuses<Status extends string>(status: Status | Status[] | undefined): Status[] | undefined {
   return status === undefined ? undefined : ([status].flat() as Status[]);
 }
 
@@ -142,7 +142,7 @@ export const bulkActionRequest = z
       }
     }
     const statuses = STATUSES[target];
-    if (statuses !== undefined && statusesOf(filter?.status)?.some((status) => !statuses.includes(status)) === true) {
+    if (statuses !== undefined && toStatuses(filter?.status)?.some((status) => !statuses.includes(status)) === true) {
       refuse(['filter', 'status'], `expected some of ${statuses.join(', ')}`);
     }
     const kinds = KINDS[target];

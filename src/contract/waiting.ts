@@ -1,7 +1,7 @@
 // Waiting messages on the wire.
 import { z } from 'zod';
 import { WAITING_COUNT_MAX } from '../core/waiting/why.ts';
-import { listOf } from './answers.ts';
+import { describeList } from './answers.ts';
 import { message, why } from './views.ts';
 import { flag, lane } from './fields.ts';
 
@@ -13,7 +13,7 @@ export const waitingMessage = message.extend({
 });
 export type WaitingView = z.output<typeof waitingMessage>;
 
-export const waitingList = listOf(waitingMessage).extend({
+export const waitingList = describeList(waitingMessage).extend({
   count: z.int().min(0).max(WAITING_COUNT_MAX).describe('The number of waiting messages, up to 10,000'),
   isCapped: flag.describe('Whether the limit of the count was reached, so that there may be more'),
 });

@@ -101,10 +101,10 @@ const HEADERS = {
 
 /** The `webhooks` of the OpenAPI document. */
 export function webhooksDocument(): Record<string, object> {
-  return Object.fromEntries(DELIVERY_TYPES.map((type) => [type, { post: operationOf(type) }]));
+  return Object.fromEntries(DELIVERY_TYPES.map((type) => [type, { post: buildOperation(type) }]));
 }
 
-function operationOf(type: DeliveryType): object {
+function buildOperation(type: DeliveryType): object {
   const { $schema: _schema, ...schema } = z.toJSONSchema(webhookPayloads[type]);
   return {
     summary: SUMMARIES[type],

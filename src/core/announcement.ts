@@ -2,7 +2,7 @@
 // built here, with the prompt. The output of the subagent is untrusted text: it is bounded, neutralised, and cannot imitate the
 // lines around it (G29).
 import { isBlank } from './storable-text.ts';
-import { headOf } from './cut-text.ts';
+import { cutHead } from './cut-text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
 import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';
 import { neutralise } from './prompt/untrusted-text.ts';
@@ -55,7 +55,7 @@ export function isAnnounceSkip(answer: string): boolean {
 }
 
 /** The announcement of an inbox row; null for a row that contains its text itself. */
-export function announcementOf(body: unknown): Announcement | null {
+export function readAnnouncement(body: unknown): Announcement | null {
   // Only the store writes rows of this kind: what it wrote is what is read.
   return (body as { announcement?: Announcement } | null)?.announcement ?? null;
 }
@@ -63,7 +63,7 @@ export function announcementOf(body: unknown): Announcement | null {
 /** A subagent's last text as it is stored: bounded, with a note about the omitted part. */
 export function boundedResult(text: string): string {
   if (text.length <= RESULT_CHARS_MAX) return text;
-  const head = headOf(text, RESULT_CHARS_MAX);
+  const head = cutHead(text, RESULT_CHARS_MAX);
   return `${head}\n[... ${text.length - head.length} more characters cut]`;
 }
 
@@ -86,7 +86,7 @@ export function announcementText(announcement: Announcement): string {
 }
 
 function endParts(end: SubagentEnd): PromptPart[] {
-  const header = `[System Message] [sessionId: ${end.sessionId}] A subagent task "${nameOf(end.label)}" just ${statusText(end)}.`;
+  const header = `[System Message] [sessionId: ${end.sessionId}] A subagent task "${formatName(end.label)}" just ${statusText(end)}.`;
   const result = end.result === undefined || isBlank(end.result) ? null : withoutImitations(end.result);
   return [
     ownPart('announcement', header),
@@ -168,15 +168,15 @@ function tokenCount(count: number): string {
 }
 
 /** Untrusted text inside one of our lines: one line, bounded, and without the quotes that end it. */
-function nameOf(label: string): string {
+function formatName(label: string): string {
   return oneLine(label, LABEL_CHARS_MAX).replaceAll(/["“”]/g, "'") || 'task';
 }
 
 function oneLine(text: string, charsMax: number): string {
-  const line = neutralise(headOf(text, charsMax * 8))
+  const line = neutralise(cutHead(text, charsMax * 8))
     .replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
-  return line.length > charsMax ? `${headOf(line, charsMax - 1).trimEnd()}…` : line;
+  return line.length > charsMax ? `${cutHead(line, charsMax - 1).trimEnd()}…` : line;
 }
 
 const OWN_LINE = foldedPattern(

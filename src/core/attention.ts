@@ -61,7 +61,7 @@ export function attentionState(
 }
 
 /** The kind and the subject of a trouble, as one text. The amount by which a clock is off changes all the time. */
-export function subjectOf({ kind, name }: Pick<AttentionFact, 'kind' | 'name'>): string {
+export function formatSubject({ kind, name }: Pick<AttentionFact, 'kind' | 'name'>): string {
   return kind === 'clock_off' ? kind : `${kind} ${name}`;
 }
 
@@ -151,13 +151,13 @@ interface UsedBudget extends Pick<BudgetSettings, 'scope' | 'per' | 'limitMicros
   startsAt: string | null;
 }
 
-export function usedPercentOf({ limitMicros, spentMicros, reservedMicros }: UsedBudget): number {
+export function computeUsedPercent({ limitMicros, spentMicros, reservedMicros }: UsedBudget): number {
   return limitMicros === 0 ? 100 : (100 * (spentMicros + reservedMicros)) / limitMicros;
 }
 
 /** The item of a budget that is nearly used up; null: it is not. */
 export function budgetItem(budget: UsedBudget): AttentionItem | null {
-  const percent = usedPercentOf(budget);
+  const percent = computeUsedPercent(budget);
   if (percent < budget.warnPercent && !budget.isReached) return null;
   const isFull = budget.isReached || percent >= 100;
   return {

@@ -1,6 +1,6 @@
 // A background command: the stored facts, and how it ends. The rows are the store's, the processes the tools'.
 
-import { tailOf } from './cut-text.ts';
+import { cutTail } from './cut-text.ts';
 
 /** The folder of outputs in the data directory; each command has its own folder in it, named by its id. */
 export const PROCESS_OUTPUTS = 'processes';
@@ -68,7 +68,7 @@ export interface ProcessEnd {
   outputBytes: number;
   outputTail: string;
   /** The notice in the session's next prompt; null: none is needed. */
-  told: { text: string; isTrusted: boolean } | null;
+  notice: { text: string; isTrusted: boolean } | null;
 }
 
 /** A process of a lost worker: where it ran. */
@@ -80,14 +80,14 @@ export interface LostProcess {
 }
 
 /** The requests of others to a process. */
-export interface ProcessWish {
+export interface ProcessControl {
   id: string;
   killReason: string | null;
   inputs: { n: number; data: string; isLast: boolean }[];
 }
 
 /** The end of an output, as it is shown to the session. */
-const TOLD_CHARS_MAX = 400;
+const NOTICE_CHARS_MAX = 400;
 
 /** The notice of an end: the fact, and the end of the output when there is one, which makes it untrusted text. */
 export function endNotice(end: Pick<ProcessFacts, 'id' | 'exitCode' | 'exitSignal' | 'reason' | 'outputTail'>): {
@@ -97,7 +97,7 @@ export function endNotice(end: Pick<ProcessFacts, 'id' | 'exitCode' | 'exitSigna
   const fact = `The command ${end.id} that ran in the background ${howEnded(end)}.`;
   const output = (end.outputTail ?? '').trim();
   if (output === '') return { text: `${fact} It printed nothing.`, isTrusted: true };
-  return { text: `${fact} The end of its output:\n${tailOf(output, TOLD_CHARS_MAX)}`, isTrusted: false };
+  return { text: `${fact} The end of its output:\n${cutTail(output, NOTICE_CHARS_MAX)}`, isTrusted: false };
 }
 
 function howEnded({ exitCode, exitSignal, reason }: Pick<ProcessFacts, 'exitCode' | 'exitSignal' | 'reason'>): string {

@@ -19,7 +19,7 @@ export interface CallerRequest {
 }
 
 /** The request of the client that sent one of these inputs; null: none of them came from such a client. They never share a turn. */
-export function callerOf(inputs: readonly { body: unknown }[]): CallerRequest | null {
+export function findCaller(inputs: readonly { body: unknown }[]): CallerRequest | null {
   for (const { body } of inputs) {
     const { caller } = body as { caller?: CallerRequest };
     if (caller !== undefined) return caller;

@@ -4,7 +4,7 @@
 //
 // A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
 // then they apply to that message, and are removed from it.
-import { headOf } from './cut-text.ts';
+import { cutHead } from './cut-text.ts';
 import { isOfProgram, isOwner, type InboundMessage } from './inbound.ts';
 import { parseQueueMode, QUEUE_MODES, type QueueDrop, type QueueMode } from './queue-mode.ts';
 import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from './prompt/thinking-directive.ts';
@@ -87,7 +87,7 @@ export function readChatCommand(text: string): ChatCommand | null {
     case '/help':
       return rest.length === 0 ? { kind: 'help' } : null;
     case '/compact':
-      return { kind: 'compact', instructions: headOf(rest.join(' '), INSTRUCTIONS_CHARS_MAX) };
+      return { kind: 'compact', instructions: cutHead(rest.join(' '), INSTRUCTIONS_CHARS_MAX) };
     case '/model':
       return rest.length > 1 ? null : { kind: 'model', model: rest[0] ?? null };
     case '/think':

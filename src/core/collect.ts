@@ -1,6 +1,6 @@
 // The frame around several inputs that one turn answers together. The title, the numbering and the separators are what the
 // model knows; what overflowed is named in addition to the inputs, never in place of one (G5).
-import { headOf } from './cut-text.ts';
+import { cutHead } from './cut-text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
 import { ownPart, tighten, type PromptPart } from './prompt/prompt-parts.ts';
 
@@ -38,18 +38,18 @@ export function* collectParts({ kind, inputs, overflow }: Collection): Generator
 }
 
 /** One line that represents a dropped message: its text with whitespace collapsed, cut to 160 characters. */
-export function summaryLineOf(text: string): string {
-  const line = headOf(text, SUMMARY_CHARS_MAX * 8)
+export function formatSummaryLine(text: string): string {
+  const line = cutHead(text, SUMMARY_CHARS_MAX * 8)
     .replace(/\s+/g, ' ')
     .trim();
-  return line.length > SUMMARY_CHARS_MAX ? `${headOf(line, SUMMARY_CHARS_MAX - 1).trimEnd()}…` : line;
+  return line.length > SUMMARY_CHARS_MAX ? `${cutHead(line, SUMMARY_CHARS_MAX - 1).trimEnd()}…` : line;
 }
 
 function overflowParts({ droppedCount, summaryLines }: Overflow): PromptPart[] {
   const noun = droppedCount === 1 ? 'message' : 'messages';
   const title = `[Queue overflow] Dropped ${droppedCount} ${noun} due to cap.`;
   if (summaryLines.length === 0) return [ownPart('queue-overflow', title)];
-  const text = summaryLines.map((line) => `- ${summaryLineOf(line)}`).join('\n');
+  const text = summaryLines.map((line) => `- ${formatSummaryLine(line)}`).join('\n');
   return [
     ownPart('queue-overflow', `${title}\nSummary:`),
     { name: 'queue-overflow', origin: 'sender', trust: 'untrusted', text, isTight: true },

@@ -48,7 +48,7 @@ export type ContentBlock =
   | RedactedThinkingBlock;
 
 /** The text of all text blocks, joined by a newline; a reply is made from it. */
-export function textOf(content: readonly ContentBlock[]): string {
+export function joinText(content: readonly ContentBlock[]): string {
   return content
     .filter((block): block is TextBlock => block.type === 'text')
     .map((block) => block.text)
@@ -56,7 +56,7 @@ export function textOf(content: readonly ContentBlock[]): string {
 }
 
 export function textOfResult({ content }: ToolResultBlock): string {
-  return typeof content === 'string' ? content : textOf(content);
+  return typeof content === 'string' ? content : joinText(content);
 }
 
 /** The items with each of them put through `change`; the same list when none becomes another one. */
@@ -78,7 +78,7 @@ export function changeContent<Holder extends { content: ContentBlock[] }>(
 }
 
 /** The tool calls of an assistant entry, in source order. */
-export function toolUsesOf(content: readonly ContentBlock[]): ToolUseBlock[] {
+export function listToolUses(content: readonly ContentBlock[]): ToolUseBlock[] {
   return content.filter((block): block is ToolUseBlock => block.type === 'tool_use');
 }
 

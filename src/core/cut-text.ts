@@ -2,14 +2,14 @@
 // and nowhere else (test/architecture.test.ts).
 
 /** The first units of a text, at most `units`. */
-export function headOf(text: string, units: number): string {
+export function cutHead(text: string, units: number): string {
   if (units <= 0) return '';
   if (text.length <= units) return text;
   return text.slice(0, isHighSurrogate(text.charCodeAt(units - 1)) ? units - 1 : units);
 }
 
 /** The last units of a text, at most `units`. */
-export function tailOf(text: string, units: number): string {
+export function cutTail(text: string, units: number): string {
   if (units <= 0) return '';
   if (text.length <= units) return text;
   const start = text.length - units;
@@ -17,12 +17,12 @@ export function tailOf(text: string, units: number): string {
 }
 
 /** A piece of a text: `length` units from `offset`, with the whole of a pair that the end would tear. */
-export function pieceOf(text: string, offset: number, length: number): string {
+export function cutPiece(text: string, offset: number, length: number): string {
   return text.slice(wholePairEnd(text, offset), wholePairEnd(text, offset + length));
 }
 
 function wholePairEnd(text: string, at: number): number {
-  return at > 0 && at < text.length && headOf(text, at).length < at ? at + 1 : at;
+  return at > 0 && at < text.length && cutHead(text, at).length < at ? at + 1 : at;
 }
 
 function isHighSurrogate(unit: number): boolean {

@@ -36,7 +36,7 @@ const AROUND = `(?:[^\\S\\n\\r\\u2028\\u2029]|[${TOKEN_MARKS}])*`;
 const SKIP_LINE = new RegExp(`^${AROUND}${REPLY_SKIP_TOKEN}${AROUND}$`, 'm');
 
 /** The exchange that a message belongs to; null for any other. */
-export function exchangeOf(body: unknown): Exchange | null {
+export function readExchange(body: unknown): Exchange | null {
   const { provenance, exchange } = (body ?? {}) as { provenance?: unknown; exchange?: Exchange };
   return provenance !== undefined && exchange !== undefined ? exchange : null;
 }
@@ -75,7 +75,7 @@ export function answerExchange(exchange: Exchange, answer: string | null): Excha
     // No session waits for the one that was only written to.
     return { next: null, ownReply: isBeginner && text !== '' ? text : null };
   }
-  return { next: { exchange: { ...exchange, turn }, target: targetOf(exchange, turn), text }, ownReply: null };
+  return { next: { exchange: { ...exchange, turn }, target: chooseTarget(exchange, turn), text }, ownReply: null };
 }
 
 /** The text that is returned when the turn failed and has no answer: the last message of the exchange. Null: no session waits for it. */
@@ -106,7 +106,7 @@ export function exchangeNote(exchange: Exchange): string {
   );
 }
 
-function targetOf({ from, to }: Exchange, turn: number): Side {
+function chooseTarget({ from, to }: Exchange, turn: number): Side {
   return isToTarget(turn) ? to : from;
 }
 

@@ -1,7 +1,7 @@
 // Decides what a failed model call means for its turn: ask again, make the prompt smaller, or end. The only place that says what
 // is retryable; it never waits and never counts, it only answers.
 import type { ModelAnswer } from './model-request.ts';
-import { stopMessage, stopReasonOf } from './stream/stop-reasons.ts';
+import { stopMessage, classifyStopReason } from './stream/stop-reasons.ts';
 
 export interface ModelFault {
   /** The HTTP status; null when no answer came, the stream was cut, or the error came inside a stream. */
@@ -98,11 +98,11 @@ export function faultOfStop({
 export function classifyFailure(fault: ModelFault): FailureVerdict {
   const status = fault.status ?? statusOfType(fault.type);
   if (isContextOverflow(fault, status)) return { kind: 'overflow', code: 'model_context_overflow' };
-  const stopReason = unhandledStopReasonOf(fault.message);
-  if (stopReason !== null) return { kind: 'fatal', code: CODE_OF_STOP[stopReasonOf(stopReason)] };
+  const stopReason = parseUnhandledStopReason(fault.message);
+  if (stopReason !== null) return { kind: 'fatal', code: CODE_OF_STOP[classifyStopReason(stopReason)] };
   if (isSpendLimit(fault, status)) return { kind: 'fatal', code: 'model_spend_limit' };
-  const retryCode = retryCodeOf(fault.type, status);
-  if (retryCode) return { kind: 'retry', code: retryCode, notBeforeMs: waitMsOf(fault.retryAfterMs) };
+  const retryCode = classifyRetry(fault.type, status);
+  if (retryCode) return { kind: 'retry', code: retryCode, notBeforeMs: boundWaitMs(fault.retryAfterMs) };
   return { kind: 'fatal', code: STATUSES[status ?? 0]?.code ?? 'model_unexpected_status' };
 }
 
@@ -115,7 +115,7 @@ export function retryDelayMs(wait: { attempt: number; random: number; retryAfter
   // 2 ** 6 * 500 ms is past the cap already; a greater exponent would only risk Infinity.
   const doublings = Math.min(Math.max(wait.attempt - 1, 0), 6);
   const ceilingMs = Math.min(RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_BASE * 2 ** doublings);
-  return waitMsOf(wait.retryAfterMs) + Math.floor(wait.random * ceilingMs);
+  return boundWaitMs(wait.retryAfterMs) + Math.floor(wait.random * ceilingMs);
 }
 
 /** The codes of faults that are not caused by the request: there was no answer, and nothing is billed. */
@@ -129,7 +129,7 @@ const OUTAGE_CODES: ReadonlySet<FailureCode> = new Set<FailureCode>([
  * What a turn waits for after such a fault (G33): `model_away` after connection errors, 5xx and 529, `rate_limited` after 429. Null: the
  * fault may be the request's own, or was paid for; the turn's retry budget decides.
  */
-export function outageOf(fault: ModelFault): 'model_away' | 'rate_limited' | null {
+export function classifyOutage(fault: ModelFault): 'model_away' | 'rate_limited' | null {
   const verdict = classifyFailure(fault);
   if (verdict.kind !== 'retry') return null;
   if (verdict.code === 'model_rate_limited') return 'rate_limited';
@@ -143,7 +143,7 @@ function statusOfType(type: string): number | null {
   return found === undefined ? null : Number(found[0]);
 }
 
-function retryCodeOf(type: string, status: number | null): FailureCode | null {
+function classifyRetry(type: string, status: number | null): FailureCode | null {
   if (status === null) return RETRYABLE_TYPES.get(type) ?? 'model_failed';
   const known = STATUSES[status];
   if (known !== undefined) return known.isRetryable === true ? known.code : null;
@@ -157,7 +157,7 @@ function isContextOverflow(fault: ModelFault, status: number | null): boolean {
 }
 
 /** Some gateways do not end an answer with a reason that they do not know, but fail with this text. A retry fails again. */
-function unhandledStopReasonOf(message: string): string | null {
+function parseUnhandledStopReason(message: string): string | null {
   return /^unhandled stop reason:\s*"?([\w-]{1,100})/i.exec(message)?.[1] ?? null;
 }
 
@@ -166,6 +166,6 @@ function isSpendLimit(fault: ModelFault, status: number | null): boolean {
   return /spend_limit/.test(fault.errorCode ?? '') || /spend(ing)?[ _]limit/i.test(`${fault.type} ${fault.message}`);
 }
 
-function waitMsOf(retryAfterMs: number | null): number {
+function boundWaitMs(retryAfterMs: number | null): number {
   return retryAfterMs !== null && retryAfterMs > 0 ? Math.ceil(retryAfterMs) : 0;
 }

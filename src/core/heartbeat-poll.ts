@@ -3,8 +3,8 @@
 import { formatMessageTime, type EnvelopeZone } from './prompt/envelope-time.ts';
 import { HEARTBEAT_TOKEN } from './heartbeat-ack.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './schedule/civil-time.ts';
-import { spreadOf } from './schedule/timetable.ts';
-import { zoneOf } from './schedule/zone.ts';
+import { computeSpread } from './schedule/timetable.ts';
+import { findZone } from './schedule/zone.ts';
 
 /** `cron`: a reminder is among the system events. `exec`: so is the end of a command that ran in the background. */
 export type PollOccasion = 'interval' | 'manual' | 'cron' | 'exec';
@@ -37,11 +37,11 @@ const EXEC_CONTEXT = 'exec:';
 /** The text of a poll, with the time in its last line. */
 export function pollText(input: PollInput): string {
   const time = formatMessageTime(input.nowMs, input.zone) ?? 'unknown';
-  return `${bodyOf(input)}\nCurrent time: ${time}`;
+  return `${writeBody(input)}\nCurrent time: ${time}`;
 }
 
 /** The causes of a poll, from the context keys of the waiting system events. */
-export function occasionOf(contextKeys: readonly (string | null)[]): PollOccasion {
+export function chooseOccasion(contextKeys: readonly (string | null)[]): PollOccasion {
   if (contextKeys.some((key) => key?.startsWith(CRON_CONTEXT))) return 'cron';
   return contextKeys.some((key) => key?.startsWith(EXEC_CONTEXT)) ? 'exec' : 'interval';
 }
@@ -56,7 +56,7 @@ export function alertsAfter(sent: readonly SentAlert[], alert: SentAlert, dedupe
   return [...recent, alert].slice(-ALERTS_MAX);
 }
 
-function bodyOf({ occasion, prompt, tasks, hasMore, faults, isDelivered }: PollInput): string {
+function writeBody({ occasion, prompt, tasks, hasMore, faults, isDelivered }: PollInput): string {
   switch (occasion) {
     case 'cron':
       return (
@@ -114,7 +114,7 @@ export interface ActiveHours {
 
 /** The first poll of an agent after an instant. Its phase follows from its name: every process computes the same result. */
 export function firstPoll(agentId: string, everyMs: number, nowMs: number): number {
-  const phaseMs = Math.floor(spreadOf(`heartbeat:${agentId}`) * everyMs);
+  const phaseMs = Math.floor(computeSpread(`heartbeat:${agentId}`) * everyMs);
   return phaseMs + (Math.floor((nowMs - phaseMs) / everyMs) + 1) * everyMs;
 }
 
@@ -123,15 +123,15 @@ export function firstPoll(agentId: string, everyMs: number, nowMs: number): numb
  * and end at the same time are the whole day.
  */
 export function isWithinHours(hours: ActiveHours, zone: string, nowMs: number): boolean {
-  const startMs = msOf(hours.start);
-  const endMs = msOf(hours.end);
-  const wallMs = nowMs + zoneOf(zone).offsetAt(nowMs);
+  const startMs = parseMs(hours.start);
+  const endMs = parseMs(hours.end);
+  const wallMs = nowMs + findZone(zone).offsetAt(nowMs);
   const timeMs = ((wallMs % DAY_MS) + DAY_MS) % DAY_MS;
   if (startMs < endMs) return timeMs >= startMs && timeMs < endMs;
   return startMs === endMs || timeMs >= startMs || timeMs < endMs;
 }
 
-function msOf(time: string): number {
+function parseMs(time: string): number {
   const [hours = 0, minutes = 0] = time.split(':').map(Number);
   return hours * HOUR_MS + minutes * MINUTE_MS;
 }

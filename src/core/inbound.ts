@@ -1,8 +1,8 @@
 // An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
 // milliseconds here, in any form in which they were sent. Optional means absent.
-import { headOf } from './cut-text.ts';
+import { cutHead } from './cut-text.ts';
 import type { CallerRequest } from './caller-request.ts';
-import { keyOfOptions, optionsOf, type InputOptions } from './input-options.ts';
+import { keyOfOptions, readOptions, type InputOptions } from './input-options.ts';
 import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
@@ -165,13 +165,13 @@ export function isOwner(message: InboundMessage, ownerIds: readonly string[]): b
  * The route of a message as one string: equal strings mean equal channel, account, chat, thread, reply address, sender
  * authority and options. Only messages of equal route may share a turn (G6). Stable: it is stored and compared without a time limit.
  */
-export function routeOf(message: InboundMessage, ownerIds: readonly string[]): string {
-  const options = keyOfOptions(optionsOf(message));
+export function chooseRoute(message: InboundMessage, ownerIds: readonly string[]): string {
+  const options = keyOfOptions(readOptions(message));
   return JSON.stringify([
     channelOf(message),
     message.accountId ?? null,
     message.chatId ?? null,
-    threadKeyOf(message.thread),
+    formatThreadKey(message.thread),
     isOwner(message, ownerIds) ? 'owner' : 'other',
     // Nowhere is another address than that of the configuration.
     message.deliver === null ? '' : (message.deliver?.url ?? null),
@@ -183,7 +183,7 @@ export function routeOf(message: InboundMessage, ownerIds: readonly string[]): s
  * The key of a message by the id of its platform, unique without a time limit per channel, account and chat (G2); null without an id. A
  * message without a chat belongs to that of its session.
  */
-export function platformKeyOf(sessionKey: SessionKey, body: InboundMessage): string | null {
+export function derivePlatformKey(sessionKey: SessionKey, body: InboundMessage): string | null {
   if (body.messageId === undefined) return null;
   return JSON.stringify([
     channelOf(body),
@@ -199,12 +199,12 @@ export function threadIdOf({ thread }: Pick<InboundMessage, 'thread'>): string |
 }
 
 // A thread without an id is named by its label, otherwise by the message that began it.
-function threadKeyOf(thread: Thread | undefined): string | null {
+function formatThreadKey(thread: Thread | undefined): string | null {
   if (thread === undefined) return null;
   if (thread.id !== undefined) return `id:${thread.id}`;
   if (thread.label !== undefined) return `label:${thread.label}`;
   const starter = thread.starterBody ?? '';
-  return `starter:${starter.length}:${headOf(starter, STARTER_CHARS_MAX)}`;
+  return `starter:${starter.length}:${cutHead(starter, STARTER_CHARS_MAX)}`;
 }
 
 export interface OwnInput {

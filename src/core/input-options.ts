@@ -19,13 +19,13 @@ export interface WithOptions {
   options?: InputOptions;
 }
 
-export function optionsOf(body: unknown): InputOptions {
+export function readOptions(body: unknown): InputOptions {
   return (body as WithOptions | null)?.options ?? {};
 }
 
 /** The options of a turn with these inputs. They share a turn only if they have equal ones; of announcements, all of them count. */
 export function optionsOfInputs(inputs: readonly { body: unknown }[]): InputOptions {
-  return inputs.reduce<InputOptions>((all, { body }) => inheritOptions(all, optionsOf(body)), {});
+  return inputs.reduce<InputOptions>((all, { body }) => inheritOptions(all, readOptions(body)), {});
 }
 
 /** The options of what is started with `own` ones under `outer` ones: it never has more tools than what has started it, and has the tags of both, its own first. */

@@ -1,23 +1,23 @@
 // The result of a subagent: its last text, or the result of its last tool when it wrote none.
 import { boundedResult, isAnnounceSkip } from './announcement.ts';
 import { isBlank, storableText } from './storable-text.ts';
-import { textOf, textOfResult } from './content.ts';
+import { joinText, textOfResult } from './content.ts';
 import type { Entry } from './entry.ts';
 import { withoutTokens } from './next-steps.ts';
 
 export type OutputEntry = Pick<Entry, 'kind' | 'content'>;
 
 /** The text of the last answer that says something; null: none does. Bounded, and fit to be stored. */
-export function lastAnswerOf(entries: readonly OutputEntry[]): string | null {
-  return lastTextOf(entries, 'answer', ({ content }) => spokenText(textOf(content)));
+export function findLastAnswer(entries: readonly OutputEntry[]): string | null {
+  return findLastText(entries, 'answer', ({ content }) => spokenText(joinText(content)));
 }
 
 /** The same, otherwise the text of the last result of a tool: for a run that was interrupted. */
-export function lastOutputOf(entries: readonly OutputEntry[]): string | null {
-  return lastAnswerOf(entries) ?? lastTextOf(entries, 'results', ({ content }) => resultTextOf(content));
+export function findLastOutput(entries: readonly OutputEntry[]): string | null {
+  return findLastAnswer(entries) ?? findLastText(entries, 'results', ({ content }) => joinResultText(content));
 }
 
-function lastTextOf(
+function findLastText(
   entries: readonly OutputEntry[],
   kind: Entry['kind'],
   read: (entry: OutputEntry) => string,
@@ -36,7 +36,7 @@ function spokenText(text: string): string {
   return isAnnounceSkip(spoken) ? '' : spoken;
 }
 
-function resultTextOf(content: Entry['content']): string {
+function joinResultText(content: Entry['content']): string {
   const result = content.findLast((block) => block.type === 'tool_result');
   return result === undefined ? '' : textOfResult(result);
 }

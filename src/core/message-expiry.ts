@@ -6,7 +6,7 @@ interface Input {
 
 /** When the last of these inputs expires, in epoch milliseconds; null when one of them never does, or there are none. */
 export function lastExpiry(inputs: readonly Input[]): number | null {
-  const times = inputs.map(expiryOf);
+  const times = inputs.map(readExpiry);
   return times.length === 0 || times.includes(null) ? null : Math.max(...times.map((time) => time ?? 0));
 }
 
@@ -15,14 +15,14 @@ export function lastExpiry(inputs: readonly Input[]): number | null {
  * that it ends by itself.
  */
 export function inputsWithEqualExpiry<One extends Input>(inputs: readonly One[], nowMs: number): One[] {
-  const isExpired = (input: One): boolean => (expiryOf(input) ?? Number.POSITIVE_INFINITY) <= nowMs;
+  const isExpired = (input: One): boolean => (readExpiry(input) ?? Number.POSITIVE_INFINITY) <= nowMs;
   const [first] = inputs;
   if (first === undefined) return [];
   const end = inputs.findIndex((input) => isExpired(input) !== isExpired(first));
   return end === -1 ? [...inputs] : inputs.slice(0, end);
 }
 
-function expiryOf({ body }: Input): number | null {
+function readExpiry({ body }: Input): number | null {
   const { expiresAt } = (body ?? {}) as { expiresAt?: unknown };
   return typeof expiresAt === 'number' ? expiresAt : null;
 }

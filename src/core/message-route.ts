@@ -1,7 +1,7 @@
 // Where a message may go that the model sends in the middle of a turn: to the chat that the session talks in, and to channels that the
 // configuration opens for it. The model names; this decides (G30).
 import { channelOf, isDirect, type InboundMessage } from './inbound.ts';
-import { addressOf, type Recipient, type ReplyAddress } from './reply-address.ts';
+import { toAddress, type Recipient, type ReplyAddress } from './reply-address.ts';
 import { given } from './given.ts';
 
 /** The chat of the session, as its last message named it. */
@@ -39,13 +39,13 @@ export type MessageTarget =
   /** `field` is the field that the model has to change. */
   | { kind: 'refused'; field: 'channel' | 'to' | 'message'; reason: string };
 
-export function chatRouteOf(message: InboundMessage, defaultUrl: string | undefined): ChatRoute {
+export function buildChatRoute(message: InboundMessage, defaultUrl: string | undefined): ChatRoute {
   const { accountId, chatId, messageId, deliver, sender } = message;
   const url = deliver === null ? undefined : (deliver?.url ?? defaultUrl);
   return {
     channel: channelOf(message),
     ...given({ accountId, chatId, peerId: isDirect(message) ? sender?.id : undefined, messageId, url }),
-    address: addressOf(message),
+    address: toAddress(message),
   };
 }
 

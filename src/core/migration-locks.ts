@@ -17,17 +17,17 @@ const NAME = String.raw`(?:if (?:not )?exists )?(?:only )?holdfast\.(\w+)`;
 /** What its statements lock, in their order; statements that lock nothing are left out. */
 export function locksOfMigration(sql: string): MigrationLock[] {
   const made = new Set<string>();
-  return statementsOf(sql).flatMap((statement) => {
+  return splitStatements(sql).flatMap((statement) => {
     const created = new RegExp(`^create table ${NAME}`, 'i').exec(statement)?.[1];
     if (created !== undefined) made.add(created);
-    const lock = lockOf(statement);
+    const lock = classifyLock(statement);
     return lock === null || made.has(lock.table) ? [] : [lock];
   });
 }
 
 /** The comment that a migration begins with, as one line. */
 export function purposeOfMigration(sql: string): string {
-  return headOf(sql)
+  return splitHead(sql)
     .filter((line) => !NEEDS.test(line))
     .join(' ')
     .trim();
@@ -40,20 +40,20 @@ const NEEDS = /^needs: (\w+\.sql)$/;
  * only adds, so every older version works with it.
  */
 export function needsOfMigration(sql: string): string | null {
-  for (const line of headOf(sql)) {
+  for (const line of splitHead(sql)) {
     const name = NEEDS.exec(line)?.[1];
     if (name !== undefined) return name;
   }
   return null;
 }
 
-function headOf(sql: string): string[] {
+function splitHead(sql: string): string[] {
   const lines = sql.split('\n');
   const end = lines.findIndex((line) => !line.startsWith('--'));
   return lines.slice(0, end === -1 ? lines.length : end).map((line) => line.replace(/^--\s?/, ''));
 }
 
-function statementsOf(sql: string): string[] {
+function splitStatements(sql: string): string[] {
   return sql
     .replaceAll(/--.*$/gm, '')
     .split(/;\s*(?:\n|$)/)
@@ -61,7 +61,7 @@ function statementsOf(sql: string): string[] {
     .filter((text) => text !== '');
 }
 
-function lockOf(statement: string): MigrationLock | null {
+function classifyLock(statement: string): MigrationLock | null {
   const index = new RegExp(`^create (?:unique )?index (concurrently )?\\w+ on ${NAME}`, 'i').exec(statement);
   if (index !== null) {
     const [, concurrently, table = ''] = index;

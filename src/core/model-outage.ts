@@ -102,7 +102,7 @@ const BLOCKING_STATUSES: ReadonlySet<number> = new Set([429, 529]);
 export const RESUME_MS = 1_000;
 
 /** How long no worker should call the model after such a fault, in milliseconds; null: the fault does not hold back other calls. */
-export function blockMsOf({ status, retryAfterMs }: Pick<ModelFault, 'status' | 'retryAfterMs'>): number | null {
+export function chooseBlockMs({ status, retryAfterMs }: Pick<ModelFault, 'status' | 'retryAfterMs'>): number | null {
   if (status === null || !BLOCKING_STATUSES.has(status) || retryAfterMs === null || retryAfterMs <= 0) return null;
   return Math.ceil(retryAfterMs);
 }

@@ -33,7 +33,7 @@ export function modelName(named: NamedModel): string {
 /** Faults by which a model refuses what another model may answer. */
 const REFUSALS_OF_A_MODEL: ReadonlySet<string> = new Set(['model_not_found', 'model_billing', 'model_spend_limit']);
 
-/** True when another model may answer a request that was refused with this code. Outages are judged by `outageOf`. */
+/** True when another model may answer a request that was refused with this code. Outages are judged by `classifyOutage`. */
 export function mayAnotherAnswer(code: string): boolean {
   return REFUSALS_OF_A_MODEL.has(code);
 }

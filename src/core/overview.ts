@@ -1,5 +1,5 @@
 // The overview, from the figures that were read: rates, shares, and the minutes as columns for charts. Pure.
-import { dollarsOf } from './prices/call-cost.ts';
+import { toDollars } from './prices/call-cost.ts';
 
 interface Minute {
   startsAt: string;
@@ -33,7 +33,7 @@ interface Present {
 const RATE_MINUTES = 5;
 
 /** Rates and shares of minutes, oldest first, of which the last has not ended. */
-export function ratesOf(minutes: readonly Minute[]) {
+export function computeRates(minutes: readonly Minute[]) {
   const sum = (pick: (minute: Minute) => number, of = minutes): number =>
     of.reduce((total, minute) => total + pick(minute), 0);
   const turns = sum((minute) => minute.turns);
@@ -48,7 +48,7 @@ export function ratesOf(minutes: readonly Minute[]) {
 }
 
 /** The minutes as columns, one value for each. */
-export function pointsOf(minutes: readonly Minute[], { nowMs, oldestMs, waiting, running }: Present) {
+export function toPoints(minutes: readonly Minute[], { nowMs, oldestMs, waiting, running }: Present) {
   const column = <Name extends keyof Minute>(name: Name): Minute[Name][] => minutes.map((minute) => minute[name]);
   /** Samples, of which the last one is at least what is true now. */
   const withPresent = (samples: (number | null)[], present: number): (number | null)[] =>
@@ -70,7 +70,7 @@ export function pointsOf(minutes: readonly Minute[], { nowMs, oldestMs, waiting,
     outputTokens: column('outputTokens'),
     cacheReadTokens: column('cacheReadTokens'),
     cacheWriteTokens: column('cacheWriteTokens'),
-    costUsd: minutes.map((minute) => dollarsOf(minute.costMicros) ?? 0),
+    costUsd: minutes.map((minute) => toDollars(minute.costMicros) ?? 0),
   };
 }
 

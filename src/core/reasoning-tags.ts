@@ -1,7 +1,7 @@
 // Reasoning that a model was instructed to write in tags: of `<think>...</think><final>...</final>` only the inside of `<final>` is a
 // reply. A text is read in pieces by two filters: the first removes the reasoning, the second finds the reply in the rest.
 import { chainFilters, filterWhole, type TextFilter } from './text-filter.ts';
-import { textOf, type ContentBlock } from './content.ts';
+import { joinText, type ContentBlock } from './content.ts';
 
 // Attributes and blanks in a tag are bounded, and hold no `<`: no stretch of a text is read twice.
 const OPEN_THINK = /<(think(?:ing)?|thought)(?:\s[^<>]{0,200})?>/gi;
@@ -46,7 +46,7 @@ function createThinkFilter(): TextFilter {
       pending += piece;
       let done = '';
       for (;;) {
-        const tag = find(pending, open === null ? OPEN_THINK : closeOf(open), searched);
+        const tag = find(pending, open === null ? OPEN_THINK : compileClose(open), searched);
         if (tag === null) break;
         if (open === null) {
           open = tag[1] ?? '';
@@ -59,7 +59,7 @@ function createThinkFilter(): TextFilter {
         }
       }
       if (open !== null) {
-        searched = Math.max(searched, partAt(pending, closePartOf(open), searched));
+        searched = Math.max(searched, partAt(pending, compileClosePart(open), searched));
         return done;
       }
       const heldFrom = partAt(pending, OPEN_THINK_PART, 0);
@@ -80,7 +80,7 @@ function withoutUnclosed(text: string): string {
     rest += text.slice(at, open.index);
     const name = (open[1] ?? '').toLowerCase();
     const inside = open.index + open[0].length;
-    const close = endless.has(name) ? null : find(text, closeOf(name), inside);
+    const close = endless.has(name) ? null : find(text, compileClose(name), inside);
     // An end that is not found after one tag is not found after the next.
     if (close === null) endless.add(name);
     at = close === null ? (find(text, FINAL, inside)?.index ?? text.length) : close.index + close[0].length;
@@ -137,11 +137,11 @@ function createFinalFilter(): TextFilter {
   };
 }
 
-function closeOf(name: string): RegExp {
+function compileClose(name: string): RegExp {
   return new RegExp(`</${name}\\s{0,20}>`, 'gi');
 }
 
-function closePartOf(name: string): RegExp {
+function compileClosePart(name: string): RegExp {
   return new RegExp(`<[^<>]{0,${name.length + 1}}$|</${name}\\s{0,20}$`, 'i');
 }
 
@@ -166,14 +166,14 @@ export function parseReasoningLevel(word: string): ReasoningLevel | null {
 }
 
 /** The level of a session; null: it has no setting. Other values are from rows of a later version. */
-export function reasoningOf(level: string | null): ReasoningLevel {
+export function toReasoning(level: string | null): ReasoningLevel {
   return parseReasoningLevel(level ?? '') ?? 'off';
 }
 
 /** A reply preceded by the thinking of its answer; the reply alone when there was none. */
 export function withReasoning(reply: string, answer: readonly ContentBlock[], hasReasoningTags: boolean): string {
   const thoughts = answer.flatMap((block) => (block.type === 'thinking' ? [block.thinking] : []));
-  const tagged = hasReasoningTags ? taggedReasoning(textOf(answer)) : [];
+  const tagged = hasReasoningTags ? taggedReasoning(joinText(answer)) : [];
   const shown = [...thoughts, ...tagged].map((thought) => thought.trim()).filter((thought) => thought !== '');
   return shown.length === 0 ? reply : `Reasoning:\n${shown.join('\n\n')}\n\n${reply}`;
 }

@@ -14,7 +14,7 @@ export function replacePassage(text: string, { from, to }: { from: string; to: s
   const lastBreak = text.lastIndexOf('\n');
   let nextBreak = -1;
   let count = 0;
-  const replaced = text.replace(patternOf(from), (_match: string, offset: number) => {
+  const replaced = text.replace(compilePattern(from), (_match: string, offset: number) => {
     count += 1;
     // One search per line break, not one per match: a file of one line may have very many matches.
     if (nextBreak < offset) nextBreak = offset > lastBreak ? lastBreak : text.indexOf('\n', offset);
@@ -24,7 +24,7 @@ export function replacePassage(text: string, { from, to }: { from: string; to: s
 }
 
 /** Regular expression of the literal text. With `u`, half of a surrogate pair does not match within a pair. */
-function patternOf(from: string): RegExp {
+function compilePattern(from: string): RegExp {
   const literal = from.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
   return new RegExp(literal.replace(/(?<!\r)\n/g, String.raw`\r?\n`), 'gu');
 }

@@ -22,7 +22,7 @@ export interface ReplyAddress {
   recipient?: Recipient;
 }
 
-export function addressOf(message: InboundMessage): ReplyAddress {
+export function toAddress(message: InboundMessage): ReplyAddress {
   const { channel, accountId, chatId, chatType, sender } = message;
   const threadId = threadIdOf(message);
   const id = isDirect(message) ? sender?.id : undefined;
@@ -34,7 +34,7 @@ export function addressOf(message: InboundMessage): ReplyAddress {
 }
 
 /**
- * The address that a stored route names (`routeOf`): of an answer to what follows from a message, such as the announcement of a subagent
+ * The address that a stored route names (`chooseRoute`): of an answer to what follows from a message, such as the announcement of a subagent
  * that it had spawned. A route of something else names none.
  */
 export function addressOfRoute(route: string): ReplyAddress {

@@ -1,6 +1,6 @@
 // Tags by which a model says which message its reply answers: `[[reply_to_current]]`, `[[reply_to:<id>]]`. They are removed
 // everywhere; nothing else of the text changes except the spaces around a tag.
-import { headOf } from './cut-text.ts';
+import { cutHead } from './cut-text.ts';
 import { filterWhole, type TextFilter } from './text-filter.ts';
 
 /** The message that a reply answers: the one that started the turn, or one by the platform's id. */
@@ -79,7 +79,7 @@ function readRun(text: string, start: number, isWhole: boolean): TagRun | 'unfin
   const ids: string[] = [];
   let at = start;
   for (let tag = match(TAG, text, at); tag !== null; tag = match(TAG, text, at)) {
-    ids.push(headOf((tag[1] ?? '').trim(), ID_CHARS_MAX));
+    ids.push(cutHead((tag[1] ?? '').trim(), ID_CHARS_MAX));
     at += tag[0].length;
     at += match(BLANKS, text, at)?.[0].length ?? 0;
   }

@@ -113,19 +113,19 @@ function blockParts(
 ): RequestPart[] {
   const { entry } = facts;
   const of = entry === undefined ? null : { id: entry.id, seq: entry.seq, kind: entry.kind, turnId: entry.turnId };
-  const whole = { name: nameOf(block, facts), ...sourceOf(block, facts) };
-  const spans = entry?.kind === 'prompt' && block.type === 'text' ? spansOf(entry, block.text) : null;
+  const whole = { name: nameBlock(block, facts), ...findSource(block, facts) };
+  const spans = entry?.kind === 'prompt' && block.type === 'text' ? findSpans(entry, block.text) : null;
   if (spans !== null && block.type === 'text') return spanned(block.text, { ...place, entry: of }, spans, whole);
-  return [{ ...place, ...whole, tokens: tokensOf(block), span: null, entry: of }];
+  return [{ ...place, ...whole, tokens: estimateTokens(block), span: null, entry: of }];
 }
 
-function nameOf(block: ContentBlock, { entry, tools }: BlockFacts): string {
+function nameBlock(block: ContentBlock, { entry, tools }: BlockFacts): string {
   if (block.type === 'tool_use') return block.name;
   if (block.type === 'tool_result') return tools.get(block.tool_use_id) ?? block.type;
   return block.type === 'text' && entry !== undefined ? entry.kind : block.type;
 }
 
-function sourceOf(
+function findSource(
   block: ContentBlock,
   { role, plugin, entry, tools, isWhole }: BlockFacts,
 ): Pick<RequestPart, 'origin' | 'trust'> {
@@ -146,7 +146,7 @@ function sourceOf(
 type Span = Pick<PartSpan, 'name' | 'origin' | 'trust' | 'start' | 'end'>;
 
 /** The positions of the parts of a prompt in the sent text; null when the stored spans do not contain them. */
-function spansOf({ parts, content }: PartedEntry, sent: string): Span[] | null {
+function findSpans({ parts, content }: PartedEntry, sent: string): Span[] | null {
   const stored = content.find((block) => block.type === 'text');
   if (parts === null || stored?.type !== 'text' || !sent.endsWith(stored.text)) return null;
   // A marker may precede it.
@@ -177,7 +177,7 @@ function spanned(
   }));
 }
 
-function tokensOf(block: ContentBlock): number {
+function estimateTokens(block: ContentBlock): number {
   return Math.ceil(charsOfBlock(block) / CHARS_PER_TOKEN);
 }
 

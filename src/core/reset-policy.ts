@@ -1,7 +1,7 @@
 // Whether a message starts a new transcript automatically: only where the configuration says so (G15). Daily: the first message after
 // an hour of the day; idle: the first after so long without messages. The caller decides what counts as a message: heartbeats do not.
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './schedule/civil-time.ts';
-import { zoneOf } from './schedule/zone.ts';
+import { findZone } from './schedule/zone.ts';
 
 export interface ResetPolicy {
   mode: 'none' | 'daily' | 'idle';
@@ -29,7 +29,7 @@ export function resetDue({ policy, timeZone, lastTalkMs, nowMs }: ResetMoment): 
     case 'idle':
       return nowMs - lastTalkMs >= policy.idleMinutes * MINUTE_MS ? 'idle' : null;
     case 'daily':
-      return dayOf(lastTalkMs, timeZone, policy.atHour) === dayOf(nowMs, timeZone, policy.atHour) ? null : 'daily';
+      return toDay(lastTalkMs, timeZone, policy.atHour) === toDay(nowMs, timeZone, policy.atHour) ? null : 'daily';
     default:
       return policy.mode satisfies never;
   }
@@ -39,7 +39,7 @@ export function resetDue({ policy, timeZone, lastTalkMs, nowMs }: ResetMoment): 
  * The day of a session that a time belongs to, as days since the epoch: it begins when the clock on the wall first shows the hour. A
  * clock that is set forward past the hour, or back to before it, begins it once all the same.
  */
-function dayOf(ms: number, timeZone: string, atHour: number): number {
-  const wallMs = ms + zoneOf(timeZone).offsetAt(ms);
+function toDay(ms: number, timeZone: string, atHour: number): number {
+  const wallMs = ms + findZone(timeZone).offsetAt(ms);
   return Math.floor((wallMs - atHour * HOUR_MS) / DAY_MS);
 }

@@ -1,8 +1,8 @@
 // A session's past as another agent sees it: the newest texts, each bounded and bounded together. Tool results are left out unless
 // requested: they are most of the bytes and little of the meaning.
 import { isBlank } from './storable-text.ts';
-import { textOf, textOfResult, type ContentBlock } from './content.ts';
-import { headOf } from './cut-text.ts';
+import { joinText, textOfResult, type ContentBlock } from './content.ts';
+import { cutHead } from './cut-text.ts';
 
 export interface HistoryItem {
   role: 'user' | 'assistant' | 'tool';
@@ -28,7 +28,7 @@ export function shownHistory(
   let chars = 0;
   for (let at = entries.length - 1; at >= 0 && shown.length < limit; at -= 1) {
     const entry = entries[at];
-    for (const item of (entry === undefined ? [] : itemsOf(entry, includeTools)).toReversed()) {
+    for (const item of (entry === undefined ? [] : toItems(entry, includeTools)).toReversed()) {
       chars += item.text.length;
       if (shown.length >= limit || chars > CHARS_MAX) return shown.toReversed();
       shown.push(item);
@@ -37,11 +37,11 @@ export function shownHistory(
   return shown.toReversed();
 }
 
-function itemsOf(
+function toItems(
   { role, content }: { role: 'user' | 'assistant'; content: readonly ContentBlock[] },
   includeTools: boolean,
 ): HistoryItem[] {
-  const said = textOf(content);
+  const said = joinText(content);
   const items: HistoryItem[] = isBlank(said) ? [] : [{ role, text: bounded(said) }];
   return includeTools ? [...items, ...content.flatMap(toolItem)] : items;
 }
@@ -55,5 +55,5 @@ function toolItem(block: ContentBlock): HistoryItem[] {
 
 function bounded(text: string): string {
   if (text.length <= TEXT_CHARS_MAX) return text;
-  return `${headOf(text, TEXT_CHARS_MAX)}\n[... ${text.length - TEXT_CHARS_MAX} more characters]`;
+  return `${cutHead(text, TEXT_CHARS_MAX)}\n[... ${text.length - TEXT_CHARS_MAX} more characters]`;
 }

@@ -1,6 +1,6 @@
 // The names that sessions are found by. A canonical key is lower case and begins with `agent:<id>:`; what follows says by its
 // shape what kind of conversation it is. Canonicalising twice changes nothing, so an issued key is always accepted unchanged.
-import { headOf } from './cut-text.ts';
+import { cutHead } from './cut-text.ts';
 import type { SessionKey } from './ids.ts';
 
 export const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
@@ -24,7 +24,7 @@ export class InvalidSessionKeyError extends Error {
   readonly code = 'invalid_session_key';
 
   constructor(raw: string) {
-    const shown = raw.length > 80 ? `${headOf(raw, 80)}… (${raw.length} characters)` : raw;
+    const shown = raw.length > 80 ? `${cutHead(raw, 80)}… (${raw.length} characters)` : raw;
     super(
       `session key ${JSON.stringify(shown)} is not valid: 1 to ${KEY_CHARS_MAX} characters of a-z 0-9 : _ . @ + -, ` +
         'and after "agent:" an agent id, a colon and a name',

@@ -32,19 +32,19 @@ export function eventParts(events: readonly SystemEvent[], zone: EnvelopeZone): 
       name: 'system-event',
       origin: event.isTrusted ? 'holdfast' : 'channel',
       trust: event.isTrusted ? 'trusted' : 'untrusted',
-      text: linesOf(event, zone).join('\n'),
+      text: formatLines(event, zone).join('\n'),
       isTight: true,
     }))
     .filter(({ text }) => text !== '');
 }
 
 // Only the first line carries the time.
-function linesOf({ text, createdAt, isTrusted }: SystemEvent, zone: EnvelopeZone): string[] {
+function formatLines({ text, createdAt, isTrusted }: SystemEvent, zone: EnvelopeZone): string[] {
   const compacted = compactSystemEvent(text);
   if (compacted === null) return [];
   const prefix = isTrusted ? 'System:' : 'System (untrusted):';
-  const told = isTrusted ? compacted : neutralise(compacted);
-  const lines = told.split(LINE_BREAK).filter((line) => line.trim() !== '');
+  const shown = isTrusted ? compacted : neutralise(compacted);
+  const lines = shown.split(LINE_BREAK).filter((line) => line.trim() !== '');
   return lines.map((line, index) =>
     index === 0 ? `${prefix} [${formatEventTime(createdAt, zone)}] ${line}` : `${prefix} ${line}`,
   );

@@ -9,7 +9,7 @@ export const NOT_TEXT = 'is not text in UTF-8 (or in UTF-16 with a byte order ma
 const MARK = '\uFEFF';
 
 /** The encoding that the beginning of a file names with a byte order mark; UTF-8 without one. */
-export function encodingOf(beginning: Uint8Array): TextEncoding {
+export function detectEncoding(beginning: Uint8Array): TextEncoding {
   const [first, second] = beginning;
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
@@ -22,7 +22,7 @@ export function strictDecoder(encoding: TextEncoding): InstanceType<typeof TextD
 
 /** The text of a whole file, without its byte order mark; null when the bytes are not text. */
 export function decodeText(bytes: Uint8Array): string | null {
-  const { text, isText } = decodeToShow(bytes, { encoding: encodingOf(bytes), isCut: false });
+  const { text, isText } = decodeToShow(bytes, { encoding: detectEncoding(bytes), isCut: false });
   return isText ? text : null;
 }
 
@@ -32,7 +32,7 @@ export interface ShownText {
   isText: boolean;
 }
 
-/** Text to show, of bytes that may be cut within a character. `encoding`: see `encodingOf`. */
+/** Text to show, of bytes that may be cut within a character. `encoding`: see `detectEncoding`. */
 export function decodeToShow(
   bytes: Uint8Array,
   { encoding, isCut }: { encoding: TextEncoding; isCut: boolean },
@@ -61,7 +61,7 @@ export function fromWholeCharacter(bytes: Uint8Array, encoding: TextEncoding): U
 
 /** The bytes of a text that takes the place of `before`: in the same encoding, with a byte order mark if there was one. */
 export function encodeTextLike(before: Uint8Array, text: string): Uint8Array {
-  const encoding = encodingOf(before);
+  const encoding = detectEncoding(before);
   const isMarked = encoding !== 'utf-8' || (before[0] === 0xef && before[1] === 0xbb && before[2] === 0xbf);
   const marked = `${isMarked ? MARK : ''}${text}`.toWellFormed();
   if (encoding === 'utf-8') return new TextEncoder().encode(marked);

@@ -62,14 +62,14 @@ function inputChars(block: Extract<ContentBlock, { type: 'tool_use' }>): number 
 type RequestHead = Pick<ModelRequest, 'system' | 'tools'>;
 
 /** Tokens of the tools and the system prompt, and of a message with this text. */
-export function promptTokensOf({ system, tools }: RequestHead, message = ''): number {
+export function estimatePromptTokens({ system, tools }: RequestHead, message = ''): number {
   const systemChars = system.reduce((chars, { text }) => chars + text.length, 0);
   const toolChars = tools.length === 0 ? 0 : JSON.stringify(tools).length;
   return Math.ceil((systemChars + toolChars + message.length) / CHARS_PER_TOKEN);
 }
 
 /** Tokens of what all conversations of the agent begin with: the tools, and the system prompt up to its marker. */
-export function prefixTokensOf({ system, tools }: RequestHead): number {
+export function estimatePrefixTokens({ system, tools }: RequestHead): number {
   const last = system.findLastIndex(({ cache_control: marker }) => marker !== undefined);
-  return promptTokensOf({ system: system.slice(0, last + 1), tools });
+  return estimatePromptTokens({ system: system.slice(0, last + 1), tools });
 }

@@ -1,6 +1,6 @@
 // How much of one tool result a model is shown. A result is cut once, when it is stored, to a share of the model's window; it keeps its
 // start and its end. A model with a smaller window that takes up the transcript later is shown less of what is stored.
-import { headOf, tailOf } from './cut-text.ts';
+import { cutHead, cutTail } from './cut-text.ts';
 import { changeContent, changeEach, type ContentBlock, type ToolResultBlock } from './content.ts';
 import type { ModelMessage } from './model-request.ts';
 
@@ -37,7 +37,7 @@ export function cutMiddle(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const headChars = Math.floor(charsMax * HEAD_SHARE);
   const tailChars = charsMax - headChars;
-  return `${headOf(text, headChars)}\n[... ${text.length - charsMax} characters left out ...]\n${tailOf(text, tailChars)}`;
+  return `${cutHead(text, headChars)}\n[... ${text.length - charsMax} characters left out ...]\n${cutTail(text, tailChars)}`;
 }
 
 /** The messages with their results truncated to `charsMax` characters each; those with nothing to truncate stay the same objects. */
@@ -63,5 +63,5 @@ function truncate(block: ToolResultBlock, charsMax: number): ToolResultBlock {
 
 function truncated(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
-  return `${headOf(text, charsMax)}[... ${text.length - charsMax} more characters truncated]`;
+  return `${cutHead(text, charsMax)}[... ${text.length - charsMax} more characters truncated]`;
 }

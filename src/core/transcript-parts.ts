@@ -1,6 +1,6 @@
 // The parts of a transcript entry, which are its content blocks: the text of each, and how a long one is cut for a page. Offsets are UTF-16
 // units; a cut never tears a surrogate pair, so pieces that follow each other make the whole text.
-import { pieceOf } from './cut-text.ts';
+import { cutPiece } from './cut-text.ts';
 
 /** A content block as it is stored: of a shape of Anthropic's Messages API, or of an earlier version of Holdfast. */
 export type StoredBlock = Readonly<Record<string, unknown>>;
@@ -13,15 +13,15 @@ interface Cut {
 }
 
 /** The text of a part: of a text, of a thinking, the arguments of a call as JSON, the texts of a result, the base64 of an image. */
-export function partTextOf(block: StoredBlock): string {
+export function readPartText(block: StoredBlock): string {
   const { content, input, source, data } = block;
   for (const text of [block['text'], block['thinking'], content, data]) if (typeof text === 'string') return text;
-  if (Array.isArray(content)) return textsOf(content).join('\n');
+  if (Array.isArray(content)) return readTexts(content).join('\n');
   if (input !== undefined) return JSON.stringify(input);
   return isBlock(source) && typeof source['data'] === 'string' ? source['data'] : '';
 }
 
-function textsOf(content: readonly unknown[]): string[] {
+function readTexts(content: readonly unknown[]): string[] {
   return content.filter(isBlock).flatMap(({ text }) => (typeof text === 'string' ? [text] : []));
 }
 
@@ -29,10 +29,10 @@ function textsOf(content: readonly unknown[]): string[] {
 export function cutBlock(block: StoredBlock, charsMax: number, href: string): StoredBlock {
   const { content, source } = block;
   const images = Array.isArray(content) ? content.filter(isBlock).filter((one) => one['type'] === 'image') : [];
-  const text = partTextOf(block);
-  const hasLongImage = images.some((image) => partTextOf(image).length > charsMax);
+  const text = readPartText(block);
+  const hasLongImage = images.some((image) => readPartText(image).length > charsMax);
   if (text.length <= charsMax && !hasLongImage) return block;
-  const head = pieceOf(text, 0, charsMax);
+  const head = cutPiece(text, 0, charsMax);
   const cut: Cut = { omittedChars: text.length - head.length, href };
   if (Array.isArray(content))
     return { ...block, content: [{ type: 'text', text: head }, ...images.map(emptied)], ...cut };
@@ -44,7 +44,7 @@ export function cutBlock(block: StoredBlock, charsMax: number, href: string): St
 /** An image without its bytes. */
 function emptied(image: StoredBlock): StoredBlock {
   const source = isBlock(image['source']) ? image['source'] : {};
-  return { ...image, source: { ...source, data: '' }, omittedChars: partTextOf(image).length };
+  return { ...image, source: { ...source, data: '' }, omittedChars: readPartText(image).length };
 }
 
 function isBlock(value: unknown): value is StoredBlock {

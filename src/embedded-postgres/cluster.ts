@@ -35,7 +35,7 @@ export interface Cluster {
 export async function readCluster(dataDir: string): Promise<Cluster | null> {
   const dir = clusterDirOf(dataDir);
   if (!existsSync(dir)) return null;
-  const user = ownerOf(dir);
+  const user = readOwner(dir);
   if ((await readdir(dir)).length === 0) {
     await rmdir(dir);
     return null;
@@ -61,7 +61,7 @@ export async function readCluster(dataDir: string): Promise<Cluster | null> {
 }
 
 /** The user of an existing cluster: PostgreSQL accepts no other. */
-function ownerOf(dir: string): OsUser | null {
+function readOwner(dir: string): OsUser | null {
   const self = process.getuid?.();
   if (self === undefined) return null;
   const { uid, gid } = statSync(dir);

@@ -44,7 +44,7 @@ const ATTEMPTS: readonly { sidePx: number; quality: number | null }[] = [
 export async function fitImage(bytes: Buffer): Promise<FittedImage> {
   const format = sniffFormat(bytes);
   if (format === null) throw new ImageFault('not an image');
-  const decode = await decoderOf(bytes);
+  const decode = await createDecoder(bytes);
   const { width, height, hasAlpha } = await orFault(format, async () => await decode().metadata());
   const mediaType = PASSED_ON[format];
   const fits = Math.max(width, height) <= SIDE_PX_MAX && base64Chars(bytes.length) <= BASE64_CHARS_MAX;
@@ -73,7 +73,7 @@ async function writeAnew(
   throw new ImageFault('too large in every format');
 }
 
-async function decoderOf(bytes: Buffer): Promise<() => Sharp> {
+async function createDecoder(bytes: Buffer): Promise<() => Sharp> {
   const { default: sharp } = await import('sharp');
   const options: SharpOptions = { limitInputPixels: PIXELS_MAX, failOn: 'error', sequentialRead: true };
   return () => sharp(bytes, options).timeout({ seconds: DECODE_SECONDS_MAX });

@@ -2,9 +2,9 @@
 // it is; the results are read line by line. Only the configured address is called, whatever `results_url` says.
 import { hash } from 'node:crypto';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { isDefinite, type ListedBatch } from '../core/provider-batch/submission.ts';
-import { retryAfterMsOf } from '../network/retry-after.ts';
+import { readRetryAfter } from '../network/retry-after.ts';
 import type { BatchPort, NewSubmission, ProviderBatch, SubmitOutcome } from './batch-port.ts';
 import { connectionOptions } from './connections.ts';
 
@@ -68,7 +68,7 @@ async function submit(client: Anthropic, { requests, beforeSend }: NewSubmission
     const { message } = error as Error;
     const status = error instanceof APIError ? ((error.status as number | undefined) ?? null) : null;
     if (!isDefinite(status) || status === null) return { kind: 'unknown', message };
-    const retryAfterMs = error instanceof APIError ? retryAfterMsOf(error.headers ?? new Headers(), Date.now()) : null;
+    const retryAfterMs = error instanceof APIError ? readRetryAfter(error.headers ?? new Headers(), Date.now()) : null;
     return { kind: 'refused', status, message, retryAfterMs };
   }
 }
@@ -101,7 +101,7 @@ async function read(client: Anthropic, id: string): Promise<AsyncIterable<string
   try {
     const path = `${PATH}/${encodeURIComponent(id)}/results`;
     const response = await client.get(path, { headers: { accept: 'application/x-jsonl' } }).asResponse();
-    return linesOf(response.body);
+    return toLines(response.body);
   } catch (error) {
     if (isMissing(error)) return null;
     throw error;
@@ -109,14 +109,14 @@ async function read(client: Anthropic, id: string): Promise<AsyncIterable<string
 }
 
 /** The lines of a body; those that are too long are cut, and then are no results. */
-async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncIterable<string> {
+async function* toLines(body: ReadableStream<Uint8Array> | null): AsyncIterable<string> {
   if (body === null) return;
   let rest = '';
   // The two declarations of the stream differ in their iterators alone.
   const chunks = body.pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>);
   for await (const chunk of chunks as unknown as AsyncIterable<string>) {
     const lines = (rest + chunk).split('\n');
-    rest = headOf(lines.pop() ?? '', LINE_CHARS_MAX);
+    rest = cutHead(lines.pop() ?? '', LINE_CHARS_MAX);
     for (const line of lines) if (line.trim() !== '') yield line;
   }
   if (rest.trim() !== '') yield rest;

@@ -1,7 +1,7 @@
 // What a call throws, as a `ModelError`: refusals with their status and code, faults of the network, and answers that were cut or made
 // no sense.
 import { APIError } from '@anthropic-ai/sdk';
-import { retryAfterMsOf } from '../network/retry-after.ts';
+import { readRetryAfter } from '../network/retry-after.ts';
 import { StreamFault } from '../core/stream/stream-event.ts';
 import { ModelError } from './model.ts';
 
@@ -15,7 +15,7 @@ export function toModelError(error: unknown): unknown {
     type: 'cut_stream',
     status: null,
     retryAfterMs: null,
-    message: `The connection closed before the answer was complete: ${messageOf(error)}`,
+    message: `The connection closed before the answer was complete: ${toMessage(error)}`,
     cause: error,
   });
 }
@@ -27,7 +27,7 @@ export function malformedAnswer(message: string, cause?: unknown): ModelError {
 
 /** The request was not answered. */
 export function networkError(cause: unknown): never {
-  const message = `Connection error: ${messageOf(cause)}`;
+  const message = `Connection error: ${toMessage(cause)}`;
   throw new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
 }
 
@@ -37,7 +37,7 @@ function refusal(error: APIError): ModelError {
   return new ModelError({
     type: error.type ?? (status === undefined ? 'api_error' : 'unknown_error'),
     status: status ?? null,
-    retryAfterMs: status === undefined || headers === undefined ? null : retryAfterMsOf(headers, Date.now()),
+    retryAfterMs: status === undefined || headers === undefined ? null : readRetryAfter(headers, Date.now()),
     message: error.apiMessage ?? error.message,
     errorCode: error.errorCode,
     requestId: error.requestID ?? null,
@@ -45,7 +45,7 @@ function refusal(error: APIError): ModelError {
   });
 }
 
-function messageOf(error: unknown): string {
+function toMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Attempts at several addresses fail with an error that has a code and no message.
   return error.message || ('code' in error ? String(error.code) : error.name);

@@ -15,7 +15,7 @@ import { checkBeforeWrite } from './check-before-write.ts';
 import { createPool } from './connections.ts';
 import { createModel } from './create-model.ts';
 import type { Model } from './model.ts';
-import { remainingOf } from './rate-headers.ts';
+import { readRemaining } from './rate-headers.ts';
 import type { Transport, TransportCall } from './transport.ts';
 import { toBatchParams, toWireRequest } from './wire-request.ts';
 
@@ -67,7 +67,7 @@ export function createAnthropicTransport({
     ...(provider === DEFAULT_PROVIDER ? { batchParams: (asked) => toBatchParams(asked) } : {}),
     async send(call) {
       try {
-        const answer = await post(pool, await (envelope ??= envelopeOf(client)), call, isStreaming);
+        const answer = await post(pool, await (envelope ??= toEnvelope(client)), call, isStreaming);
         await (isStreaming ? readEvents : readWhole)(answer, call);
       } catch (error) {
         throw toModelError(error);
@@ -82,7 +82,7 @@ interface Envelope {
   headers: Record<string, string>;
 }
 
-async function envelopeOf(client: Anthropic): Promise<Envelope> {
+async function toEnvelope(client: Anthropic): Promise<Envelope> {
   // The SDK would name a deadline that is not the call's.
   const headers = { 'content-type': 'application/json', 'x-stainless-timeout': null };
   const { req, url } = await client.buildRequest({ method: 'post', path: '/v1/messages', headers });
@@ -110,8 +110,8 @@ async function post(pool: Dispatcher, common: Envelope, call: TransportCall, isS
   const bytes = decoded(response.body, headers.get('content-encoding') ?? '');
   // The loops below get its errors. Without this listener, the error of an answer that is not read would end the process.
   bytes.on('error', () => undefined);
-  call.onRemaining?.(remainingOf(headers));
-  if (status < 200 || status >= 300) throw await refusalOf(status, { headers, bytes });
+  call.onRemaining?.(readRemaining(headers));
+  if (status < 200 || status >= 300) throw await toRefusal(status, { headers, bytes });
   const expected = isStreaming ? 'text/event-stream' : 'application/json';
   const actual = headers.get('content-type') ?? '';
   if (actual.startsWith(expected)) return { headers, bytes };
@@ -155,7 +155,7 @@ async function readEvents({ headers, bytes }: Answer, call: TransportCall): Prom
 }
 
 async function readWhole({ bytes }: Answer, call: TransportCall): Promise<void> {
-  const text = await textOf(bytes, (count) => {
+  const text = await toText(bytes, (count) => {
     call.onBytes(count);
     return true;
   });
@@ -163,15 +163,15 @@ async function readWhole({ bytes }: Answer, call: TransportCall): Promise<void> 
 }
 
 /** The SDK's reading of a refusal, of whose body only the beginning is read (G28). */
-async function refusalOf(status: number, { headers, bytes }: Answer): Promise<APIError> {
+async function toRefusal(status: number, { headers, bytes }: Answer): Promise<APIError> {
   let rest = ERROR_BODY_BYTES_MAX;
-  const text = await textOf(bytes, (count) => (rest -= count) > 0).catch(({ message }: Error) => message);
+  const text = await toText(bytes, (count) => (rest -= count) > 0).catch(({ message }: Error) => message);
   const body = parsed(text);
   return APIError.generate(status, body, body === undefined ? text : undefined, headers);
 }
 
 /** The text of a body, up to the chunk after which `goesOn` is false. */
-async function textOf(bytes: Readable, goesOn: (count: number) => boolean): Promise<string> {
+async function toText(bytes: Readable, goesOn: (count: number) => boolean): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
     chunks.push(chunk);

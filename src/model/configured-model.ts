@@ -40,8 +40,8 @@ export function createConfiguredModel({
   const all = [...transports, builtIn, ...addressedTransports(config)];
   return createModel({
     transports: all,
-    ...wireFormsOf(config, all),
-    observers: observersOf(config, clock, logger),
+    ...createWireForms(config, all),
+    observers: createObservers(config, clock, logger),
     // Made for each text: keys change while the process runs, and such texts are rare.
     redact: (text) => createRedact([...secretsOf(config), endpoint.apiKey])(text),
     onObserverFault: (name, error) => logger.warn({ err: error, observer: name }, 'Observer of the model failed'),
@@ -57,21 +57,21 @@ function addressedTransports({ models }: Config): Transport[] {
 }
 
 /** The form in which each provider takes histories and writes arguments: the configured one, otherwise that of its transport. */
-function wireFormsOf(
+function createWireForms(
   { models: { providers } }: Config,
   transports: readonly Transport[],
 ): Pick<ModelParts, 'families' | 'argumentDecoders'> {
-  const settingsOf = (provider: string): ProviderSettings | undefined =>
+  const findSettings = (provider: string): ProviderSettings | undefined =>
     Object.hasOwn(providers, provider) ? providers[provider] : undefined;
   const families = Object.entries(providers).flatMap(([name, { family }]) => (family ? [[name, family] as const] : []));
   const decoders = transports.flatMap(({ provider, toolCallArgumentsEncoding: own }) => {
-    const encoding = settingsOf(provider)?.toolCallArgumentsEncoding ?? own;
+    const encoding = findSettings(provider)?.toolCallArgumentsEncoding ?? own;
     return encoding === 'html-entities' ? [[provider, decodeHTMLStrict] as const] : [];
   });
   return { families: Object.fromEntries(families), argumentDecoders: Object.fromEntries(decoders) };
 }
 
-function observersOf(config: Config, clock: Clock, logger: Logger): ModelObserver[] {
+function createObservers(config: Config, clock: Clock, logger: Logger): ModelObserver[] {
   const { payloadLog, cacheTrace } = config.diagnostics;
   const { dataDir } = config.runtime;
   const now = () => clock.now();

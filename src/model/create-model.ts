@@ -52,13 +52,13 @@ export function createModel(parts: ModelParts): Model {
       options.signal.throwIfAborted();
       const { received } = options;
       const selected = selectTransport(transports, request);
-      const transport = received === undefined ? selected : transportOf(received, selected);
+      const transport = received === undefined ? selected : buildTransport(received, selected);
       const watch = watchAll(
         { observers, calls: options.observers ?? [], onFault: onObserverFault },
         { request, transport: transport.name, about: options.about ?? null },
       );
       const reducer = new AnswerReducer({
-        ...rulesOf(request, options),
+        ...buildRules(request, options),
         decodeText: argumentDecoders[transport.provider] ?? null,
       });
       try {
@@ -78,7 +78,7 @@ export function createModel(parts: ModelParts): Model {
 }
 
 /** A transport that has received its answer already. */
-function transportOf({ body, sha256 }: { body: unknown; sha256: string }, { name, provider }: Transport): Transport {
+function buildTransport({ body, sha256 }: { body: unknown; sha256: string }, { name, provider }: Transport): Transport {
   return {
     name: `${name}-batch`,
     provider,
@@ -154,7 +154,7 @@ function answerBytesMax(maxTokens: number): number {
   return Math.min(AROUND_BYTES + maxTokens * TOKEN_BYTES_MAX, ANSWER_BYTES_MAX);
 }
 
-function rulesOf(request: ModelRequest, options: AskOptions): Omit<AnswerRules, 'decodeText'> {
+function buildRules(request: ModelRequest, options: AskOptions): Omit<AnswerRules, 'decodeText'> {
   return {
     tools: request.tools,
     messages: request.messages,

@@ -19,7 +19,7 @@ export interface AskOptions {
   beforeSend?: () => void;
   /**
    * Called when something of the answer arrives, pings included, with the text that it adds to the reply, which may be empty. All
-   * of them joined are the answer's text as `textOf` gives it. Restarts the idle clock. Must not throw; never called after an abort.
+   * of them joined are the answer's text as `joinText` gives it. Restarts the idle clock. Must not throw; never called after an abort.
    */
   onChunk?: (textDelta: string) => void;
   /** Called with the model's thinking, piece by piece. Must not throw; never called after an abort. */

@@ -8,7 +8,7 @@ const HEADERS: readonly (readonly [RateUnit, string])[] = [
 ];
 
 /** What is left of each limit that the headers name. Values that are not whole numbers are ignored. */
-export function remainingOf(headers: { get(name: string): string | null }): Amounts {
+export function readRemaining(headers: { get(name: string): string | null }): Amounts {
   return Object.fromEntries(
     HEADERS.flatMap(([unit, name]) => {
       const text = headers.get(name);

@@ -10,12 +10,12 @@ const DATE = /^(?:[A-Z][a-z]{2,8}, .{1,30} GMT|\d{4}-\d{2}-\d{2}T[\d:.]{5,20}Z)$
  * The wait in milliseconds that `retry-after-ms` or `retry-after` (seconds, or a date seen from `nowMs`) asks for; null when neither says
  * anything plausible. A date in the past is a wait of 0. The caller caps it: it knows how long it can wait.
  */
-export function retryAfterMsOf(headers: { get(name: string): string | null }, nowMs: number): number | null {
+export function readRetryAfter(headers: { get(name: string): string | null }, nowMs: number): number | null {
   const header = headers.get('retry-after')?.trim() ?? '';
-  const seconds = numberOf(header);
+  const seconds = parseNumber(header);
   const atMs = DATE.test(header) ? Date.parse(header) : null;
   const waits = [
-    numberOf(headers.get('retry-after-ms')?.trim() ?? ''),
+    parseNumber(headers.get('retry-after-ms')?.trim() ?? ''),
     seconds === null ? null : seconds * 1000,
     atMs === null ? null : Math.max(0, atMs - nowMs),
   ];
@@ -25,6 +25,6 @@ export function retryAfterMsOf(headers: { get(name: string): string | null }, no
 }
 
 /** A header that is a number of zero or more and nothing else. */
-function numberOf(header: string): number | null {
+function parseNumber(header: string): number | null {
   return /^\d+(?:\.\d+)?$/.test(header) ? Number(header) : null;
 }

@@ -20,8 +20,8 @@ export async function loadCheckedPlugins(config: Config, logger: Logger, inbox?:
   const providers = servedProviders(config, plugins);
   checkServedModels(config, providers);
   noteServedProviders(config, providers);
-  checkKnownTools(config, toolNamesOf(plugins));
-  noteAddedTools(config, toolNamesOf(plugins));
+  checkKnownTools(config, listToolNames(plugins));
+  noteAddedTools(config, listToolNames(plugins));
   return plugins;
 }
 
@@ -31,6 +31,6 @@ export function servedProviders({ models }: Config, { transports }: Plugins): st
   return [...new Set([...ofPlugins, DEFAULT_PROVIDER, ...addressedProviders(models)])];
 }
 
-export function toolNamesOf({ tools }: Plugins): string[] {
+export function listToolNames({ tools }: Plugins): string[] {
   return tools.map(({ spec }) => spec.name);
 }

@@ -41,8 +41,8 @@ export async function loadPlugins(settings: PluginSettings, options: LoadOptions
   const ids: string[] = [];
   for (const module of settings.modules) {
     const path = resolve(options.cwd, module);
-    const exported = await exportsOf(path);
-    const id = idOf(path, exported.id);
+    const exported = await importExports(path);
+    const id = readId(path, exported.id);
     if (ids.includes(id)) throw new PluginError(path, `another plugin already has the id ${JSON.stringify(id)}`);
     ids.push(id);
     if (settings.entries[id]?.enabled === false) continue;
@@ -99,7 +99,7 @@ async function registerOne({ path, id, exported, settings, registrations, option
 /** The exports of a module, not checked yet. */
 type PluginExports = Partial<Record<keyof PluginModule, unknown>>;
 
-async function exportsOf(path: string): Promise<PluginExports> {
+async function importExports(path: string): Promise<PluginExports> {
   try {
     return (await import(pathToFileURL(path).href)) as PluginExports;
   } catch (error) {
@@ -124,7 +124,7 @@ async function called(
   }
 }
 
-function idOf(path: string, exported: unknown): string {
+function readId(path: string, exported: unknown): string {
   if (exported === undefined) {
     const name = basename(path, extname(path));
     const own = name === 'index' ? basename(dirname(path)) : name;

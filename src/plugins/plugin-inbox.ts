@@ -55,6 +55,6 @@ export const CLOSED_INBOX: PluginInbox = {
 };
 
 /** The same for equal texts: what a key was first used for. */
-export function fingerprintOf(input: object): string {
+export function hashInput(input: object): string {
   return createHash('sha256').update(JSON.stringify(input)).digest('hex');
 }

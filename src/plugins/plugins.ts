@@ -130,7 +130,7 @@ export class Plugins {
   }
 
   /** Calls all handlers of the hook in parallel, without awaiting them. Never throws. */
-  tellLlmInput(event: LlmInputEvent, facts: HookFacts): void {
+  notifyLlmInput(event: LlmInputEvent, facts: HookFacts): void {
     const frozen = deepFreeze({ ...event, historyMessages: [...event.historyMessages] });
     for (const registered of this.#hooks.of('llm_input')) {
       if (this.#unawaited >= UNAWAITED_MAX) {
@@ -141,8 +141,8 @@ export class Plugins {
         continue;
       }
       this.#unawaited += 1;
-      const told = async (context: HookContext): Promise<void> => await registered.handler(frozen, context);
-      void this.#runOne('llm_input', registered, facts, told, this.#handlerMsMax).finally(() => (this.#unawaited -= 1));
+      const call = async (context: HookContext): Promise<void> => await registered.handler(frozen, context);
+      void this.#runOne('llm_input', registered, facts, call, this.#handlerMsMax).finally(() => (this.#unawaited -= 1));
     }
   }
 

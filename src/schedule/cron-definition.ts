@@ -4,8 +4,8 @@ import { agentOf, isAgent, modelFault, toolPolicyFault, type Config } from '../c
 import { faultBetween, type CronInput, type CronPatch } from '../config/schema-crons.ts';
 import { pickOptions } from '../core/input-options.ts';
 import type { CronDefinition } from '../core/schedule/cron.ts';
-import { firstSlot, staggerOf, type Schedule } from '../core/schedule/timetable.ts';
-import { timetableOf } from './timetable.ts';
+import { firstSlot, computeStagger, type Schedule } from '../core/schedule/timetable.ts';
+import { buildTimetable } from './timetable.ts';
 
 /** A cron that cannot be one, though each of its parts is right. `path` names the part. */
 export class InvalidCronError extends Error {
@@ -25,7 +25,7 @@ const NAME_DEFAULT = 'cron';
  * The definition of a cron. Left out: the agent is the first of the configuration, the zone the agent's, a step begins now, the name is
  * `cron`, events go to the main session and turns to one of their own. Throws `InvalidCronError`.
  */
-export function definitionOf(input: CronInput, { config, nowMs }: { config: Config; nowMs: number }): CronDefinition {
+export function toDefinition(input: CronInput, { config, nowMs }: { config: Config; nowMs: number }): CronDefinition {
   const agentId = input.agentId ?? config.agents.list[0]?.id ?? 'main';
   return checked(config, {
     name: input.name ?? NAME_DEFAULT,
@@ -67,10 +67,10 @@ export function changedDefinition(
 }
 
 /** The first slot of a new or changed cron, and when it is due. */
-export function firstSlotOf(id: string, schedule: Schedule, nowMs: number) {
-  const timetable = timetableOf(schedule);
+export function findFirstSlot(id: string, schedule: Schedule, nowMs: number) {
+  const timetable = buildTimetable(schedule);
   const nextSlotMs = firstSlot(timetable, nowMs);
-  return { nextSlotMs, dueMs: nextSlotMs === null ? null : nextSlotMs + staggerOf(timetable, id) };
+  return { nextSlotMs, dueMs: nextSlotMs === null ? null : nextSlotMs + computeStagger(timetable, id) };
 }
 
 function resolved(

@@ -2,7 +2,7 @@
 import type { AgentSettings } from '../config.ts';
 import { pollText, type HeartbeatFile, type HeartbeatTask, type PollOccasion } from '../core/heartbeat-poll.ts';
 import type { OwnInput } from '../core/inbound.ts';
-import { promptZoneOf } from './tick-input.ts';
+import { pickPromptZone } from './tick-input.ts';
 
 export interface PollFacts {
   occasion: PollOccasion;
@@ -16,19 +16,19 @@ export interface PollFacts {
 }
 
 /** The input of a poll. An alert is not delivered, or goes to the address of the last message or of the configuration. */
-export function pollInputOf(agent: AgentSettings, facts: PollFacts): { body: OwnInput; route: string } {
+export function buildPollInput(agent: AgentSettings, facts: PollFacts): { body: OwnInput; route: string } {
   const { target, prompt } = agent.heartbeat;
-  const zone = promptZoneOf(agent);
+  const zone = pickPromptZone(agent);
   const { occasion, tasks, nowMs } = facts;
   const { hasMore, faults } = facts.file ?? { hasMore: true, faults: [] };
   const text = pollText({ occasion, tasks, hasMore, faults, prompt, isDelivered: target !== 'none', nowMs, zone });
   return {
-    body: { text, ...deliveryOf(target, facts.lastUrl) },
+    body: { text, ...chooseDelivery(target, facts.lastUrl) },
     route: JSON.stringify(['heartbeat', agent.id, target]),
   };
 }
 
-function deliveryOf(target: string, lastUrl: string | null): Pick<OwnInput, 'deliver' | 'channel'> {
+function chooseDelivery(target: string, lastUrl: string | null): Pick<OwnInput, 'deliver' | 'channel'> {
   switch (target) {
     case 'none':
       return { deliver: null };

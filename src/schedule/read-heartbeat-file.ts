@@ -9,7 +9,7 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { parseDuration } from '../config/durations.ts';
 import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat-poll.ts';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 
 const TASKS_MAX = 50;
 const TASK_CHARS_MAX = 4_000;
@@ -87,7 +87,7 @@ function readBlock(text: string, linesBefore: number): Entries | null {
   const items: unknown[] = isSeq(value) ? value.items : [value];
   const errors = new Set(document.errors);
   for (const item of items) {
-    const [start = 0, , end = text.length] = rangeOf(item);
+    const [start = 0, , end = text.length] = readRange(item);
     const wrong = [...errors].filter(({ pos: [at] }) => at >= start && at < end);
     for (const error of wrong) errors.delete(error);
     const [first] = wrong;
@@ -106,34 +106,34 @@ function readBlock(text: string, linesBefore: number): Entries | null {
   return entries;
 }
 
-function rangeOf(node: unknown): readonly number[] {
+function readRange(node: unknown): readonly number[] {
   return (node as { range?: readonly number[] | null } | null | undefined)?.range ?? [];
 }
 
 /** The task of an item with what to check, or the reason why it is none. */
 function readTask(item: unknown): { task: HeartbeatTask; warnings: string[] } | string {
   if (!isMap(item)) return `is not a task; allowed: a list item with ${FIELDS.join(', ')}`;
-  const textOf = (field: string): string | null | undefined => {
+  const readText = (field: string): string | null | undefined => {
     const node: unknown = item.get(field, true);
     return node === undefined ? undefined : isScalar(node) ? String(node.value).trim() : null;
   };
-  const title = textOf('name') ? ` ${shown(textOf('name') ?? '')}` : '';
+  const title = readText('name') ? ` ${shown(readText('name') ?? '')}` : '';
   for (const field of FIELDS) {
-    const text = textOf(field);
+    const text = readText(field);
     if (text === undefined) return `the task${title} has no ${field}`;
     if (text === null) return `${field} of the task${title} is not a text; put it in quotation marks`;
     if (text === '') return `${field} of the task${title} is empty`;
   }
-  const [name = '', interval = '', prompt = ''] = FIELDS.map((field) => textOf(field) ?? '');
+  const [name = '', interval = '', prompt = ''] = FIELDS.map((field) => readText(field) ?? '');
   const intervalMs = parseDuration(interval);
   if (intervalMs === undefined) {
     return `interval of the task${title} is ${shown(interval)}; allowed: a duration such as 30m, 1h30m or 1w (units s, m, h, d, w)`;
   }
-  const task = { name: headOf(name, TASK_CHARS_MAX), intervalMs, prompt: headOf(prompt, TASK_CHARS_MAX) };
-  return { task, warnings: warningsOf(item, { title, prompt }) };
+  const task = { name: cutHead(name, TASK_CHARS_MAX), intervalMs, prompt: cutHead(prompt, TASK_CHARS_MAX) };
+  return { task, warnings: listWarnings(item, { title, prompt }) };
 }
 
-function warningsOf(item: YAMLMap, { title, prompt }: { title: string; prompt: string }): string[] {
+function listWarnings(item: YAMLMap, { title, prompt }: { title: string; prompt: string }): string[] {
   const warnings: string[] = [];
   const unknown = item.items.map(({ key }) => String(key)).filter((key) => !FIELDS.some((field) => field === key));
   if (unknown.length > 0)
@@ -167,5 +167,5 @@ function withoutRepeated({ tasks, faults }: Entries): { tasks: HeartbeatTask[]; 
 }
 
 function shown(text: string): string {
-  return JSON.stringify(headOf(text, SHOWN_CHARS_MAX));
+  return JSON.stringify(cutHead(text, SHOWN_CHARS_MAX));
 }

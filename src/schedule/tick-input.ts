@@ -5,7 +5,7 @@ import { pollText } from '../core/heartbeat-poll.ts';
 import { withOptions } from '../core/input-options.ts';
 import type { OwnInput } from '../core/inbound.ts';
 import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
-import { contextKeyOf, tickText, type CronDefinition, type CronOrigin } from '../core/schedule/cron.ts';
+import { formatContextKey, tickText, type CronDefinition, type CronOrigin } from '../core/schedule/cron.ts';
 import { HOST_TIMEZONE } from '../clock.ts';
 
 export interface TickInput {
@@ -26,9 +26,9 @@ export interface TickFacts {
 }
 
 /** The input of a tick. */
-export function tickInputOf(cron: CronDefinition & { id: string; origin: CronOrigin }, facts: TickFacts): TickInput {
+export function toTickInput(cron: CronDefinition & { id: string; origin: CronOrigin }, facts: TickFacts): TickInput {
   const { payload } = cron;
-  const deliver = deliverOf(cron, facts.lastUrl);
+  const deliver = chooseDeliver(cron, facts.lastUrl);
   const route = JSON.stringify(['cron', cron.id, deliver?.url ?? null]);
   const shared = { cronId: cron.id, ...(deliver === undefined ? {} : { deliver }), ...withOptions(cron.options ?? {}) };
   if (payload.kind === 'agentTurn') {
@@ -44,7 +44,7 @@ export function tickInputOf(cron: CronDefinition & { id: string; origin: CronOri
     event: {
       id: facts.eventId,
       text: payload.text.trim(),
-      contextKey: contextKeyOf(cron.id),
+      contextKey: formatContextKey(cron.id),
       // Text that an agent wrote may have come from anywhere.
       isTrusted: cron.origin !== 'agent',
     },
@@ -52,11 +52,11 @@ export function tickInputOf(cron: CronDefinition & { id: string; origin: CronOri
 }
 
 /** The time zone of the times in an agent's prompts. */
-export function promptZoneOf({ envelopeTimezone, userTimezone }: AgentSettings) {
+export function pickPromptZone({ envelopeTimezone, userTimezone }: AgentSettings) {
   return resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
 }
 
-function deliverOf({ delivery }: CronDefinition, lastUrl: string | null): OwnInput['deliver'] {
+function chooseDeliver({ delivery }: CronDefinition, lastUrl: string | null): OwnInput['deliver'] {
   switch (delivery?.mode) {
     case 'none':
       return null;
@@ -71,6 +71,6 @@ function deliverOf({ delivery }: CronDefinition, lastUrl: string | null): OwnInp
 
 function reminderText(cron: CronDefinition, { config, nowMs }: TickFacts, isDelivered: boolean): string {
   const agent = agentOrFirst(config, cron.agentId);
-  const zone = promptZoneOf(agent);
+  const zone = pickPromptZone(agent);
   return pollText({ occasion: 'cron', prompt: '', tasks: [], hasMore: false, faults: [], isDelivered, nowMs, zone });
 }

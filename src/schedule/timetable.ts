@@ -2,11 +2,11 @@
 // fields mean is in `core/schedule/`, see docs/decisions/0018-schedule.md for why. Everything that is not one is refused here, so what
 // is stored can always be computed with.
 import { createRequire } from 'node:module';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import type { CronFields, MonthDay, WeekDay } from '../core/schedule/cron-fields.ts';
-import { nextSlot, staggerOf, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
+import { nextSlot, computeStagger, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
 import { isInTimeRange } from '../core/schedule/civil-time.ts';
-import { isZone, zoneOf } from '../core/schedule/zone.ts';
+import { isZone, findZone } from '../core/schedule/zone.ts';
 
 type NodeCron = typeof import('node-cron');
 
@@ -32,10 +32,10 @@ const EVERY_WEEKDAY = 7;
 const EVERY_MONTHDAY = 31;
 
 /** The timetable of a schedule. Throws `InvalidScheduleError`. */
-export function timetableOf(schedule: Schedule): Timetable {
+export function buildTimetable(schedule: Schedule): Timetable {
   switch (schedule.kind) {
     case 'at':
-      return { kind: 'at', atMs: instantOf('at', schedule.at) };
+      return { kind: 'at', atMs: parseInstant('at', schedule.at) };
     case 'every': {
       const { everyMs, anchor } = schedule;
       if (!Number.isInteger(everyMs) || everyMs < EVERY_MS_MIN || everyMs > EVERY_MS_MAX) {
@@ -44,7 +44,7 @@ export function timetableOf(schedule: Schedule): Timetable {
           `${everyMs} is not a whole number from ${EVERY_MS_MIN} to ${EVERY_MS_MAX}`,
         );
       }
-      return { kind: 'every', everyMs, anchorMs: instantOf('anchor', anchor) };
+      return { kind: 'every', everyMs, anchorMs: parseInstant('anchor', anchor) };
     }
     case 'cron':
       return cronTimetable(schedule);
@@ -72,15 +72,15 @@ interface Waiting {
 }
 
 /** The slot that runs next, and when: a cron that rests after a failure passes over the slots before the end of its rest. */
-export function nextRunOf({ id, schedule, nextSlotMs, dueMs, notBeforeMs }: Waiting): {
+export function findNextRun({ id, schedule, nextSlotMs, dueMs, notBeforeMs }: Waiting): {
   slotMs: number | null;
   runMs: number | null;
 } {
   if (nextSlotMs === null || notBeforeMs === null || nextSlotMs >= notBeforeMs)
     return { slotMs: nextSlotMs, runMs: dueMs };
-  const timetable = timetableOf(schedule);
+  const timetable = buildTimetable(schedule);
   const slotMs = nextSlot(timetable, notBeforeMs - 1);
-  return { slotMs, runMs: slotMs === null ? null : slotMs + staggerOf(timetable, id) };
+  return { slotMs, runMs: slotMs === null ? null : slotMs + computeStagger(timetable, id) };
 }
 
 function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron' }>): Timetable {
@@ -92,8 +92,8 @@ function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron'
   }
   const timetable: Timetable = {
     kind: 'cron',
-    fields: cronFieldsOf(expr),
-    zone: zoneOf(tz),
+    fields: parseCronFields(expr),
+    zone: findZone(tz),
     staggerMs: staggerMs ?? null,
   };
   // Any instant will do: an expression without a slot within decades has none at all.
@@ -103,8 +103,8 @@ function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron'
 }
 
 /** The fields of an expression of 5 or 6 fields, or of a name such as `@daily`. Throws `InvalidScheduleError`. */
-export function cronFieldsOf(expr: string): CronFields {
-  const shown = JSON.stringify(headOf(expr, EXPRESSION_CHARS_MAX));
+export function parseCronFields(expr: string): CronFields {
+  const shown = JSON.stringify(cutHead(expr, EXPRESSION_CHARS_MAX));
   if (expr.length > EXPRESSION_CHARS_MAX) {
     throw new InvalidScheduleError('expr', `${shown}… is longer than ${EXPRESSION_CHARS_MAX} characters`);
   }
@@ -127,8 +127,8 @@ export function cronFieldsOf(expr: string): CronFields {
     minutes: ascending(fields.minute),
     hours: ascending(fields.hour),
     months: ascending(fields.month),
-    monthDays: isFull(fields.dayOfMonth, EVERY_MONTHDAY) ? null : fields.dayOfMonth.map((day) => monthDayOf(day)),
-    weekDays: isFull(fields.dayOfWeek, EVERY_WEEKDAY) ? null : fields.dayOfWeek.map((day) => weekDayOf(day)),
+    monthDays: isFull(fields.dayOfMonth, EVERY_MONTHDAY) ? null : fields.dayOfMonth.map((day) => toMonthDay(day)),
+    weekDays: isFull(fields.dayOfWeek, EVERY_WEEKDAY) ? null : fields.dayOfWeek.map((day) => toWeekDay(day)),
     // The star of Quartz for no value, `?`, is one, too.
     daysMatch: [words.at(-3), words.at(-1)].some((word = '*') => /^[*?]/.test(word)) ? 'both' : 'either',
   };
@@ -153,7 +153,7 @@ function isFull(values: readonly (number | string)[], size: number): boolean {
 }
 
 /** As node-cron writes them: `15`, `L`, `L-3`, `15W`, `LW`. */
-function monthDayOf(value: number | string): MonthDay {
+function toMonthDay(value: number | string): MonthDay {
   if (typeof value === 'number') return { kind: 'day', day: value };
   const word = value.toUpperCase();
   if (word === 'LW') return { kind: 'lastWeekday' };
@@ -162,14 +162,14 @@ function monthDayOf(value: number | string): MonthDay {
 }
 
 /** As node-cron writes them: `5`, `5#2`, `5L`. */
-function weekDayOf(value: number | string): WeekDay {
+function toWeekDay(value: number | string): WeekDay {
   if (typeof value === 'number') return { kind: 'day', day: value };
   const [day = '', nth] = value.split('#');
   if (nth !== undefined) return { kind: 'nth', day: Number(day) % EVERY_WEEKDAY, nth: Number(nth) };
   return { kind: 'last', day: Number(day.slice(0, -1)) % EVERY_WEEKDAY };
 }
 
-function instantOf(field: 'at' | 'anchor', text: string): number {
+function parseInstant(field: 'at' | 'anchor', text: string): number {
   const instantMs = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
   if (!isInTimeRange(instantMs)) {
     throw new InvalidScheduleError(

@@ -4,10 +4,10 @@ import type { AcceptedMessage } from '../contract/answers.ts';
 import { systemClock } from '../clock.ts';
 import { agentOf, toolPolicyFault, type Config } from '../config.ts';
 import { readMessage } from '../core/chat-command.ts';
-import { optionsOf, type Tags } from '../core/input-options.ts';
-import { channelOf, platformKeyOf, routeOf, type InboundMessage } from '../core/inbound.ts';
+import { readOptions, type Tags } from '../core/input-options.ts';
+import { channelOf, derivePlatformKey, chooseRoute, type InboundMessage } from '../core/inbound.ts';
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.ts';
-import { addressOf } from '../core/reply-address.ts';
+import { toAddress } from '../core/reply-address.ts';
 import { parseTraceParent } from '../core/telemetry/trace-parent.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
@@ -19,7 +19,7 @@ import { viewAcceptance, viewMessage } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import { carryOutCommand } from './chat-commands.ts';
-import { modelFaultOf } from './override-session.ts';
+import { findModelFault } from './override-session.ts';
 import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
@@ -56,7 +56,7 @@ export async function acceptMessage(service: Service, message: SentMessage): Pro
   const { config, waiting } = service;
   const { sessionKey, body: sent } = message;
   agentOf(config, agentIdOf(sessionKey));
-  const fault = modelFaultOf(config, sessionKey, sent.model);
+  const fault = findModelFault(config, sessionKey, sent.model);
   if (fault !== null) return { kind: 'refused', message: fault };
   const policyFault = toolPolicyFault(config, sent.options?.tools);
   if (policyFault !== null) return { kind: 'refused', ...policyFault };
@@ -82,8 +82,8 @@ async function storeMessage(service: Service, message: SentMessage, sessionId: S
   const row = {
     messageId,
     body: JSON.stringify(sentBy === null ? body : { ...body, sentBy }),
-    route: routeOf(body, config.owner.ids),
-    platformKey: platformKeyOf(sessionKey, sent),
+    route: chooseRoute(body, config.owner.ids),
+    platformKey: derivePlatformKey(sessionKey, sent),
     idempotency,
   };
   const trusted = isTrustedParent(config, traceparent) ? { traceparent } : undefined;
@@ -95,12 +95,12 @@ async function storeMessage(service: Service, message: SentMessage, sessionId: S
     priority: body.priority,
     ...trusted,
   };
-  const about = { sessionKey, sessionId, text: body.text, tags: optionsOf(body).tags ?? {} };
+  const about = { sessionKey, sessionId, text: body.text, tags: readOptions(body).tags ?? {} };
   const { deliverAt = 0 } = body;
   if (deliverAt > systemClock.now().getTime()) {
     if (command !== null) return { kind: 'refused', path: 'deliverAt', message: COMMANDS_ARE_NOW };
     const queue = queuePolicyOf(config, body);
-    return answerOf(views, publish(await inbox.delay({ ...input, kind: 'message', queue, deliverAt })), about);
+    return readAnswer(views, publish(await inbox.delay({ ...input, kind: 'message', queue, deliverAt })), about);
   }
   if (command === null) {
     return store(service, { ...input, kind: 'message', queue: queuePolicyOf(config, body) }, about);
@@ -125,7 +125,7 @@ async function store(
 ): Promise<AcceptResult> {
   const acceptance = publish(await inbox.accept(input));
   if (acceptance.kind === 'accepted' && acceptance.message.status === 'waiting') waiting.add(1);
-  return answerOf(views, acceptance, about);
+  return readAnswer(views, acceptance, about);
 }
 
 /** The delivery of the reply to a command, to where its sender wants answers; null: nowhere. */
@@ -139,7 +139,7 @@ function commandDelivery(
   return {
     id: newId<DeliveryId>(),
     target: { url },
-    payload: { type: 'command', sessionKey, turnId: null, messageIds: [messageId], ...addressOf(body) },
+    payload: { type: 'command', sessionKey, turnId: null, messageIds: [messageId], ...toAddress(body) },
     expiresMs: webhook.expiresAfter,
   };
 }
@@ -151,7 +151,7 @@ export function queuePolicyOf({ messages: { queue } }: Config, body: InboundMess
   return { mode: byChannel ?? queue.mode, cap: queue.cap, drop: queue.drop };
 }
 
-async function answerOf(views: ViewDatabase, acceptance: Acceptance, sent: SentFacts): Promise<AcceptResult> {
+async function readAnswer(views: ViewDatabase, acceptance: Acceptance, sent: SentFacts): Promise<AcceptResult> {
   switch (acceptance.kind) {
     case 'accepted': {
       const { sessionId, ...about } = sent;

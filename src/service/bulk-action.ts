@@ -1,13 +1,13 @@
 // Bulk actions: the filter becomes a fixed list of ids when the action is submitted, and schedulers carry it out item by item.
 import { canHaveCanary, type BulkTarget, type BulkVerb } from '../core/bulk/bulk-action.ts';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { newId } from '../ids.ts';
 import type { Logger } from '../logger.ts';
 import {
   createBulkAction,
   judgeCanaries,
   type NewBulkAction,
-  bulkKeyOf,
+  buildBulkKey,
   leaseBulkItems,
   settleBulkItems,
   type LeasedItem,
@@ -17,7 +17,7 @@ import { cancelMessage } from '../store/cancel-message.ts';
 import { isPassingFault } from '../store/database.ts';
 import { discardLetters, readOpenLetters } from '../store/decide-dead-letters.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
-import { deliveryIdsOf, type DeliveryFilter } from '../store/views/delivery-filter.ts';
+import { listDeliveryIds, type DeliveryFilter } from '../store/views/delivery-filter.ts';
 import { waitingMessageIds } from '../store/views/messages.ts';
 import { findAllTurnIds, type TurnFilter } from '../store/views/turn-filter.ts';
 import {
@@ -59,7 +59,7 @@ export async function selectBulkIds({ views, database }: Service, selection: Bul
     case 'messages':
       return waitingMessageIds(views, selection.filter, limit);
     case 'deliveries':
-      return deliveryIdsOf(views, selection.filter, limit);
+      return listDeliveryIds(views, selection.filter, limit);
     case 'dead-letters': {
       const { letters } = await readOpenLetters(database, selection.filter, limit);
       return letters.map(({ id }) => id);
@@ -115,7 +115,7 @@ export async function runBulkRound(parts: Service & { logger: Logger }): Promise
 
 function failed({ actionId, n }: { actionId: string; n: number }, error: unknown): SettledItem {
   const text = error instanceof Error ? error.message : String(error);
-  return { actionId, n, status: 'failed', reason: headOf(text, REASON_CHARS_MAX), messageIds: null };
+  return { actionId, n, status: 'failed', reason: cutHead(text, REASON_CHARS_MAX), messageIds: null };
 }
 
 /**
@@ -124,7 +124,7 @@ function failed({ actionId, n }: { actionId: string; n: number }, error: unknown
  */
 export async function carryOutItem(service: Service, item: LeasedItem): Promise<SettledItem> {
   const { actionId, n } = item;
-  const idempotency = bulkKeyOf(item);
+  const idempotency = buildBulkKey(item);
   const end = await attempt(service, item, idempotency).catch((error: unknown) => {
     if (isKeyTaken(error)) return skipped('');
     throw error;

@@ -1,7 +1,7 @@
 // What is done to the whole transcript of a session: it is compacted on request, restored, started anew (G15), or copied.
 import { setTimeout as delay } from 'node:timers/promises';
 import { agentOf } from '../config.ts';
-import { routeOf } from '../core/inbound.ts';
+import { chooseRoute } from '../core/inbound.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import type { Acceptance } from '../store/accept-messages.ts';
@@ -9,14 +9,14 @@ import { forkSession, type ForkResult } from '../store/fork-session.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { resetSession, type Reset } from '../store/reset-session.ts';
 import { restoreCompaction, type Restoration } from '../store/restore-compaction.ts';
-import { newSessionOf } from '../store/sessions.ts';
+import { buildNewSession } from '../store/sessions.ts';
 import { findSession } from '../store/views/sessions.ts';
 import { acceptInput, type Service } from './service.ts';
 import { stopSession } from './stop-session.ts';
 
 /** How long a reset that stops the running turn waits for its end, and how often it polls, in milliseconds. */
 const END_MS_MAX = 15_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 /**
  * Accepts a compaction as an input of the session, because it needs the session's lock and a model; `instructions` empty: none. Null: no such
@@ -34,7 +34,7 @@ export async function requestCompaction(
     sessionId: session.id as SessionId,
     kind: 'compaction',
     body: JSON.stringify(body),
-    route: routeOf(body, service.config.owner.ids),
+    route: chooseRoute(body, service.config.owner.ids),
     idempotency: request.idempotency,
   });
   return { sessionId: session.id, acceptance };
@@ -64,7 +64,7 @@ export async function startTranscript(
     const done = service.publish(await resetSession(service.database, sessionKey, idempotency));
     if (done.kind !== 'running' || !isAborting || performance.now() >= endAt) return done;
     await stopSession(service, { sessionKey, keepQueued: true });
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
 }
 
@@ -75,5 +75,5 @@ export async function copySession(
 ): Promise<ForkResult> {
   const { targetKey, ...source } = copy;
   agentOf(config, agentIdOf(targetKey));
-  return forkSession(database, { ...source, target: newSessionOf(targetKey) });
+  return forkSession(database, { ...source, target: buildNewSession(targetKey) });
 }

@@ -7,13 +7,13 @@ import { endOfModel } from '../core/models.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { sessionSettings, type SessionSettings } from '../config/session-settings.ts';
-import { reasoningOf, type ReasoningLevel } from '../core/reasoning-tags.ts';
+import { toReasoning, type ReasoningLevel } from '../core/reasoning-tags.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { isStoredBefore, patchByCommand, type NewCommand } from '../store/commands.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import type { Service } from './service.ts';
-import { modelFaultOf } from './override-session.ts';
+import { findModelFault } from './override-session.ts';
 import { stopSession } from './stop-session.ts';
 
 export interface GivenCommand {
@@ -56,14 +56,14 @@ export async function carryOutCommand(service: Service, given: GivenCommand): Pr
     case 'model': {
       const { model } = command;
       if (model === null) {
-        const { value, source } = settingsOf(config, sessionKey, await viewSession(views, sessionKey)).model;
+        const { value, source } = toSettings(config, sessionKey, await viewSession(views, sessionKey)).model;
         return patch(service, given, {}, `Model: ${value} (${source}).`);
       }
       if (model.toLowerCase() === DEFAULT_MODEL) {
-        const own = settingsOf(config, sessionKey, null).model.value;
+        const own = toSettings(config, sessionKey, null).model.value;
         return patch(service, given, { model: null }, `The model of this session is the default again: ${own}.`);
       }
-      const fault = modelFaultOf(config, sessionKey, model);
+      const fault = findModelFault(config, sessionKey, model);
       if (fault !== null) return patch(service, given, {}, `The model was not changed: ${fault}.`);
       return patch(service, given, { model }, `The model of this session is ${model} from its next turn on.`);
     }
@@ -79,16 +79,16 @@ export async function carryOutCommand(service: Service, given: GivenCommand): Pr
       const { level } = command;
       if (level !== null)
         return patch(service, given, { reasoning: level }, `Reasoning is set to ${level}: ${MEANING[level]}.`);
-      const current = reasoningOf((await viewSession(views, sessionKey))?.reasoning ?? null);
+      const current = toReasoning((await viewSession(views, sessionKey))?.reasoning ?? null);
       return patch(service, given, {}, `Reasoning: ${current} (${MEANING[current]}).`);
     }
     case 'help':
       return patch(service, given, {}, chatHelp(config.session.resetTriggers));
     case 'queue': {
       const session = await viewSession(views, sessionKey);
-      if (command.change === null) return patch(service, given, {}, queueLine(settingsOf(config, sessionKey, session)));
+      if (command.change === null) return patch(service, given, {}, queueLine(toSettings(config, sessionKey, session)));
       const changed = session === null ? null : { ...session, ...command.change };
-      return patch(service, given, command.change, `Set. ${queueLine(settingsOf(config, sessionKey, changed))}`);
+      return patch(service, given, command.change, `Set. ${queueLine(toSettings(config, sessionKey, changed))}`);
     }
     default:
       return command satisfies never;
@@ -139,7 +139,7 @@ function usageReply(session: SessionFacts | null): string {
 const COST_DIGITS = 4;
 
 /** The settings of a session that may not exist yet. */
-function settingsOf(config: Config, sessionKey: SessionKey, session: SessionFacts | null): SessionSettings {
+function toSettings(config: Config, sessionKey: SessionKey, session: SessionFacts | null): SessionSettings {
   return sessionSettings(config, session ?? { agentId: agentIdOf(sessionKey) });
 }
 

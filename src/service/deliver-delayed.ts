@@ -12,13 +12,13 @@ export type DeliverParts = Pick<Service, 'config' | 'database' | 'inbox' | 'publ
 export async function deliverDue({ config, database, inbox, publish, waiting }: DeliverParts): Promise<number | null> {
   const { due, nextInMs } = await readDueMessages(database, config.limits.waitingPerSession);
   if (due.length === 0) return nextInMs;
-  const delivered = publish(await inbox.deliver(due.map((message) => inputOf(config, message))));
+  const delivered = publish(await inbox.deliver(due.map((message) => toInput(config, message))));
   const arrived = delivered.filter(({ isWaiting }) => isWaiting).length;
   if (arrived > 0) waiting.add(arrived);
   return delivered.length === 0 ? nextInMs : 0;
 }
 
-function inputOf(config: Service['config'], { id, sessionId, body, route, mode, platformKey }: DueMessage): NewInput {
+function toInput(config: Service['config'], { id, sessionId, body, route, mode, platformKey }: DueMessage): NewInput {
   return {
     messageId: id,
     sessionId,

@@ -5,7 +5,7 @@ import { isUuid } from '../core/ids.ts';
 import { inheritOptions, type InputOptions } from '../core/input-options.ts';
 import type { CronDefinition, CronOrigin } from '../core/schedule/cron.ts';
 import { newId } from '../ids.ts';
-import { changedDefinition, definitionOf, firstSlotOf } from '../schedule/cron-definition.ts';
+import { changedDefinition, toDefinition, findFirstSlot } from '../schedule/cron-definition.ts';
 import { changeCron, createCron, deleteCron, findCron, readDatabaseTime, type Cron } from '../store/crons.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { Service } from './service.ts';
@@ -40,11 +40,11 @@ export async function addCron(
   },
 ): ReturnType<typeof createCron> {
   const nowMs = await readDatabaseTime(database);
-  const definition = under(made.under, definitionOf(made.input, { config, nowMs }));
+  const definition = under(made.under, toDefinition(made.input, { config, nowMs }));
   const id = newId<string>();
   const { origin, causeKey, idempotency } = made;
   const isEnabled = made.input.enabled ?? true;
-  const slot = firstSlotOf(id, definition.schedule, nowMs);
+  const slot = findFirstSlot(id, definition.schedule, nowMs);
   return createCron(database, { id, origin, causeKey, isEnabled, ...definition, ...slot }, idempotency);
 }
 
@@ -65,7 +65,7 @@ export async function editCron(service: Service, named: NamedCron, patch: CronPa
     const definition = under(named.under, changedDefinition(before, rest, { config, nowMs }));
     const isEnabled = enabled ?? before.isEnabled;
     const beginsNow = rest.schedule !== undefined || (isEnabled && !before.isEnabled);
-    const slot = beginsNow ? firstSlotOf(before.id, definition.schedule, nowMs) : {};
+    const slot = beginsNow ? findFirstSlot(before.id, definition.schedule, nowMs) : {};
     const cron = await changeCron(database, before, { ...definition, isEnabled, ...slot });
     if (cron !== null) return { kind: 'done', cron };
   }

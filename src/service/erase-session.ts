@@ -46,7 +46,7 @@ export type ErasureResult = ({ kind: 'erased' } & Erasure) | { kind: 'busy'; bat
 
 /** How long running turns and commands are given to end before they are cut off, in milliseconds. */
 const STOP_WAIT_MS = 5_000;
-const LOOK_EVERY_MS = 50;
+const POLL_MS = 50;
 
 /** How long a worker takes a snapshot that it has stored for stored, and a little more, in milliseconds. */
 const SNAPSHOT_SETTLE_MS = 1_250;
@@ -70,7 +70,7 @@ export async function previewErasure({ config, database }: Service, key: string)
     return { removed: items === 0 ? {} : { batch_items: items }, files: 0 };
   }
   const processIds = await nextProcesses(database, ids);
-  const files = await Promise.all(processIds.map((id) => filesOf(config.runtime.dataDir, id)));
+  const files = await Promise.all(processIds.map((id) => countFiles(config.runtime.dataDir, id)));
   return { removed: await countErased(database, ids), files: files.reduce((sum, count) => sum + count, 0) };
 }
 
@@ -141,7 +141,7 @@ async function stopWork({ config, database, publish }: Service, family: FamilyMe
         reason: 'the session is erased',
         status: 'killed',
         result: null,
-        isTold: false,
+        isOwn: false,
         modes: config.messages.queue,
       }),
     );
@@ -194,7 +194,7 @@ async function eraseCommands(
   await workOff(async () => {
     const processIds = await nextProcesses(database, ids);
     for (const id of processIds) {
-      files += await filesOf(config.runtime.dataDir, id);
+      files += await countFiles(config.runtime.dataDir, id);
       await rm(folderOf(config.runtime.dataDir, id), { recursive: true, force: true });
     }
     add(removed, await eraseProcesses(database, processIds));
@@ -207,13 +207,13 @@ function folderOf(dataDir: string, processId: string): string {
   return join(dataDir, PROCESS_OUTPUTS, processId);
 }
 
-async function filesOf(dataDir: string, processId: string): Promise<number> {
+async function countFiles(dataDir: string, processId: string): Promise<number> {
   return (await readdir(folderOf(dataDir, processId)).catch((): string[] => [])).length;
 }
 
 /** Resolves when it holds, or after the time. */
 async function until(ms: number, holds: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + ms; !(await holds()) && performance.now() < end;) await delay(LOOK_EVERY_MS);
+  for (const end = performance.now() + ms; !(await holds()) && performance.now() < end;) await delay(POLL_MS);
 }
 
 export interface Person extends Sender {
@@ -231,7 +231,7 @@ export async function erasePerson(service: Service, person: Person): Promise<Per
   const { database } = service;
   const batchId = await findOpenBatchOfSender(database, person);
   if (batchId !== null) return { kind: 'busy', batchId, sessionKey: null };
-  const { chosen, shared } = await sessionsOf(service, person);
+  const { chosen, shared } = await listSessions(service, person);
   const sessions = [];
   for (const key of chosen) {
     const result = await eraseSession(service, key);
@@ -244,18 +244,18 @@ export async function erasePerson(service: Service, person: Person): Promise<Per
 
 /** What erasing a person would remove. */
 export async function previewPerson(service: Service, person: Person): Promise<PersonErasure> {
-  const { chosen, shared } = await sessionsOf(service, person);
+  const { chosen, shared } = await listSessions(service, person);
   const sessions = [];
   for (const key of chosen) sessions.push({ key, ...(await previewErasure(service, key)) });
   return { sessions, shared, batchItems: await emptyItemsOfSender(service.database, person, true) };
 }
 
-async function sessionsOf(
+async function listSessions(
   { views }: Service,
   { senderId, channel, erasesShared }: Person,
 ): Promise<{ chosen: string[]; shared: string[] }> {
   const found = await findSessionsOfSender(views, { senderId, channel });
-  const keysOf = (isKept: boolean): string[] =>
+  const listKeys = (isKept: boolean): string[] =>
     found.filter(({ isShared }) => isKept === (isShared && !erasesShared)).map(({ key }) => key);
-  return { chosen: keysOf(false), shared: keysOf(true) };
+  return { chosen: listKeys(false), shared: listKeys(true) };
 }

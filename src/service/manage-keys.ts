@@ -25,10 +25,10 @@ const SECRET_BYTES = 32;
 /** A new secret, and the stored form of it. */
 function newSecret(): { secret: string; sha256: string } {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
-  return { secret, sha256: sha256Of(secret) };
+  return { secret, sha256: hashSecret(secret) };
 }
 
-export function sha256Of(secret: string): string {
+export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
@@ -40,7 +40,7 @@ export async function makeApiKey(
 ): Promise<{ id: string; key: string } | 'name_taken'> {
   const id = newId<string>();
   const key = KEY_PREFIX + newSecret().secret;
-  const isMade = await createApiKey(database, { ...settings, id, sha256: sha256Of(key) }, idempotency);
+  const isMade = await createApiKey(database, { ...settings, id, sha256: hashSecret(key) }, idempotency);
   return isMade ? { id, key } : 'name_taken';
 }
 
@@ -61,7 +61,7 @@ export async function signIn({ database }: Service, keySha256: string): Promise<
 
 /** Uses a code up; returns the SHA-256 of its key, or null. */
 export function useCode({ database }: Service, code: string): Promise<string | null> {
-  return takeSignInCode(database, sha256Of(code));
+  return takeSignInCode(database, hashSecret(code));
 }
 
 /** Makes a code for one sign-in with a key; the code is not stored. Rejects as `createSignInCode` does. */

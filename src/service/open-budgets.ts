@@ -1,7 +1,7 @@
 // Makes the budgets of the configuration hold, before the process makes its first call.
 import type { Config } from '../config.ts';
 import type { BudgetSettings } from '../core/budget/budget.ts';
-import { microsOf } from '../core/prices/call-cost.ts';
+import { toMicros } from '../core/prices/call-cost.ts';
 import { newId } from '../ids.ts';
 import { syncBudgets } from '../store/budgets/budgets.ts';
 import type { Service } from './service.ts';
@@ -14,10 +14,10 @@ export async function openBudgets(service: Service): Promise<void> {
 
 /** Stores them, if the configuration has any word on them, and reads all that hold. */
 export async function storeBudgets({ database, publish, budgets, config }: Service): Promise<void> {
-  if (config.budgets !== undefined) publish(await syncBudgets(database, config.budgets.map(rowOf)));
+  if (config.budgets !== undefined) publish(await syncBudgets(database, config.budgets.map(toRow)));
   await budgets.read();
 }
 
-function rowOf({ limitUsd, ...settings }: NonNullable<Config['budgets']>[number]): BudgetSettings & { id: string } {
-  return { ...settings, id: newId<string>(), limitMicros: microsOf(limitUsd) };
+function toRow({ limitUsd, ...settings }: NonNullable<Config['budgets']>[number]): BudgetSettings & { id: string } {
+  return { ...settings, id: newId<string>(), limitMicros: toMicros(limitUsd) };
 }

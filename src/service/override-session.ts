@@ -13,13 +13,13 @@ export async function overrideSession(
   sessionKey: string,
   patch: SessionPatch,
 ): Promise<OverrideResult> {
-  const fault = modelFaultOf(config, sessionKey, patch.model);
+  const fault = findModelFault(config, sessionKey, patch.model);
   if (fault !== null) return { kind: 'refused', message: fault };
   return { kind: (await patchSession(views, sessionKey, patch)) ? 'done' : 'unknown' };
 }
 
 /** Why the agent of a session cannot be asked to use a model, for people; null: it can, or none is given. */
-export function modelFaultOf(config: Config, sessionKey: string, model: string | null | undefined): string | null {
+export function findModelFault(config: Config, sessionKey: string, model: string | null | undefined): string | null {
   return model === undefined || model === null
     ? null
     : modelFault(config, agentIdOf(canonicalSessionKey(sessionKey)), model);

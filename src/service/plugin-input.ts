@@ -1,13 +1,13 @@
 // What plugins put into sessions: a system event or a message, each once for its key.
 import { isAgent } from '../config.ts';
 import { deliveryUrl } from '../config/schema-scalars.ts';
-import { routeOf, type InboundMessage } from '../core/inbound.ts';
+import { chooseRoute, type InboundMessage } from '../core/inbound.ts';
 import type { SessionKey, SystemEventId } from '../core/ids.ts';
 import { agentIdOf, canonicalSessionKey } from '../core/session-key.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import { isKeyTaken } from '../store/idempotency.ts';
-import { newSessionOf } from '../store/sessions.ts';
+import { buildNewSession } from '../store/sessions.ts';
 import { enqueueEvent } from './enqueue-event.ts';
 import { queuePolicyOf } from './accept-message.ts';
 import { acceptInput, type Service } from './service.ts';
@@ -26,7 +26,7 @@ export async function queuePluginEvent(
   const { plugin, key, sha256 } = event.keyed;
   try {
     const queued = await enqueueEvent(service, {
-      sessionKey: keyOf(service, event.sessionKey),
+      sessionKey: parseKey(service, event.sessionKey),
       text: storableText(event.text).trim(),
       contextKey: null,
       trusted: false,
@@ -50,7 +50,7 @@ export async function sendPluginMessage(
   if (deliver !== undefined && deliver !== null && !deliveryUrl.safeParse(deliver.url).success) {
     throw new Error('deliver.url: expected an http or https URL without user and password');
   }
-  const sessionId = await inbox.ensureSession(newSessionOf(keyOf(service, sessionKey)));
+  const sessionId = await inbox.ensureSession(buildNewSession(parseKey(service, sessionKey)));
   const body: InboundMessage = {
     text: storableText(text),
     plugin,
@@ -60,7 +60,7 @@ export async function sendPluginMessage(
     sessionId,
     kind: 'message',
     body: JSON.stringify(body),
-    route: routeOf(body, config.owner.ids),
+    route: chooseRoute(body, config.owner.ids),
     queue: queuePolicyOf(config, body),
     platformKey: JSON.stringify(['plugin', plugin, key]),
   });
@@ -80,7 +80,7 @@ export async function sendPluginMessage(
 }
 
 /** The key of a session of a configured agent. */
-function keyOf({ config }: Service, named: string): SessionKey {
+function parseKey({ config }: Service, named: string): SessionKey {
   const key = canonicalSessionKey(named);
   const agentId = agentIdOf(key);
   if (!isAgent(config, agentId)) throw new Error(`sessionKey: the agent ${JSON.stringify(agentId)} does not exist`);

@@ -3,7 +3,7 @@ import { agentOf } from '../config.ts';
 import type { MessageId } from '../core/ids.ts';
 import { canonicalSessionKey } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
-import { pollInputOf } from '../schedule/poll-input.ts';
+import { buildPollInput } from '../schedule/poll-input.ts';
 import { openManualPoll } from '../store/heartbeats.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { settlePolls } from '../store/settle-polls.ts';
@@ -24,7 +24,7 @@ export async function pollAgent(service: Service, agentId: string, idempotency: 
   const poll = { id, agentId, sessionId, owner, leaseMs: POLL_LEASE_MS, idempotency };
   const { lastUrl, nowMs } = await openManualPoll(database, poll);
   const about = { occasion: 'manual' as const, file: null, tasks: [], lastUrl, nowMs };
-  const { body, route } = pollInputOf(agent, about);
+  const { body, route } = buildPollInput(agent, about);
   const isOn = config.heartbeat.enabled;
   publish(
     await settlePolls(database, [

@@ -2,11 +2,11 @@
 import { agentOf } from '../config.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { agentIdOf } from '../core/session-key.ts';
-import { newSessionOf, SessionErasedError } from '../store/sessions.ts';
+import { buildNewSession, SessionErasedError } from '../store/sessions.ts';
 import type { Service } from './service.ts';
 
 /** How often the session is searched for when it is erased meanwhile. */
-const LOOKS_MAX = 3;
+const ATTEMPTS_MAX = 3;
 
 /** The id of the session; rejects with `UnknownAgentError` of the configuration. `channel`: where its first input comes from. */
 export async function reachSession(
@@ -15,7 +15,7 @@ export async function reachSession(
   channel: string | null = null,
 ): Promise<SessionId> {
   agentOf(config, agentIdOf(key));
-  return inbox.ensureSession(newSessionOf(key, channel));
+  return inbox.ensureSession(buildNewSession(key, channel));
 }
 
 /** Writes to the session of a key, and again to a new session if it was erased after it was found. Rejects as `write` does. */
@@ -24,12 +24,12 @@ export async function writeToSession<Result>(
   session: { key: SessionKey; channel?: string | null },
   write: (sessionId: SessionId) => Promise<Result>,
 ): Promise<Result> {
-  for (let look = 1; ; look += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const sessionId = await reachSession(service, session.key, session.channel ?? null);
     try {
       return await write(sessionId);
     } catch (error) {
-      if (!(error instanceof SessionErasedError) || look === LOOKS_MAX) throw error;
+      if (!(error instanceof SessionErasedError) || attempt === ATTEMPTS_MAX) throw error;
       service.inbox.ensureSession.drop(session.key);
     }
   }

@@ -6,10 +6,10 @@ import type { Logger } from '../logger.ts';
 export async function reloadConfig(live: LiveConfig, logger: Logger): Promise<ConfigChange[]> {
   try {
     const changes = await live.reload();
-    const pathsOf = (fits: (change: ConfigChange) => boolean) => changes.filter(fits).map(({ path }) => path);
-    const changed = pathsOf(({ needsRestart, hasEffect }) => hasEffect && !needsRestart);
-    const needsRestart = pathsOf((change) => change.needsRestart);
-    const withoutEffect = pathsOf(({ hasEffect }) => !hasEffect);
+    const listPaths = (fits: (change: ConfigChange) => boolean) => changes.filter(fits).map(({ path }) => path);
+    const changed = listPaths(({ needsRestart, hasEffect }) => hasEffect && !needsRestart);
+    const needsRestart = listPaths((change) => change.needsRestart);
+    const withoutEffect = listPaths(({ hasEffect }) => !hasEffect);
     logger.info({ changed, needsRestart, withoutEffect }, 'Configuration reloaded');
     return changes;
   } catch (error) {

@@ -51,7 +51,7 @@ export async function repricePastCalls(
   let after = BEFORE_ALL;
   await workOff(async () => {
     const calls = await readPastCalls(database, { from, to, after });
-    const costs = calls.map((call) => newCostOf(prices, call)).filter((cost) => cost.before !== cost.costMicros);
+    const costs = calls.map((call) => computeNewCost(prices, call)).filter((cost) => cost.before !== cost.costMicros);
     report.calls += calls.length;
     report.changed += isDryRun || costs.length === 0 ? costs.length : await repriceCalls(database, { id, costs });
     for (const { before, costMicros } of costs) {
@@ -65,7 +65,7 @@ export async function repricePastCalls(
   return report;
 }
 
-function newCostOf(prices: PriceBook, call: PastCall): NewCost {
+function computeNewCost(prices: PriceBook, call: PastCall): NewCost {
   const { turnId, callNo, costMicros: before } = call;
   return { turnId, callNo, before, ...priceCall(prices, call, call) };
 }

@@ -1,13 +1,13 @@
 // Runs a cron now, enabled or not; its schedule does not change.
 import type { MessageId, SystemEventId } from '../core/ids.ts';
-import { sessionKeyOf } from '../core/schedule/cron.ts';
+import { toSessionKey } from '../core/schedule/cron.ts';
 import { newId } from '../ids.ts';
-import { tickInputOf } from '../schedule/tick-input.ts';
+import { toTickInput } from '../schedule/tick-input.ts';
 import { readDatabaseTime } from '../store/crons.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { readLastUrl } from '../store/last-url.ts';
 import { runCron, type ManualRunResult } from '../store/run-cron.ts';
-import { newSessionOf } from '../store/sessions.ts';
+import { buildNewSession } from '../store/sessions.ts';
 import { findNamedCron, type NamedCron } from './edit-cron.ts';
 import type { Service } from './service.ts';
 
@@ -20,15 +20,15 @@ export async function runCronNow(
   const { database, config, inbox, publish } = service;
   const cron = await findNamedCron(service, named);
   if (cron === null) return { kind: 'unknown' };
-  const sessionId = await inbox.ensureSession(newSessionOf(sessionKeyOf(cron)));
+  const sessionId = await inbox.ensureSession(buildNewSession(toSessionKey(cron)));
   // An isolated session receives no messages: the session that last received one for the agent counts.
-  const lastKey = sessionKeyOf(cron.target === 'isolated' ? { ...cron, target: 'main' } : cron);
+  const lastKey = toSessionKey(cron.target === 'isolated' ? { ...cron, target: 'main' } : cron);
   const lastUrl =
     cron.delivery?.mode === 'last'
-      ? await readLastUrl(database, await inbox.ensureSession(newSessionOf(lastKey)))
+      ? await readLastUrl(database, await inbox.ensureSession(buildNewSession(lastKey)))
       : null;
   const nowMs = await readDatabaseTime(database);
-  const { kind, body, route, event } = tickInputOf(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
+  const { kind, body, route, event } = toTickInput(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
   return publish(
     await runCron(database, {
       cronId: cron.id,

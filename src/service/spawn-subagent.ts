@@ -10,7 +10,7 @@ import {
   type Config,
 } from '../config.ts';
 import { inheritOptions, withOptions } from '../core/input-options.ts';
-import { routeOf } from '../core/inbound.ts';
+import { chooseRoute } from '../core/inbound.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { canonicalSessionKey } from '../core/session-key.ts';
 import {
@@ -107,7 +107,7 @@ export async function spawnPlanned(
       body: JSON.stringify(message),
       route: childRoute(config),
       ...origin,
-      originRoute: routeOf(
+      originRoute: chooseRoute(
         {
           text: '',
           ...(plan.deliver === undefined ? {} : { deliver: plan.deliver }),
@@ -135,7 +135,7 @@ export function spawnSettingsOf(config: Config, agentId: string): SpawnSettings 
 
 /** Everything that is said to a subagent has one route, so that it may join a turn. */
 export function childRoute({ owner }: Config): string {
-  return routeOf({ text: '' }, owner.ids);
+  return chooseRoute({ text: '' }, owner.ids);
 }
 
 function spawnedAgent(config: Config, { id, subagents }: AgentSettings): SpawnedAgent {

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import { maySee, type VisibilityRules } from '../core/session-visibility.ts';
-import { findListed, listSessionsOf, listTree, type ListedSession } from '../store/session-tools.ts';
+import { findListed, listAgentSessions, listTree, type ListedSession } from '../store/session-tools.ts';
 import type { Service } from './service.ts';
 
 /** The name that an agent gives a session: its key, or the label of a session that it sees. */
@@ -17,11 +17,11 @@ export async function readViewer({ database }: Service, sessionKey: string): Pro
 
 /** The sessions that it may see, newest first. */
 export async function listVisible({ config, database }: Service, viewer: ListedSession): Promise<ListedSession[]> {
-  const rules = rulesOf(config);
+  const rules = readRules(config);
   const found = new Map<SessionId, ListedSession>();
   for (const session of await listTree(database, viewer.id)) found.set(session.id, session);
   if (rules.visibility === 'agent' || rules.visibility === 'all') {
-    const others = await listSessionsOf(database, rules.visibility === 'agent' ? viewer.agentId : null);
+    const others = await listAgentSessions(database, rules.visibility === 'agent' ? viewer.agentId : null);
     for (const session of others) found.set(session.id, session);
   }
   return [...found.values()]
@@ -42,13 +42,13 @@ export async function findVisible(
   }
   try {
     const target = await findListed(service.database, canonicalSessionKey(name.key));
-    return target !== null && maySee(viewer, target, rulesOf(service.config)) ? target : null;
+    return target !== null && maySee(viewer, target, readRules(service.config)) ? target : null;
   } catch (error) {
     if (error instanceof InvalidSessionKeyError) return null;
     throw error;
   }
 }
 
-function rulesOf({ tools }: Config): VisibilityRules {
+function readRules({ tools }: Config): VisibilityRules {
   return { visibility: tools.sessions.visibility, agentToAgent: tools.agentToAgent };
 }

@@ -11,7 +11,7 @@ import { ACCEPT, ACCEPT_REASONS, type StoredMessage } from './accept-statement.t
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { Database } from './database.ts';
 import type { NewInput } from './new-input.ts';
-import { afterOf } from './rings.ts';
+import { buildAfter } from './rings.ts';
 
 /**
  * `accepted`: stored now. A message that was `rejected` is stored as dropped, with its reason. `isOverCap`: more messages wait than the cap
@@ -59,7 +59,7 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Commit
   return inputs.map((input) => {
     const row = stored.get(input.messageId);
     // ACCEPT_REASONS has a row for each input.
-    if (row === undefined) return reasonOf(input, reasons.get(input.messageId) as ReasonRow);
+    if (row === undefined) return toAcceptance(input, reasons.get(input.messageId) as ReasonRow);
     // One ring for a session, with the highest priority of its messages.
     const rings = rung.has(input.sessionId) ? null : row.rings;
     rung.add(input.sessionId);
@@ -76,7 +76,7 @@ export function acceptedBy({ sessionId, priority }: NewInput, row: AcceptedRow):
     session,
     disposition,
     isOverCap: isOverCap === true,
-    after: afterOf('inbound', sessionId, row, priority),
+    after: buildAfter('inbound', sessionId, row, priority),
   };
 }
 
@@ -94,7 +94,7 @@ export interface AcceptedRow {
 export async function findReason(database: Database, input: NewInput): Promise<Committed<Acceptance | SessionGone>> {
   const reasons = await findReasons(database, [input]);
   // ACCEPT_REASONS has a row for each input.
-  return reasonOf(input, reasons.get(input.messageId) as ReasonRow);
+  return toAcceptance(input, reasons.get(input.messageId) as ReasonRow);
 }
 
 async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<string, ReasonRow>> {
@@ -102,7 +102,7 @@ async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<
   return new Map(result.rows.map((row: ReasonRow) => [row.id, row]));
 }
 
-function reasonOf(input: NewInput, row: ReasonRow): Committed<Acceptance | SessionGone> {
+function toAcceptance(input: NewInput, row: ReasonRow): Committed<Acceptance | SessionGone> {
   const { message, lane } = row;
   // An unknown COMMIT that had succeeded: the first sending stored it, and rang or left it to the reconciler.
   if (message !== null && lane !== null)

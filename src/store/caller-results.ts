@@ -3,7 +3,7 @@ import type { Committed } from '../after-commit.ts';
 import type { Lane } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
-import { ringsOf } from './rings.ts';
+import { buildRings } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
@@ -54,5 +54,5 @@ export async function storeCallerResults(
     ]),
   );
   if (row === undefined) return {};
-  return { after: { changed: [row.sessionId], rings: ringsOf('followup', row.sessionId, row) } };
+  return { after: { changed: [row.sessionId], rings: buildRings('followup', row.sessionId, row) } };
 }

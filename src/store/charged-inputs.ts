@@ -1,5 +1,5 @@
 // What the costs of a turn count for: the API key, the item of a batch and the tick of a cron that caused its first input. Whatever a turn starts
-// counts for the same: the input that it makes contains `chargedTo`, by which budgets match (`factsOf` in check-budgets.ts). Inputs that count for
+// counts for the same: the input that it makes contains `chargedTo`, by which budgets match (`toBudgetFacts` in check-budgets.ts). Inputs that count for
 // an item or a tick also have a row of `charged_inputs`: the sums of batches and crons, and the end of a batch, follow from these rows.
 
 /** SQL of what the first input of a turn counts for: `{sentBy, batchId, item, messageId}` without what does not apply; null: there is no such turn. */

@@ -13,7 +13,7 @@ import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { ClaimedSession } from './claimed-session.ts';
 import type { Database } from './database.ts';
 import type { ModelBlock } from './governor/model-blocks.ts';
-import { ringsOf } from './rings.ts';
+import { buildRings } from './rings.ts';
 
 export interface ClaimRequest {
   sessionId: SessionId;
@@ -144,14 +144,14 @@ export function createClaim(database: Database): RowSubmitter<ClaimRequest, Clai
 }
 
 /** How often a claim is tried again because its session has changed; then it reports the session as busy, and a ring follows. */
-const STALE_LOOKS_MAX = 10;
+const STALE_ATTEMPTS_MAX = 10;
 
 async function claimAll(database: Database, requests: ClaimRequest[]): Promise<Claim[]> {
   const claims = new Map<SessionId, Claim>();
   let open = new Map(requests.map((request) => [request.sessionId, request]));
-  for (let look = 1; look <= STALE_LOOKS_MAX && open.size > 0; look += 1) {
+  for (let attempt = 1; attempt <= STALE_ATTEMPTS_MAX && open.size > 0; attempt += 1) {
     const rows = await claimOnce(database, [...open.values()]);
-    for (const row of rows) if (row.verdict !== 'stale') claims.set(row.session_id, claimOf(row, row.verdict));
+    for (const row of rows) if (row.verdict !== 'stale') claims.set(row.session_id, toClaim(row, row.verdict));
     open = new Map([...open].filter(([sessionId]) => !claims.has(sessionId)));
   }
   const given = new Set<SessionId>();
@@ -177,17 +177,17 @@ async function claimOnce(database: Database, requests: ClaimRequest[]): Promise<
 }
 
 /** The ring that is due when what waits is; none when the reconciler rings. */
-function laterRingsOf({ session_id: sessionId, ring_lane: lane, rings, due_in_ms: dueInMs }: ClaimRow): Ring[] {
-  return ringsOf('followup', sessionId, { lane, rings }).map((ring) => ({
+function listLaterRings({ session_id: sessionId, ring_lane: lane, rings, due_in_ms: dueInMs }: ClaimRow): Ring[] {
+  return buildRings('followup', sessionId, { lane, rings }).map((ring) => ({
     ...ring,
     dueInMs: Math.ceil(Number(dueInMs)),
   }));
 }
 
-function claimOf(row: ClaimRow, verdict: Claim['kind'] | 'paused' | null): Claim {
+function toClaim(row: ClaimRow, verdict: Claim['kind'] | 'paused' | null): Claim {
   if (row.session === null)
     return verdict === 'early'
-      ? { kind: 'early', after: { changed: [], rings: laterRingsOf(row) } }
+      ? { kind: 'early', after: { changed: [], rings: listLaterRings(row) } }
       : { kind: verdict === 'busy' ? 'busy' : 'idle' };
   return {
     kind: 'claimed',

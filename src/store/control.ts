@@ -6,7 +6,7 @@ import type { QueueModes } from '../core/run-end.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
-import { afterOf, type RungColumns } from './rings.ts';
+import { buildAfter, type RungColumns } from './rings.ts';
 import { wakeSql } from './session-locks.ts';
 import { findSpawner } from './spawn.ts';
 import { literal } from './statement.ts';
@@ -46,7 +46,7 @@ export async function abortSession(
     reason: input.reason ?? 'stopped by the user',
     status: 'killed',
     result: session.depth === 0 ? null : await readLastOutput(database, session.id),
-    isTold: false,
+    isOwn: false,
     modes: input.modes ?? DEFAULT_MODES,
     idempotency: input.idempotency ?? null,
     ...(input.command === undefined ? {} : { command: input.command }),
@@ -88,5 +88,5 @@ export async function abortTurn(
   const row = result.rows[0] as ({ id: SessionId | null } & RungColumns) | undefined;
   if (row === undefined) return { kind: 'unknown' };
   if (row.id === null) return { kind: 'ended' };
-  return { kind: 'stopped', after: afterOf('inbound', row.id, row) };
+  return { kind: 'stopped', after: buildAfter('inbound', row.id, row) };
 }

@@ -6,7 +6,7 @@ import {
   fittingSql,
   FIRING_SQL,
   firingValues,
-  resultOf,
+  toFiringResult,
   type FireRow,
   type Firing,
   type FiringResult,
@@ -122,5 +122,5 @@ export async function fireCronEvent(database: Database, firing: EventFiring): Pr
     LOCK_CRON_EVENT.prepared([firing.cronId, firing.sessionId]),
     FIRE_CRON_EVENT.prepared(values),
   );
-  return row === undefined ? null : resultOf(row);
+  return row === undefined ? null : toFiringResult(row);
 }

@@ -7,12 +7,12 @@
 import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Tick } from '../core/schedule/plan-ticks.ts';
-import { timeOf, type NextSlot } from './crons.ts';
+import { toDate, type NextSlot } from './crons.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { recordsOf, selectRecordsSql, type SqlColumns } from './record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from './record-set.ts';
 import { sendQuery } from './send-query.ts';
-import { afterOf, type RungColumns } from './rings.ts';
+import { buildAfter, type RungColumns } from './rings.ts';
 import { isoSql } from './session-facts.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
@@ -59,8 +59,8 @@ const FIRING: SqlColumns<Firing> = {
   body: ['json', ({ body }) => body],
   route: ['text', ({ route }) => route],
   waiting_max: ['int', ({ waitingMax }) => waitingMax],
-  next_slot: ['timestamptz', ({ nextSlotMs }) => timeOf(nextSlotMs)],
-  due_at: ['timestamptz', ({ dueMs }) => timeOf(dueMs)],
+  next_slot: ['timestamptz', ({ nextSlotMs }) => toDate(nextSlotMs)],
+  due_at: ['timestamptz', ({ dueMs }) => toDate(dueMs)],
   disabled_reason: ['text', ({ disabledReason }) => disabledReason],
 };
 
@@ -79,8 +79,8 @@ planned as materialized (${selectRecordsSql('$2', TICK)})`;
 
 /** The values of `FIRING_SQL`. */
 export const firingValues = (firings: readonly Firing[]): string[] => [
-  recordsOf(firings, FIRING),
-  recordsOf(
+  toRecords(firings, FIRING),
+  toRecords(
     firings.flatMap(({ ticks }, index) => ticks.map((planned) => ({ n: index + 1, ...planned }))),
     TICK,
   ),
@@ -169,7 +169,7 @@ from held left join rung_doorbells on rung_doorbells.session_id = held.session_i
 export async function fireCrons(database: Database, firings: readonly Firing[]): Promise<Committed<FiringResult>[]> {
   if (firings.length === 0) return [];
   const rows = await sendQuery<FireRow>(database.hot, FIRE_CRONS.prepared(firingValues(firings)));
-  return rows.map(resultOf);
+  return rows.map(toFiringResult);
 }
 
 export interface FireRow extends RungColumns {
@@ -178,6 +178,6 @@ export interface FireRow extends RungColumns {
   fired: number;
 }
 
-export function resultOf(row: FireRow): Committed<FiringResult> {
-  return { cronId: row.cron_id, fired: row.fired, after: afterOf('cron', row.session_id, row) };
+export function toFiringResult(row: FireRow): Committed<FiringResult> {
+  return { cronId: row.cron_id, fired: row.fired, after: buildAfter('cron', row.session_id, row) };
 }

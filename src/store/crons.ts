@@ -130,6 +130,6 @@ export async function readDueCrons(
 }
 
 /** The time of epoch milliseconds, as a value of a statement. */
-export function timeOf(ms: number | null): Date | null {
+export function toDate(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }

@@ -3,7 +3,7 @@
 // statements of requests, and `reads` for what GET requests read: few connections and a short time limit, so that reading, however much is
 // asked for, never takes a connection or much of the server from turns. No connection is ever held across a model or tool call (G9).
 import pg from 'pg';
-import { causesOf, isFaultOfDatabase } from '../core/database-fault.ts';
+import { listCauses, isFaultOfDatabase } from '../core/database-fault.ts';
 import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
@@ -68,7 +68,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     dependency: 'database',
     logger,
     isOutage: isPassingFault,
-    onFault: (error) => storage.note(causesOf(error).at(-1)),
+    onFault: (error) => storage.note(listCauses(error).at(-1)),
   });
   const listeners = {
     // A connection that is being closed may still report that its server is shutting down.
@@ -147,13 +147,13 @@ function openPool(options: PoolOptions, name: string, max: number, settings: str
  * it again is harmless.
  */
 export function isPassingFault(error: unknown): boolean {
-  return causesOf(error).some((cause) => {
+  return listCauses(error).some((cause) => {
     const code = 'code' in cause ? cause.code : null;
     return typeof code === 'string' && isFaultOfDatabase(code);
   });
 }
 
 /** The SQLSTATE and the words with which the database refused a statement; null for any other error. */
-export function refusalOf(error: unknown): string | null {
+export function findRefusal(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? `${error.code ?? 'no SQLSTATE'}: ${error.message}` : null;
 }

@@ -25,7 +25,7 @@ import { insertedEvents } from './events.ts';
 import { KEY_COLUMNS } from './idempotency.ts';
 import { literalQuery } from './literal-query.ts';
 import type { NewInput } from './new-input.ts';
-import { afterOf, type RungColumns } from './rings.ts';
+import { buildAfter, type RungColumns } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { sessionFactsSql } from './session-facts.ts';
 import { cte, rows, statement } from './statement.ts';
@@ -170,10 +170,10 @@ export async function deliverDelayed(database: Database, inputs: readonly NewInp
     sessionId: row.sessionId,
     isWaiting: row.status === 'waiting',
     isOverCap: row.isOverCap === true,
-    after: afterOf('inbound', row.sessionId, row, priorityOf(inputs, row.id)),
+    after: buildAfter('inbound', row.sessionId, row, findPriority(inputs, row.id)),
   }));
 }
 
-function priorityOf(inputs: readonly NewInput[], id: MessageId): number | undefined {
+function findPriority(inputs: readonly NewInput[], id: MessageId): number | undefined {
   return inputs.find(({ messageId }) => messageId === id)?.priority;
 }

@@ -52,7 +52,7 @@ export function join(pieces: readonly Sql[], separator: string): Sql {
 export type Rows = import('drizzle-orm/pg-core/db').PgDatabase<NodePgQueryResultHKT, Record<string, never>>;
 
 /** All share the dialect, which remembers the names of columns: a query takes 60 µs to build, with a dialect of its own 150. */
-const rowsOf = (client: Pool | PoolClient): Rows =>
+const openRows = (client: Pool | PoolClient): Rows =>
   new PgDatabase(dialect, new NodePgSession(client, dialect, undefined), undefined);
 
 /**
@@ -60,12 +60,12 @@ const rowsOf = (client: Pool | PoolClient): Rows =>
  * PostgreSQL: the one that drizzle wraps around it has the values in its message.
  */
 export function query<Result>(pool: Pool, make: (db: Rows) => PromiseLike<Result>, retryMs = 0): Promise<Result> {
-  return retryPassingFaults(() => rejecting(make(rowsOf(pool))), retryMs);
+  return retryPassingFaults(() => rejecting(make(openRows(pool))), retryMs);
 }
 
 /** Makes queries in one transaction, which is undone when `work` throws; again after faults that pass, and rejecting as `query` does. */
 export function transact<Result>(pool: Pool, work: (tx: Rows) => Promise<Result>, retryMs?: number): Promise<Result> {
-  return sendTransaction(pool, (client) => rejecting(work(rowsOf(client))), retryMs);
+  return sendTransaction(pool, (client) => rejecting(work(openRows(client))), retryMs);
 }
 
 async function rejecting<Result>(work: PromiseLike<Result>): Promise<Result> {

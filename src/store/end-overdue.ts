@@ -6,7 +6,7 @@ import type { QueueModes } from '../core/run-end.ts';
 import type { Database } from './database.ts';
 import { carryOutLeftEffects } from './effects/carry-out.ts';
 import { readLastOutput } from './last-output.ts';
-import { allOf } from './rings.ts';
+import { mergeAll } from './rings.ts';
 import { literal } from './statement.ts';
 import { stopFamily } from './stop-family.ts';
 import { wakeOverdue } from './yields.ts';
@@ -70,7 +70,7 @@ export async function endOverdue(
   const next = isOver(first.runMs) || isOver(first.yieldMs) ? await readMoments(database) : first;
   // Overdue and still open: another process is ending it, and the next round checks it again.
   const coming = [next.runMs, next.yieldMs].filter((ms) => ms !== null && ms > 0) as number[];
-  return { nextInMs: coming.length === 0 ? null : Math.min(...coming), after: allOf(ended) };
+  return { nextInMs: coming.length === 0 ? null : Math.min(...coming), after: mergeAll(ended) };
 }
 
 interface Moments {
@@ -81,8 +81,8 @@ interface Moments {
 
 async function readMoments(database: Database): Promise<Moments> {
   const row = (await database.hot.query(NEXT_DEADLINES.prepared([]))).rows[0];
-  const msOf = (value: string | null): number | null => (value === null ? null : Math.ceil(Number(value)));
-  return { runMs: msOf(row.run_ms), yieldMs: msOf(row.yield_ms), hasEffects: row.has_effects };
+  const toMs = (value: string | null): number | null => (value === null ? null : Math.ceil(Number(value)));
+  return { runMs: toMs(row.run_ms), yieldMs: toMs(row.yield_ms), hasEffects: row.has_effects };
 }
 
 function isOver(ms: number | null): boolean {
@@ -92,14 +92,14 @@ function isOver(ms: number | null): boolean {
 /** Ends runs that are stuck, so that their parents are notified. No cause of stuck runs is known: this is a safety net. */
 export async function endStalled(database: Database, modes: QueueModes): Promise<Committed<{ runs: number }>> {
   const stalled = await database.hot.query(STALLED_RUNS.prepared([]));
-  return { runs: stalled.rows.length, after: allOf(await endRuns(database, stalled.rows, modes)) };
+  return { runs: stalled.rows.length, after: mergeAll(await endRuns(database, stalled.rows, modes)) };
 }
 
 async function endRuns(database: Database, runs: OverdueRun[], modes: QueueModes): Promise<Committed<object>[]> {
   const ended: Committed<object>[] = [];
   for (const { id: runId, child_id: sessionId, status, reason } of runs) {
     const result = await readLastOutput(database, sessionId);
-    const stop = { sessionId, keepsQueued: false, reason, runId, status, result, isTold: false, modes };
+    const stop = { sessionId, keepsQueued: false, reason, runId, status, result, isOwn: false, modes };
     ended.push(await stopFamily(database, stop));
   }
   return ended;

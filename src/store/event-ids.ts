@@ -34,13 +34,13 @@ const UNKNOWN = 'unknown';
 // Users of one database may have different rights: a user without the right to read the server identity must not look like another server.
 const isElsewhereSql = (server: string): string =>
   `o.server is not null and o.server <> ${server} and ${server} <> '${UNKNOWN}'`;
-const IS_BEHIND_SQL = `${NEWEST_SQL} >= ${NEXT_XID_SQL} + o.xid_offset`;
+const IS_LAGGING_SQL = `${NEWEST_SQL} >= ${NEXT_XID_SQL} + o.xid_offset`;
 
 export const EVENT_IDS = literal({
   name: 'event-ids',
   purpose: 'Read whether the ids of events fit the server of this connection.',
   text: `select o.server is not distinct from $1 or $1 = '${UNKNOWN}' as is_known,
-      (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton`,
+      (${isElsewhereSql('$1')}) or ${IS_LAGGING_SQL} as is_wrong from holdfast.event_ids o where o.singleton`,
 });
 
 /** Checks the server that this connection has reached; true when the offset had to be raised. Call it before the first statement. */
@@ -57,7 +57,7 @@ export const EVENT_IDS_RAISE = literal({
   purpose: 'Name the server, and raise the offset of event ids if it still has to be.',
   locking: 'The statements that write events are locked out before it.',
   text: `with judged as materialized (
-  select (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton
+  select (${isElsewhereSql('$1')}) or ${IS_LAGGING_SQL} as is_wrong from holdfast.event_ids o where o.singleton
 )
 update holdfast.event_ids o set server = case when o.server is null or $1 <> '${UNKNOWN}' then $1 else o.server end,
   xid_offset = case when judged.is_wrong then greatest(o.xid_offset, ${NEWEST_SQL} - ${OLDEST_XID_SQL}) + ${MARGIN} else o.xid_offset end

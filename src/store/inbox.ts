@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import { deliverDelayed, storeDelayed, type DelayedInput, type Delivered } from './delayed-messages.ts';
 import { dropOverflow } from './drop-overflow.ts';
 import type { NewInput } from './new-input.ts';
-import { allOf } from './rings.ts';
+import { mergeAll } from './rings.ts';
 import { createEnsureSession, SessionErasedError, type EnsureSession } from './sessions.ts';
 
 export interface Inbox {
@@ -36,7 +36,7 @@ export function createInbox(database: Database): Inbox {
       if (acceptance.kind === 'gone') throw new SessionErasedError(input.sessionId);
       if (acceptance.kind !== 'accepted' || !acceptance.isOverCap) return acceptance;
       // The session is rung for when the messages over the cap are gone, so no turn claims them.
-      return { ...acceptance, after: allOf([acceptance, await dropOver(input, true)]) };
+      return { ...acceptance, after: mergeAll([acceptance, await dropOver(input, true)]) };
     },
     async delay(input) {
       const acceptance = await storeDelayed(database, input);
@@ -48,7 +48,7 @@ export function createInbox(database: Database): Inbox {
       for (const one of await deliverDelayed(database, inputs)) {
         const input = inputs.find(({ messageId }) => messageId === one.id);
         const dropped = input === undefined ? {} : await dropOver(input, one.isOverCap);
-        delivered.push({ ...one, after: allOf([one, dropped]) });
+        delivered.push({ ...one, after: mergeAll([one, dropped]) });
       }
       return delivered;
     },

@@ -42,10 +42,10 @@ const SHARING_ROUNDS = 3;
 
 /** Throws `UnusableDatabaseError`, or the driver's error when the server cannot be reached or refuses the login. */
 export async function inspectDatabase(databaseUrl: string): Promise<InspectedDatabase> {
-  const [client, second] = [clientOf(databaseUrl), clientOf(databaseUrl)];
+  const [client, second] = [createClient(databaseUrl), createClient(databaseUrl)];
   try {
     await client.connect();
-    const found = await look(client);
+    const found = await inspect(client);
     await second.connect();
     await refuseSharing(client, second);
     return found;
@@ -58,7 +58,7 @@ export async function inspectDatabase(databaseUrl: string): Promise<InspectedDat
 }
 
 /** A client that connects as the pools do: with settings that a pooler refuses or drops. */
-function clientOf(databaseUrl: string): pg.Client {
+function createClient(databaseUrl: string): pg.Client {
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: 'holdfast:inspect',
@@ -92,7 +92,7 @@ function pooled(what: string, cause?: unknown): UnusableDatabaseError {
   );
 }
 
-async function look(client: pg.Client): Promise<InspectedDatabase> {
+async function inspect(client: pg.Client): Promise<InspectedDatabase> {
   // By itself, because the other statement is written for versions that will do.
   const shown = await client.query<{ server_version_num: string }>('show server_version_num');
   const version = Number(shown.rows[0]?.server_version_num);
@@ -109,7 +109,7 @@ async function look(client: pg.Client): Promise<InspectedDatabase> {
   // A select without a table in `from` has one row.
   const facts = rows[0]!;
   refuse(facts);
-  return { version, skewMs: before.wallMs + halfTripMs - facts.now.getTime(), warnings: warningsOf(facts) };
+  return { version, skewMs: before.wallMs + halfTripMs - facts.now.getTime(), warnings: listWarnings(facts) };
 }
 
 interface Facts {
@@ -157,7 +157,7 @@ function refuse(facts: Facts): void {
   }
 }
 
-function warningsOf({ synchronous_commit: synchronousCommit, fsync }: Facts): string[] {
+function listWarnings({ synchronous_commit: synchronousCommit, fsync }: Facts): string[] {
   return [...(synchronousCommit === 'off' ? ['synchronous_commit'] : []), ...(fsync === 'off' ? ['fsync'] : [])].map(
     (setting) => `${setting} is off: a crash of the database server loses accepted messages; turn it on`,
   );

@@ -1,5 +1,5 @@
 // The last output of a subagent, for callers that end its run from outside: a plain read of its newest visible entries.
-import { lastOutputOf, type OutputEntry } from '../core/last-output.ts';
+import { findLastOutput, type OutputEntry } from '../core/last-output.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { sendQuery } from './send-query.ts';
@@ -18,5 +18,5 @@ export const LAST_OUTPUT = literal({
 
 /** Its last text, otherwise the last result of a tool; null: nothing yet. Bounded. */
 export async function readLastOutput(database: Database, sessionId: SessionId): Promise<string | null> {
-  return lastOutputOf(await sendQuery<OutputEntry>(database.hot, LAST_OUTPUT.prepared([sessionId])));
+  return findLastOutput(await sendQuery<OutputEntry>(database.hot, LAST_OUTPUT.prepared([sessionId])));
 }

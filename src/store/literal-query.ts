@@ -53,13 +53,13 @@ function queryOf<From, Args extends unknown[], Row, Answer>(
   const statement = literal({ ...parts, text });
   const query = async (from: From, ...args: Args): Promise<Answer> => {
     const given = values(...args);
-    const prepared = statement.prepared(Array.isArray(given) ? given : names.map((name) => valueOf(given, name)));
+    const prepared = statement.prepared(Array.isArray(given) ? given : names.map((name) => readValue(given, name)));
     // The columns of the text are those of `Row`.
     return answer((await send(from, prepared)) as Row[]);
   };
   return Object.defineProperties(query, Object.getOwnPropertyDescriptors(statement)) as Query<From, Args, Answer>;
 }
 
-function valueOf(given: object, name: string): unknown {
+function readValue(given: object, name: string): unknown {
   return (given as Record<string, unknown>)[name] ?? null;
 }

@@ -66,12 +66,12 @@ export async function migrate(
   const migrations = await readMigrations();
   return withClient(databaseUrl, async (client) => {
     const known = await readApplied(client);
-    if (pendingOf(migrations, known).length === 0) return { applied: [], ahead: aheadOf(migrations, known) };
+    if (listPending(migrations, known).length === 0) return { applied: [], ahead: listAhead(migrations, known) };
     await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
     const applied = await readApplied(client);
-    const pending = pendingOf(migrations, applied);
+    const pending = listPending(migrations, applied);
     for (const migration of pending) await applyWhenFree(client, migration, lockTriesMs);
-    return { applied: pending.map((migration) => migration.name), ahead: aheadOf(migrations, applied) };
+    return { applied: pending.map((migration) => migration.name), ahead: listAhead(migrations, applied) };
   });
 }
 
@@ -125,8 +125,8 @@ async function readLayout(databaseUrl: string): Promise<Layout & { pending: stri
   return withClient(databaseUrl, async (client) => {
     const [migrations, applied] = [await readMigrations(), await readApplied(client)];
     return {
-      pending: pendingOf(migrations, applied).map((migration) => migration.name),
-      ahead: aheadOf(migrations, applied),
+      pending: listPending(migrations, applied).map((migration) => migration.name),
+      ahead: listAhead(migrations, applied),
     };
   });
 }
@@ -144,7 +144,7 @@ export interface PlannedMigration {
 export async function planMigrations(databaseUrl: string): Promise<{ isEmpty: boolean; planned: PlannedMigration[] }> {
   return withClient(databaseUrl, async (client) => {
     const applied = await readApplied(client);
-    const pending = pendingOf(await readMigrations(), applied);
+    const pending = listPending(await readMigrations(), applied);
     const { rows } = await client.query<{ name: string; rows: number }>(
       `select c.relname as name, greatest(c.reltuples, 0)::float8 as rows from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where n.nspname = 'holdfast' and c.relkind = 'r'`,
@@ -198,14 +198,14 @@ async function readApplied(client: pg.Client): Promise<Map<string, AppliedMigrat
 }
 
 /** The names of those that this version does not know, in order. */
-function aheadOf(migrations: Migration[], applied: Map<string, AppliedMigration>): string[] {
+function listAhead(migrations: Migration[], applied: Map<string, AppliedMigration>): string[] {
   const names = new Set(migrations.map((migration) => migration.name));
   return [...applied.keys()].filter((name) => !names.has(name)).sort();
 }
 
-function pendingOf(migrations: Migration[], applied: Map<string, AppliedMigration>): Migration[] {
+function listPending(migrations: Migration[], applied: Map<string, AppliedMigration>): Migration[] {
   const names = new Set(migrations.map((migration) => migration.name));
-  for (const name of aheadOf(migrations, applied)) {
+  for (const name of listAhead(migrations, applied)) {
     const needs = applied.get(name)?.needs ?? null;
     if (needs !== null && !names.has(needs)) {
       throw new MigrationError(
@@ -234,7 +234,7 @@ export async function layOut(client: pg.Client, { upTo }: { upTo?: readonly stri
       `It has the migration ${unknown}, which this version does not know: it is newer. Upgrade Holdfast.`,
     );
   const wanted = migrations.filter(({ name }) => upTo === undefined || upTo.includes(name));
-  for (const migration of pendingOf(wanted, await readApplied(client))) await applyIn(client, migration);
+  for (const migration of listPending(wanted, await readApplied(client))) await applyIn(client, migration);
 }
 
 /** Applies it, with pauses while another transaction holds a table that it needs: a backup by pg_dump, a console, or a turn. */

@@ -5,7 +5,7 @@
 //      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired + dead letter
 //      │                 │  └─ will not  ──▶ failed + dead letter
 //      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import type { Committed, DeliveryRing } from '../after-commit.ts';
 import type { DeliveryId, SessionId } from '../core/ids.ts';
 import type { TracedOrigin } from '../core/telemetry/span.ts';
@@ -14,7 +14,7 @@ import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { NEW_ID_SQL } from './id-of-time.ts';
-import { changeOf } from './rings.ts';
+import { buildChange } from './rings.ts';
 import { literal } from './statement.ts';
 
 /** A delivery that this process has claimed until its lease expires. */
@@ -103,7 +103,7 @@ select 1`,
  */
 export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<Committed<object>> {
   const { delivery, status, lastStatus } = settlement;
-  const lastError = settlement.lastError === null ? null : headOf(storableText(settlement.lastError), 1000);
+  const lastError = settlement.lastError === null ? null : cutHead(storableText(settlement.lastError), 1000);
   await database.hot.query(
     SETTLE_DELIVERY.prepared([
       delivery.id,
@@ -115,7 +115,7 @@ export async function settleDelivery(database: Database, settlement: DeliverySet
       newId<string>(),
     ]),
   );
-  return { after: changeOf(delivery.sessionId) };
+  return { after: buildChange(delivery.sessionId) };
 }
 
 /** The sessions, and the deliveries that expire, of one statement. */

@@ -7,7 +7,7 @@ import type { SessionId } from '../core/ids.ts';
 import type { Committed } from '../after-commit.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { ringsOf } from './rings.ts';
+import { buildRings } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 import { holdsSql, PAUSE_JSON, PAUSES_MAX, type PauseScope } from './views/pauses.ts';
@@ -88,6 +88,6 @@ export async function resume(
     database.views,
     RESUME.prepared([lane, agent, session, ...keyValues(idempotency)]),
   );
-  const rings = (row?.rings ?? []).flatMap((rung) => ringsOf('inbound', rung.session_id, rung));
+  const rings = (row?.rings ?? []).flatMap((rung) => buildRings('inbound', rung.session_id, rung));
   return { ended: row?.ended ?? [], after: { changed: [], rings } };
 }

@@ -7,7 +7,7 @@ import type {
   ProcessFacts,
   ProcessLease,
   ProcessStart,
-  ProcessWish,
+  ProcessControl,
 } from '../core/background-process.ts';
 import type { SystemEventId } from '../core/ids.ts';
 import { storableText } from '../core/storable-text.ts';
@@ -22,7 +22,7 @@ const PROCESS_FACTS_SQL = `p.id, p.command, p.status, p.exit_code as "exitCode",
   p.output_tail as "outputTail", p.poll_key as "pollKey", p.poll_until::float8 as "polledBytes",
   (extract(epoch from coalesce(p.ended_at, clock_timestamp()) - p.started_at) * 1000)::bigint::float8 as "ranMs"`;
 
-const LOST_PER_LOOK_MAX = 20;
+const LOST_PER_CHECK_MAX = 20;
 const LOST_REASON = 'its worker has crashed or stopped';
 
 interface ProcessStartRow {
@@ -102,12 +102,12 @@ queued as (
 )
 update holdfast.sessions s set last_event_text = $notice, updated_at = clock_timestamp() from notices where s.id = notices.session_id`,
   retryMs: LASTING_RETRY_MS,
-  values: ({ told, ...end }: ProcessEnd) => ({
+  values: ({ notice, ...end }: ProcessEnd) => ({
     ...end,
     outputTail: storableText(end.outputTail),
-    notice: told === null ? null : storableText(told.text),
+    notice: notice === null ? null : storableText(notice.text),
     noticeId: newId<SystemEventId>(),
-    isTrusted: told?.isTrusted ?? true,
+    isTrusted: notice?.isTrusted ?? true,
   }),
 });
 
@@ -118,7 +118,7 @@ export const closeLostProcesses = literalQuery({
     'The session rows in the order of their ids, leaving those that are locked to the next round, then the processes.',
   text: `with due as materialized (
   select p.id, p.session_id from holdfast.processes p
-  where p.status = 'running' and p.lease_expires_at <= clock_timestamp() order by p.id limit ${LOST_PER_LOOK_MAX}
+  where p.status = 'running' and p.lease_expires_at <= clock_timestamp() order by p.id limit ${LOST_PER_CHECK_MAX}
 ),
 locked as materialized (
   select s.id from holdfast.sessions s where s.id in (select session_id from due) order by s.id for no key update skip locked
@@ -147,7 +147,7 @@ updated_sessions as (
 )
 select id, machine, pid, started_ticks::float8 as "startedTicks" from lost`,
   retryMs: 0,
-  values: () => [Array.from({ length: LOST_PER_LOOK_MAX }, () => newId<SystemEventId>())],
+  values: () => [Array.from({ length: LOST_PER_CHECK_MAX }, () => newId<SystemEventId>())],
   answer: (lost: LostProcess[]) => lost,
 });
 
@@ -177,7 +177,7 @@ where p.kill_reason is not null or added.inputs is not null`,
     processes.map(({ id }) => id),
     processes.map(({ lastInput }) => lastInput),
   ],
-  answer: (wishes: ProcessWish[]) => wishes,
+  answer: (readControls: ProcessControl[]) => readControls,
 });
 
 export const listProcesses = literalQuery({
@@ -253,7 +253,7 @@ export function createProcessStore(database: Database) {
     noteStart: on(startProcess),
     end: on(endProcess),
     renew: on(renewProcesses),
-    wishes: on(readProcessWishes),
+    readControls: on(readProcessWishes),
     takeLost: on(closeLostProcesses),
     list: on(listProcesses),
     find: on(findProcess),

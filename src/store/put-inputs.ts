@@ -5,7 +5,7 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import { chargedPart } from './charged-inputs.ts';
 import { insertedLaterEvents, type NewEvent } from './events.ts';
 import { insertedKeys, type KeyedRequest } from './idempotency.ts';
-import { afterOf, allOf, type RungColumns } from './rings.ts';
+import { buildAfter, mergeAll, type RungColumns } from './rings.ts';
 import { ringSql } from './session-locks.ts';
 import { cte, rows, statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
@@ -109,9 +109,9 @@ from arrived left join rung_doorbells on rung_doorbells.session_id = arrived.ses
 
 /** Puts them in, and writes the events. Its `changed` has the sessions that something has arrived in. */
 export async function putInputs(tx: Transaction, put: Put, ring: TurnRing['kind'] = 'announce'): Promise<AfterCommit> {
-  if (put.inputs.length === 0 && (put.events ?? []).length === 0) return allOf([]);
+  if (put.inputs.length === 0 && (put.events ?? []).length === 0) return mergeAll([]);
   const arrived = await tx.query<RungColumns & { sessionId: SessionId }>(PUT_INPUTS.prepared(put));
-  return allOf(arrived.map((row) => ({ after: afterOf(ring, row.sessionId, row) })));
+  return mergeAll(arrived.map((row) => ({ after: buildAfter(ring, row.sessionId, row) })));
 }
 
 /**

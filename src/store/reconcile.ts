@@ -7,7 +7,7 @@
 import type { Lane } from '../config.ts';
 import type { Committed } from '../after-commit.ts';
 import type { Database } from './database.ts';
-import { ringsOf } from './rings.ts';
+import { buildRings } from './rings.ts';
 import type { NeededRing } from './session-locks.ts';
 import { isPausedSql } from './views/pauses.ts';
 import { literal } from './statement.ts';
@@ -98,6 +98,6 @@ export async function countRings(database: Database, stale: NeededRing[]): Promi
   const result = await database.hot.query(
     COUNT_RINGS.prepared([stale.map((ring) => ring.sessionId), stale.map((ring) => ring.ringNo)]),
   );
-  const rings = result.rows.flatMap((row) => ringsOf('inbound', row.session_id, row));
+  const rings = result.rows.flatMap((row) => buildRings('inbound', row.session_id, row));
   return { rings: rings.length, after: { changed: [], rings } };
 }

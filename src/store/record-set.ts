@@ -32,12 +32,12 @@ export function selectRecordsSql(placeholder: string, columns: SqlColumns<never>
  * The rows as a value of that placeholder. A NUL in a text is an error of the statement, as it is everywhere in PostgreSQL; half a
  * surrogate pair becomes U+FFFD.
  */
-export function recordsOf<Row>(rows: readonly Row[], columns: SqlColumns<Row>): string {
+export function toRecords<Row>(rows: readonly Row[], columns: SqlColumns<Row>): string {
   const shape = Object.entries(columns);
-  return toJson(rows.map((row, index) => recordOf(shape, row, index)));
+  return toJson(rows.map((row, index) => toRecord(shape, row, index)));
 }
 
-function recordOf<Row>(shape: [string, SqlColumn<Row>][], row: Row, index: number): Record<string, unknown> {
+function toRecord<Row>(shape: [string, SqlColumn<Row>][], row: Row, index: number): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   for (const [name, [, pick]] of shape) record[name] = pick(row, index);
   return record;

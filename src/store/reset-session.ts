@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
-import { afterOf, type RungColumns } from './rings.ts';
+import { buildAfter, type RungColumns } from './rings.ts';
 import { RUNG_AGAIN_SQL } from './session-locks.ts';
 import { KEPT_VIEW_SQL } from './reset-claimed.ts';
 import { literal } from './statement.ts';
@@ -69,7 +69,7 @@ export async function resetSession(
   if (row === undefined) return { kind: 'unknown' };
   const { no: transcriptNo } = row;
   if (transcriptNo === null) return { kind: 'running' };
-  return { kind: 'ok', transcriptNo, previousNo: transcriptNo - 1, after: afterOf('inbound', row.id, row) };
+  return { kind: 'ok', transcriptNo, previousNo: transcriptNo - 1, after: buildAfter('inbound', row.id, row) };
 }
 
 interface ResetRow extends RungColumns {

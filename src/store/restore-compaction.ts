@@ -6,7 +6,7 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
-import { afterOf, type RungColumns } from './rings.ts';
+import { buildAfter, type RungColumns } from './rings.ts';
 import { RUNG_AGAIN_SQL } from './session-locks.ts';
 import { literal } from './statement.ts';
 
@@ -82,7 +82,7 @@ export async function restoreCompaction(
     if (row.status === 'restored') return { kind: 'ok' };
     return { kind: row.status === 'completed' && row.turn_id !== null ? 'running' : 'conflict' };
   }
-  return { kind: 'ok', after: afterOf('inbound', row.id, row) };
+  return { kind: 'ok', after: buildAfter('inbound', row.id, row) };
 }
 
 interface RestoreRow extends RungColumns {

@@ -8,7 +8,7 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { NEW_ID_SQL } from './id-of-time.ts';
-import { afterOf, type RungColumns } from './rings.ts';
+import { buildAfter, type RungColumns } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
@@ -47,7 +47,7 @@ export const RETRIED_ITEM = literal({
 });
 
 /** How often it tries again when its session has changed meanwhile. */
-const STALE_LOOKS_MAX = 20;
+const STALE_ATTEMPTS_MAX = 20;
 
 export const RETRY_TURN = literal({
   name: 'retry-turn',
@@ -145,12 +145,12 @@ export async function retryTurn(
   const [item] = await sendQuery<RetriedItem & Record<string, unknown>>(database.hot, RETRIED_ITEM.prepared([turnId]));
   if (item !== undefined) return { kind: 'item', ...item };
   const values = [turnId, ...keyValues(idempotency)];
-  for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
+  for (let attempt = 1; attempt <= STALE_ATTEMPTS_MAX; attempt += 1) {
     const [row] = (await database.hot.query<RetryRow>(RETRY_TURN.prepared(values))).rows;
     if (row === undefined) return { kind: 'unknown' };
     if (row.verdict === 'conflict') return { kind: 'conflict' };
     if (row.verdict === 'stale') continue;
-    return { kind: 'ok', messageIds: row.ids ?? [], after: afterOf('inbound', row.session_id, row) };
+    return { kind: 'ok', messageIds: row.ids ?? [], after: buildAfter('inbound', row.session_id, row) };
   }
   throw new Error(
     `The session of the turn ${turnId} was changed by other requests at each attempt to retry the turn. Try again later.`,

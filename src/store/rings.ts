@@ -10,7 +10,7 @@ export interface RungColumns {
 }
 
 /** The ring of a row, as a list of one; empty when its session needs none. */
-export function ringsOf(
+export function buildRings(
   kind: TurnRing['kind'],
   sessionId: SessionId,
   { lane, rings }: RungColumns,
@@ -26,17 +26,17 @@ export function deliveryRing(sessionId: SessionId, seq: string | number | null):
 }
 
 /** The consequence of a write to one session: its waiters check, and it is rung for if the row says so. */
-export function afterOf(
+export function buildAfter(
   kind: TurnRing['kind'],
   sessionId: SessionId,
   row: RungColumns,
   priority?: number,
 ): AfterCommit {
-  return { changed: [sessionId], rings: ringsOf(kind, sessionId, row, priority) };
+  return { changed: [sessionId], rings: buildRings(kind, sessionId, row, priority) };
 }
 
 /** The consequence of a write that changes a session and needs no ring. */
-export function changeOf(sessionId: SessionId): AfterCommit {
+export function buildChange(sessionId: SessionId): AfterCommit {
   return { changed: [sessionId], rings: [] };
 }
 
@@ -46,7 +46,7 @@ export function settledIn(sessionIds: readonly SessionId[]): NonNullable<AfterCo
 }
 
 /** The combined consequence of several writes. */
-export function allOf(results: readonly { after?: AfterCommit }[]): AfterCommit {
+export function mergeAll(results: readonly { after?: AfterCommit }[]): AfterCommit {
   const afters = results.flatMap(({ after }) => after ?? []);
   return {
     changed: afters.flatMap(({ changed }) => changed),

@@ -6,7 +6,7 @@ import { insertEventsSql } from './events.ts';
 import { isUniqueViolation, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { isoSql } from './session-facts.ts';
-import { afterOf, type RungColumns } from './rings.ts';
+import { buildAfter, type RungColumns } from './rings.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
@@ -118,7 +118,7 @@ async function runOnce(
   const [row] = await sendQuery<RungColumns & { scheduled_for: Date | null }>(database.hot, query);
   if (row === undefined) return { kind: 'unknown' };
   if (row.scheduled_for !== null) {
-    return { kind: 'ran', scheduledFor: row.scheduled_for, after: afterOf('cron', sessionId, row) };
+    return { kind: 'ran', scheduledFor: row.scheduled_for, after: buildAfter('cron', sessionId, row) };
   }
   const known = await database.views.query(RUN_OF_CAUSE.prepared([causeKey]));
   const scheduledFor: Date | null = known.rows[0]?.scheduled_for ?? null;

@@ -29,7 +29,7 @@ export type Posting = { kind: 'posted'; id: DeliveryId } | { kind: 'closed' } | 
 
 const MESSAGES_PER_TURN_MAX = 30;
 /** How often a statement is tried again after it met a concurrent equal one. */
-const LOOKS_MAX = 5;
+const ATTEMPTS_MAX = 5;
 
 // A statement that waited for the session row does not see an equal row that was inserted meanwhile; the unique index on the cause then
 // refuses it, and the next attempt finds it.
@@ -70,7 +70,7 @@ export async function sendMessage(database: Database, message: OutgoingMessage):
     JSON.stringify(payload),
     expiresMs,
   ];
-  for (let look = 1; look <= LOOKS_MAX; look += 1) {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const [row] = await sendQuery<PostedRow>(database.hot, SEND_MESSAGE.prepared(values), TURN_RETRY_MS);
     if (row?.id) {
       return { kind: 'posted', id: row.id, after: { changed: [], rings: [deliveryRing(row.session_id, row.seq)] } };
@@ -79,7 +79,7 @@ export async function sendMessage(database: Database, message: OutgoingMessage):
     if (row.is_full) return { kind: 'too-many', max: MESSAGES_PER_TURN_MAX };
   }
   throw new Error(
-    `The message of ${causeKey} conflicted ${LOOKS_MAX} times with an equal message that does not exist.`,
+    `The message of ${causeKey} conflicted ${ATTEMPTS_MAX} times with an equal message that does not exist.`,
   );
 }
 

@@ -14,7 +14,7 @@ import type { AfterCommit } from '../after-commit.ts';
 import type { Lane } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { SessionStop } from '../core/statuses.ts';
-import { ringsOf, type RungColumns } from './rings.ts';
+import { buildRings, type RungColumns } from './rings.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { Database } from './database.ts';
 import { BLOCKS_SQL, type ModelBlock } from './governor/model-blocks.ts';
@@ -184,6 +184,6 @@ async function releaseAll(database: Database, releases: HeldLock[]): Promise<Rel
   const rows = new Map(result.rows.map((row: RungColumns & { session_id: SessionId }) => [row.session_id, row]));
   return releases.map(({ sessionId }) => {
     const row = rows.get(sessionId);
-    return { after: { changed: [], rings: row === undefined ? [] : ringsOf('inbound', sessionId, row) } };
+    return { after: { changed: [], rings: row === undefined ? [] : buildRings('inbound', sessionId, row) } };
   });
 }

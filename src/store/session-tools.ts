@@ -53,7 +53,7 @@ select ${COLUMNS} from tree join holdfast.sessions s on s.id = tree.id where s.a
   answer: (sessions: ListedSession[]) => sessions,
 });
 
-export const listSessionsOf = literalQuery({
+export const listAgentSessions = literalQuery({
   name: 'list-sessions',
   purpose: 'Read the newest sessions, of one agent or of all. Archived ones are left out.',
   pool: 'views',

@@ -20,12 +20,12 @@ export interface NeededSession {
 }
 
 /** The session of a canonical key, as it is made when something reaches it for the first time. */
-export function newSessionOf(key: SessionKey, channel: string | null = null): NeededSession {
+export function buildNewSession(key: SessionKey, channel: string | null = null): NeededSession {
   const kind = sessionKindOf(key);
   return { key, candidateId: newId<SessionId>(), agentId: agentIdOf(key), kind, lane: laneOf(kind), channel };
 }
 
-const LOOKS_MAX = 3;
+const ATTEMPTS_MAX = 3;
 const REMEMBERED_SESSIONS_MAX = 50_000;
 
 /** How long a session is remembered, in milliseconds: it may have been erased by another process. */
@@ -84,7 +84,7 @@ select s.key, s.id from holdfast.sessions s where s.key = any ($1::text[])`,
 
 async function ensureAll(database: Database, sessions: NeededSession[]): Promise<SessionId[]> {
   const found = new Map<string, SessionId>();
-  for (let look = 1; look <= LOOKS_MAX && sessions.some((session) => !found.has(session.key)); look += 1) {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX && sessions.some((session) => !found.has(session.key)); attempt += 1) {
     const missing = sessions.filter((session) => !found.has(session.key));
     const result = await database.hot.query(
       ENSURE_SESSION.prepared([
@@ -101,7 +101,7 @@ async function ensureAll(database: Database, sessions: NeededSession[]): Promise
   return sessions.map(({ key }) => {
     const id = found.get(key);
     if (id === undefined)
-      throw new Error(`The session ${key} was neither found nor made in ${LOOKS_MAX} looks. Try again.`);
+      throw new Error(`The session ${key} was neither found nor made in ${ATTEMPTS_MAX} looks. Try again.`);
     return id;
   });
 }

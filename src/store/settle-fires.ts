@@ -3,7 +3,7 @@
 import type { SystemEventId } from '../core/ids.ts';
 import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../core/schedule/error-backoff.ts';
 import { crons } from '../rows/crons.ts';
-import { CHANGED, timeOf } from './crons.ts';
+import { CHANGED, toDate } from './crons.ts';
 import type { Database } from './database.ts';
 import { and, eq, isNotNull, isNull, ne, query, sql } from './drizzle.ts';
 import { literalQuery } from './literal-query.ts';
@@ -46,7 +46,7 @@ left join holdfast.turns t on t.id = i.turn_id
 where f.status = 'claimed' and i.settled_at is not null
 order by i.settled_at, f.cron_id, f.scheduled_for limit ${ENDED_MAX}`,
   answer: (fires: (Omit<EndedFire, 'end'> & SettledInput)[]): EndedFire[] =>
-    fires.map(({ status, error, ...fire }) => ({ ...fire, end: endOf({ status, error }) })),
+    fires.map(({ status, error, ...fire }) => ({ ...fire, end: toEnd({ status, error }) })),
 });
 
 /** Settles successful fires, and returns those whose end changes their cron, in the order of their ends. */
@@ -60,7 +60,7 @@ interface SettledInput {
   error: { code?: unknown; message?: unknown } | null;
 }
 
-function endOf({ status, error }: SettledInput): CronRunResult {
+function toEnd({ status, error }: SettledInput): CronRunResult {
   if (status === 'answered' || status === 'silent') return { kind: 'ok' };
   if (status !== 'failed') return { kind: 'cancelled' };
   const { code, message } = error ?? {};
@@ -101,8 +101,8 @@ from settled where c.id = settled.cron_id`,
     before: cron.failures,
     status: end.kind === 'ok' ? 'completed' : 'failed',
     reason: end.kind === 'ok' ? null : end.kind === 'cancelled' ? 'cancelled' : end.code,
-    notBefore: timeOf(effect.notBeforeMs),
-    retrySlot: timeOf(effect.retrySlotMs),
+    notBefore: toDate(effect.notBeforeMs),
+    retrySlot: toDate(effect.retrySlotMs),
     noticeId,
   }),
 });

@@ -5,7 +5,7 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { sendQuery } from './send-query.ts';
-import { afterOf, type RungColumns } from './rings.ts';
+import { buildAfter, type RungColumns } from './rings.ts';
 import { isoSql } from './session-facts.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
@@ -131,7 +131,7 @@ export async function settlePolls(
     id,
     status,
     reason,
-    after: afterOf('heartbeat', row.session_id, row),
+    after: buildAfter('heartbeat', row.session_id, row),
   }));
 }
 

@@ -15,7 +15,7 @@ import { insertEventsSql } from './events.ts';
 import { isKeyTaken, isUniqueViolation, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
-import { ringsOf, type RungColumns } from './rings.ts';
+import { buildRings, type RungColumns } from './rings.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 
@@ -158,7 +158,7 @@ from judged cross join input left join earlier on true left join rung_doorbells 
 
 /** Spawns, or returns what the same cause has made before. Throws when the parent does not exist. */
 export async function storeSpawn(database: Database, spawn: NewSpawn): Promise<Committed<SpawnResult>> {
-  const once = () => sendQuery<SpawnRow>(database.hot, SPAWN.prepared(columnsOf(spawn)), TURN_RETRY_MS);
+  const once = () => sendQuery<SpawnRow>(database.hot, SPAWN.prepared(toValues(spawn)), TURN_RETRY_MS);
   // A twin that was being committed is not seen by the statement that waited for it; the next one sees it.
   const [row] = await once().catch((error: unknown) => {
     if (!isUniqueViolation(error) || isKeyTaken(error)) throw error;
@@ -174,7 +174,7 @@ export async function storeSpawn(database: Database, spawn: NewSpawn): Promise<C
     runId: row.run_id,
     childId,
     childKey: row.child_key,
-    after: { changed: [spawn.parent.id, childId], rings: ringsOf('inbound', childId, row) },
+    after: { changed: [spawn.parent.id, childId], rings: buildRings('inbound', childId, row) },
   };
 }
 
@@ -186,7 +186,7 @@ interface SpawnRow extends RungColumns {
   count: number;
 }
 
-function columnsOf({
+function toValues({
   parent,
   plan,
   body,

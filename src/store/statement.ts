@@ -2,7 +2,7 @@
 // the statement or left out, so a statement has a finite list of texts, and `npm run sql` prints them (docs/decisions/0039).
 //
 // A text names its values: `$head::json`, always with the type. They become `$1`, `$2`, ... in the order of their first use.
-import { recordsOf, selectRecordsSql, type SqlColumns } from './record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from './record-set.ts';
 
 /** The values of placeholders, by their names. */
 type Binds<Input> = Readonly<Record<string, (input: Input) => unknown>>;
@@ -29,9 +29,9 @@ export function cte<Input = unknown>(
   text: string,
   { absent, binds = {} }: { absent?: string; binds?: Binds<Input> } = {},
 ): Cte<Input> {
-  const name = nameOf(text);
-  if (absent !== undefined && nameOf(absent) !== name)
-    throw new Error(`The CTE ${name} has an absent form with the name ${nameOf(absent)}. Give both the same name.`);
+  const name = formatName(text);
+  if (absent !== undefined && formatName(absent) !== name)
+    throw new Error(`The CTE ${name} has an absent form with the name ${formatName(absent)}. Give both the same name.`);
   return { name, text, binds, ...(absent !== undefined && { absent }) };
 }
 
@@ -41,7 +41,7 @@ export function rows<Input, Row>(
   pick: (input: Input) => readonly Row[],
   columns: SqlColumns<Row>,
 ): Cte<Input> {
-  const bind = (input: Input): string => recordsOf(pick(input), columns);
+  const bind = (input: Input): string => toRecords(pick(input), columns);
   return cte(`${name} as (\n  ${selectRecordsSql(`$${name}`, columns)}\n)`, { binds: { [name]: bind } });
 }
 
@@ -117,13 +117,13 @@ export function statement<Input>(parts: StatementParts<Input>): Statement<Input>
         variant = render(parts, new Set(included.map((option) => option.name)));
         variants.set(digits, variant);
       }
-      const values = variant.parameters.map((parameter) => valueOf(parts.name, binds, parameter.name, input));
+      const values = variant.parameters.map((parameter) => readValue(parts.name, binds, parameter.name, input));
       return { name: digits === '' ? name : `${name}-${digits}`, text: variant.text, values };
     },
   };
 }
 
-function valueOf<Input>(statementName: string, binds: Binds<Input>, parameter: string, input: Input): unknown {
+function readValue<Input>(statementName: string, binds: Binds<Input>, parameter: string, input: Input): unknown {
   const bind = binds[parameter];
   if (bind === undefined)
     throw new Error(
@@ -173,13 +173,13 @@ interface ChosenText {
 
 /** The texts of the CTEs that are in, and of the absent forms that another text refers to. */
 function choose<Input>({ ctes, select }: StatementParts<Input>, options: ReadonlySet<string>): ChosenText[] {
-  const needed = new Set(tablesOf(select));
+  const needed = new Set(findTables(select));
   const chosen: ChosenText[] = [];
   for (const one of ctes.toReversed()) {
     const isIn = one.option === undefined || options.has(one.option.name);
     const text = isIn ? one.text : needed.has(one.name) ? one.absent : undefined;
     if (text === undefined) continue;
-    tablesOf(text).forEach((table) => needed.add(table));
+    findTables(text).forEach((table) => needed.add(table));
     chosen.unshift({ name: one.name, text });
   }
   return chosen;
@@ -189,7 +189,7 @@ function choose<Input>({ ctes, select }: StatementParts<Input>, options: Readonl
 function checkNames(statementName: string, ctes: ChosenText[], select: string): void {
   const known = new Set<string>();
   for (const { name, text } of [...ctes, { name: 'the final select', text: select }]) {
-    const missing = tablesOf(text).find((table) => !known.has(table));
+    const missing = findTables(text).find((table) => !known.has(table));
     if (missing !== undefined)
       throw new Error(
         `In the statement ${statementName}, ${name} refers to ${missing}, but no CTE before it has that name. ` +
@@ -208,7 +208,7 @@ const TABLES =
 const NO_TABLE = /^(?:lateral|unnest|only)$/;
 
 /** The CTEs that a text refers to: names without a schema in the place of a table. */
-function tablesOf(text: string): string[] {
+function findTables(text: string): string[] {
   const code = text.replaceAll(/--[^\n]*/g, '').replaceAll(/'(?:[^']|'')*'/g, "''");
   const tables = [...code.matchAll(TABLES)].flatMap(([, list = '']) =>
     list.split(',').map((one) => one.trim().split(/\s/)[0] ?? ''),
@@ -216,7 +216,7 @@ function tablesOf(text: string): string[] {
   return tables.filter((table) => !table.includes('.') && !NO_TABLE.test(table));
 }
 
-function nameOf(text: string): string {
+function formatName(text: string): string {
   const name = /^([a-z_]+) as (?:materialized )?\(/.exec(text)?.[1];
   if (name === undefined)
     throw new Error(`The text of a CTE begins with "${text.slice(0, 40)}". Begin it with "name as (" instead.`);

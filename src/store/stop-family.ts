@@ -17,7 +17,7 @@ import { insertedEvents } from './events.ts';
 import { insertedKeys, type KeyedRequest } from './idempotency.ts';
 import { putInputs } from './put-inputs.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
-import { allOf, ringsOf, settledIn, type RungColumns } from './rings.ts';
+import { mergeAll, buildRings, settledIn, type RungColumns } from './rings.ts';
 import { wakeSql } from './session-locks.ts';
 import { cte, literal, statement } from './statement.ts';
 import { inPipeline, type Transaction } from './transaction.ts';
@@ -36,7 +36,7 @@ export interface FamilyStop {
   status: Extract<RunStatus, 'killed' | 'timedOut' | 'failed'>;
   result: string | null;
   /** True when the session that would be notified has requested the end itself. */
-  isTold: boolean;
+  isOwn: boolean;
   modes: QueueModes;
   /** The key of the request that stops it. */
   idempotency?: KeyedRequest | null;
@@ -53,7 +53,7 @@ export type FamilyStopResult =
   | { kind: 'ended' };
 
 /** How often it tries again when the family has changed meanwhile. */
-const STALE_LOOKS_MAX = 50;
+const STALE_ATTEMPTS_MAX = 50;
 
 const BELOW_SQL = `holdfast.sessions self
   join holdfast.subagent_runs run on run.root_id = coalesce(self.ancestors[1], self.id) and run.status = 'running'
@@ -157,12 +157,12 @@ function replyOf({ cancelled, runs }: SessionsStop['stopped']): string {
 /** Stops it; resolves once that is committed. Workers notice within a second. Throws when there is no such session. */
 export async function stopFamily(database: Database, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
   const { sessionId, command } = stop;
-  for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
+  for (let attempt = 1; attempt <= STALE_ATTEMPTS_MAX; attempt += 1) {
     const stopped = await inPipeline(database.hot, TURN_RETRY_MS, async (tx) => await stopLocked(tx, stop));
     if (stopped === 'stale') continue;
     if (command === undefined || stopped.kind === 'ended') return stopped;
     const reply = { changed: [], rings: await readReplyRings(database, sessionId, command) };
-    return { ...stopped, after: allOf([stopped, { after: reply }]) };
+    return { ...stopped, after: mergeAll([stopped, { after: reply }]) };
   }
   throw new Error(
     `The family of the session ${sessionId} was changed by other requests at each attempt to stop it. Try again later.`,
@@ -173,7 +173,7 @@ async function stopLocked(
   tx: Transaction,
   stop: FamilyStop,
 ): Promise<{ last: Promise<Committed<FamilyStopResult> | 'stale'> }> {
-  const { sessionId, reason, status, result, isTold, modes } = stop;
+  const { sessionId, reason, status, result, isOwn: isTold, modes } = stop;
   const place = [sessionId, stop.keepsBelow ?? false];
   const locked = await tx.query<{ state: FamilyState }>(LOCK_FAMILY.prepared(place));
   const family = new Map(locked.map(({ state }) => [state.id, state]));
@@ -208,10 +208,10 @@ async function stopLocked(
     const [rows, after] = await Promise.all([rung, put]);
     // The turns that it stops.
     const rings = rows.flatMap((row) =>
-      ringsOf(row.sessionId === sessionId ? 'inbound' : 'announce', row.sessionId, row),
+      buildRings(row.sessionId === sessionId ? 'inbound' : 'announce', row.sessionId, row),
     );
     const settled = settledIn([...([...stopping.keys()] as SessionId[]), ...after.changed]);
-    return { kind: 'stopped', ...stopped, after: allOf([{ after: { changed: [], settled, rings } }, { after }]) };
+    return { kind: 'stopped', ...stopped, after: mergeAll([{ after: { changed: [], settled, rings } }, { after }]) };
   };
   return { last: answer() };
 }

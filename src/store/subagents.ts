@@ -84,14 +84,14 @@ export interface RunKill {
   keepsBelow?: boolean;
   reason: string;
   /** Its recipient requests this. */
-  isTold: boolean;
+  isOwn: boolean;
   modes: QueueModes;
   idempotency?: KeyedRequest | null;
 }
 
 /** Ends a run and, unless they are kept, all runs below it. Null: there is no run with this id. */
 export async function killRun(database: Database, kill: RunKill): Promise<Committed<FamilyStopResult> | null> {
-  const { runId, keepsBelow = false, reason, isTold, modes, idempotency = null } = kill;
+  const { runId, keepsBelow = false, reason, isOwn, modes, idempotency = null } = kill;
   const run = await findRun(database, runId);
   if (run === null) return null;
   // A key is stored also where there is nothing left to be ended.
@@ -106,7 +106,7 @@ export async function killRun(database: Database, kill: RunKill): Promise<Commit
     runId,
     status: 'killed',
     result,
-    isTold,
+    isOwn,
     modes,
     idempotency,
   });

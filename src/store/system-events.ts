@@ -5,7 +5,7 @@ import type { SessionId, SystemEventId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { isoSql } from './session-facts.ts';
-import { changeOf } from './rings.ts';
+import { buildChange } from './rings.ts';
 import { SessionErasedError } from './sessions.ts';
 import { literal } from './statement.ts';
 
@@ -102,6 +102,6 @@ export async function enqueueSystemEvent(database: Database, event: NewSystemEve
     if (rows[0] === undefined) continue;
     const { isGone, ...queued } = rows[0];
     if (isGone) throw new SessionErasedError(sessionId);
-    return { ...queued, after: changeOf(sessionId) };
+    return { ...queued, after: buildChange(sessionId) };
   }
 }

@@ -8,7 +8,7 @@ const OPTIONS = /-[01]+$/;
 export function timeStatements(pool: Pool, onStatement: (name: string, durationMs: number) => void): void {
   const send = pool.query.bind(pool) as (...values: unknown[]) => unknown;
   const query = (...values: unknown[]): unknown => {
-    const name = nameOf(values[0]);
+    const name = readName(values[0]);
     const answer = send(...values);
     if (name === null || !(answer instanceof Promise)) return answer;
     const startedAt = performance.now();
@@ -20,7 +20,7 @@ export function timeStatements(pool: Pool, onStatement: (name: string, durationM
   pool.query = query as Pool['query'];
 }
 
-function nameOf(query: unknown): string | null {
+function readName(query: unknown): string | null {
   const name = (query as { name?: unknown } | null)?.name;
   return typeof name === 'string' ? name.replace(OPTIONS, '') : null;
 }

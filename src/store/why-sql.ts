@@ -77,19 +77,19 @@ export interface LanesRow {
 }
 
 /** The reason why a message waits, from what `waitFactsSql` and `LANE_FACTS_SQL` answer. */
-export function whyOf(db: ViewDatabase, facts: WaitFacts, { now, lanes }: LanesRow): Why {
+export function describeWait(db: ViewDatabase, facts: WaitFacts, { now, lanes }: LanesRow): Why {
   const storage = db.storage?.fault() ?? null;
   const { since, until, ...reason } = explainWait(facts, { lanes, storage }, now);
-  return { ...reason, since: isoOf(since), until: until === null ? null : isoOf(until) };
+  return { ...reason, since: toIso(since), until: until === null ? null : toIso(until) };
 }
 
 /** The reason why an open turn, its messages or its session waits; null: a worker runs it. `facts` is null when no turn is open. */
-export function openWhyOf(db: ViewDatabase, facts: WaitFacts | null, lanes: LanesRow | null): Why | null {
+export function describeOpenWait(db: ViewDatabase, facts: WaitFacts | null, lanes: LanesRow | null): Why | null {
   if (facts === null || lanes === null) return null;
-  const why = whyOf(db, facts, lanes);
+  const why = describeWait(db, facts, lanes);
   return why.code === 'session_busy' ? null : why;
 }
 
-function isoOf(ms: number): string {
+function toIso(ms: number): string {
   return new Date(ms).toISOString();
 }

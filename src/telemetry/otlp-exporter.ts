@@ -39,7 +39,7 @@ export function createSpanExporter({ version, instance, ratio }: ExporterOptions
     send: (spans) =>
       new Promise((resolve, reject) => {
         exporter.export(
-          spans.map((span) => readableOf(span, common)),
+          spans.map((span) => toReadable(span, common)),
           ({ code, error }) => {
             if (code === 0) resolve();
             else reject(error ?? new Error('The collector did not take the spans.'));
@@ -51,24 +51,24 @@ export function createSpanExporter({ version, instance, ratio }: ExporterOptions
   };
 }
 
-function readableOf(span: Span, common: Pick<ReadableSpan, 'resource' | 'instrumentationScope'>): ReadableSpan {
+function toReadable(span: Span, common: Pick<ReadableSpan, 'resource' | 'instrumentationScope'>): ReadableSpan {
   const { name, kind, startMs, endMs, parentSpanId, traceId, errorType } = span;
   return {
     ...common,
     name,
     kind: KINDS[kind],
-    spanContext: () => contextOf(span),
-    ...(parentSpanId === null ? {} : { parentSpanContext: contextOf({ traceId, spanId: parentSpanId }) }),
-    startTime: timeOf(startMs),
-    endTime: timeOf(endMs),
-    duration: timeOf(endMs - startMs),
+    spanContext: () => toContext(span),
+    ...(parentSpanId === null ? {} : { parentSpanContext: toContext({ traceId, spanId: parentSpanId }) }),
+    startTime: toHrTime(startMs),
+    endTime: toHrTime(endMs),
+    duration: toHrTime(endMs - startMs),
     status: { code: errorType === null ? SpanStatusCode.UNSET : SpanStatusCode.ERROR },
-    attributes: attributesOf({ ...span.attributes, ...(errorType === null ? {} : { 'error.type': errorType }) }),
-    links: span.links.map((link) => ({ context: contextOf(link) })),
+    attributes: toAttributes({ ...span.attributes, ...(errorType === null ? {} : { 'error.type': errorType }) }),
+    links: span.links.map((link) => ({ context: toContext(link) })),
     events: span.events.map((event) => ({
       name: event.name,
-      time: timeOf(event.atMs),
-      attributes: attributesOf(event.attributes),
+      time: toHrTime(event.atMs),
+      attributes: toAttributes(event.attributes),
     })),
     ended: true,
     droppedAttributesCount: 0,
@@ -77,17 +77,17 @@ function readableOf(span: Span, common: Pick<ReadableSpan, 'resource' | 'instrum
   };
 }
 
-function contextOf({ traceId, spanId }: SpanRef) {
+function toContext({ traceId, spanId }: SpanRef) {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
 }
 
-function attributesOf(attributes: Span['attributes']): ReadableSpan['attributes'] {
+function toAttributes(attributes: Span['attributes']): ReadableSpan['attributes'] {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),
   );
 }
 
 /** Seconds and nanoseconds. */
-function timeOf(ms: number): HrTime {
+function toHrTime(ms: number): HrTime {
   return [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)];
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { secretsOf, type Config } from '../config.ts';
 import { createRedact, type Redact } from '../config/redact-secrets.ts';
 import { batchSpan } from '../core/telemetry/step-spans.ts';
-import { originOf, SPAN_KEYS, type Span, type TraceBasis } from '../core/telemetry/span.ts';
+import { findOrigin, SPAN_KEYS, type Span, type TraceBasis } from '../core/telemetry/span.ts';
 import { formatTraceParent } from '../core/telemetry/trace-parent.ts';
 import type { TracedTurn } from '../core/telemetry/traced-turn.ts';
 import { deliverySpans, turnSpans } from '../core/telemetry/turn-spans.ts';
@@ -14,7 +14,7 @@ import { LASTING_RETRY_MS, retryPassingFaults } from '../store/retry-passing-fau
 import { viewBatchTraces } from '../store/views/batch-traces.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { findTurnsOfLost, viewTurnTraces } from '../store/views/turn-traces.ts';
-import { spanIdOf, traceOf } from '../trace-ids.ts';
+import { deriveSpanId, deriveTrace } from '../trace-ids.ts';
 import type { Tracing, TurnRef } from '../tracing.ts';
 import { createSpanExporter, type SpanExporter } from './otlp-exporter.ts';
 import { samples } from './samples.ts';
@@ -38,7 +38,7 @@ export interface RunningTracing extends Tracing {
   stop(): Promise<void>;
 }
 
-const BASIS: TraceBasis = { spanIdOf, traceOf, msOf: Date.parse };
+const BASIS: TraceBasis = { spanIdOf: deriveSpanId, traceOf: deriveTrace, msOf: Date.parse };
 const DEFAULT_ADDRESS = 'api.anthropic.com';
 const SPANS_PER_REQUEST_MAX = 512;
 
@@ -48,9 +48,9 @@ export function startTracing(options: TracingOptions): RunningTracing {
   const { traceSampler = 'parentbased_always_on', traceRatio = 1 } = config.runtime;
   const exporter = createSpanExporter({ version, instance, ratio: traceRatio });
   const sendAll = createSender(exporter, logger);
-  const sampled = ({ traceId, parent }: ReturnType<typeof traceOf>): boolean =>
+  const sampled = ({ traceId, parent }: ReturnType<typeof deriveTrace>): boolean =>
     samples(traceSampler, { parent, isKept: () => exporter.isKept(traceId) });
-  const isSampled = ({ id, inputs }: TurnRef): boolean => sampled(traceOf(originOf(id, inputs)));
+  const isSampled = ({ id, inputs }: TurnRef): boolean => sampled(deriveTrace(findOrigin(id, inputs)));
   const spansOf = createSpanMaker(config);
   async function read(waiting: ReadonlyMap<string, WaitingTrace>) {
     const ids = [...waiting.keys()];
@@ -78,12 +78,12 @@ export function startTracing(options: TracingOptions): RunningTracing {
   const queue = new TraceQueue({ onDropped: options.onDropped, export: exportTurns });
   return {
     idsOf(turn) {
-      const { traceId } = traceOf(originOf(turn.id, turn.inputs));
-      return { traceId, spanId: spanIdOf(SPAN_KEYS.turn(turn.id)) };
+      const { traceId } = deriveTrace(findOrigin(turn.id, turn.inputs));
+      return { traceId, spanId: deriveSpanId(SPAN_KEYS.turn(turn.id)) };
     },
     headerOf(turn, key) {
-      const trace = traceOf(originOf(turn.id, turn.inputs));
-      return formatTraceParent({ traceId: trace.traceId, spanId: spanIdOf(key), isSampled: sampled(trace) });
+      const trace = deriveTrace(findOrigin(turn.id, turn.inputs));
+      return formatTraceParent({ traceId: trace.traceId, spanId: deriveSpanId(key), isSampled: sampled(trace) });
     },
     turnEnded: (turnId) => queue.add(turnId, 'turn'),
     batchEnded: (batchId) => queue.add(batchId, 'batch'),

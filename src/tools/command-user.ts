@@ -5,7 +5,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { agentOf, ConfigError, type Config } from '../config.ts';
-import { accountOf, canReach, closedFolderAbove, type Account } from '../config/os-users.ts';
+import { findAccount, canReach, closedFolderAbove, type Account } from '../config/os-users.ts';
 
 /** How the commands in one workspace run. */
 export interface CommandPlan {
@@ -37,7 +37,7 @@ export function planCommands(config: Config, workspaceDir: string): CommandPlan 
 
 /** True for a workspace that Holdfast has not made, and that belongs to root. */
 function belongsToRootElsewhere(config: Config, workspaceDir: string): boolean {
-  return !isOwn(config, workspaceDir) && ownerOf(workspaceDir) === 0;
+  return !isOwn(config, workspaceDir) && readOwner(workspaceDir) === 0;
 }
 
 /** The plans of all agents, one for each workspace. */
@@ -60,12 +60,12 @@ function planFor(user: Account | null, config: Config, workspaceDir: string): Co
   const { dataDir } = config.runtime;
   // The data directory itself is opened to the user; only the folders above it matter.
   const from = isInDataDir(config, workspaceDir) ? dataDir : workspaceDir;
-  const closedBy = closedFolderAbove(realOf(from), user);
+  const closedBy = closedFolderAbove(resolveReal(from), user);
   return { workspaceDir, user, closedBy };
 }
 
 function configuredUser(nameOrUid: string | number, self: number): Account | null {
-  const account = accountOf(nameOrUid);
+  const account = findAccount(nameOrUid);
   if (account === null) throw refusal(nameOrUid, 'the name or the numeric id of a user of this machine');
   if (account.uid === self) return null;
   if (self === 0) return account;
@@ -77,21 +77,21 @@ function configuredUser(nameOrUid: string | number, self: number): Account | nul
 
 /** The owner of the workspace, unless that is root; then `nobody`. Never the user of the embedded database. */
 function defaultUser(config: Config, workspaceDir: string): Account {
-  const databaseUid = ownerOf(join(config.runtime.dataDir, 'postgres'));
-  const owner = ownerOf(workspaceDir);
-  const candidates = [owner === 0 || owner === null ? null : accountOf(owner), accountOf('nobody') ?? NOBODY];
+  const databaseUid = readOwner(join(config.runtime.dataDir, 'postgres'));
+  const owner = readOwner(workspaceDir);
+  const candidates = [owner === 0 || owner === null ? null : findAccount(owner), findAccount('nobody') ?? NOBODY];
   const spare = { name: `user ${SPARE_UID}`, uid: SPARE_UID, gid: SPARE_UID };
   return candidates.find((one) => one !== null && one.uid !== databaseUid) ?? spare;
 }
 
-function ownerOf(path: string): number | null {
+function readOwner(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.uid ?? null;
 }
 
 /** The real path of what exists of a path. */
-function realOf(path: string): string {
+function resolveReal(path: string): string {
   if (existsSync(path)) return realpathSync(path);
-  return dirname(path) === path ? path : join(realOf(dirname(path)), path.slice(dirname(path).length + 1));
+  return dirname(path) === path ? path : join(resolveReal(dirname(path)), path.slice(dirname(path).length + 1));
 }
 
 function refusal(value: string | number, allowed: string): ConfigError {
@@ -107,7 +107,7 @@ export function homeOf(user: Account, workspaceDir: string): Record<string, stri
 /** One sentence for people: which user runs commands, and whether these can read the secrets of the service. */
 export function describeCommands(config: Config): string {
   if (!config.tools.exec.enabled) return 'none (tools.exec.enabled is false)';
-  return [...new Set(planAllCommands(config).map((plan) => sentenceOf(config, plan)))].join('; ');
+  return [...new Set(planAllCommands(config).map((plan) => explainUser(config, plan)))].join('; ');
 }
 
 /** True when file permissions allow no command to read a secret of the service. */
@@ -118,7 +118,7 @@ export function areSecretsOutOfReach(config: Config): boolean {
   );
 }
 
-function sentenceOf(config: Config, { user, closedBy, workspaceDir }: CommandPlan): string {
+function explainUser(config: Config, { user, closedBy, workspaceDir }: CommandPlan): string {
   if (user === null) {
     const why = process.getuid?.() === 0 ? rootReason(config, workspaceDir) : '';
     return `run as the user of the service and can read its secrets${why}`;
@@ -127,15 +127,15 @@ function sentenceOf(config: Config, { user, closedBy, workspaceDir }: CommandPla
   const reach = secret === null ? 'cannot read the secrets of the service' : `can read ${secret}, which holds secrets`;
   const path =
     closedBy === null
-      ? placeOf(config, user, workspaceDir)
+      ? describePlace(config, user, workspaceDir)
       : `; they can use only relative paths in the workspace, because "${user.name}" has no access to ${closedBy}`;
   return `run as ${user.name} and ${reach}${path}`;
 }
 
 /** Says where a workspace is that is not in the data directory because of its user. */
-function placeOf(config: Config, user: Account, workspaceDir: string): string {
+function describePlace(config: Config, user: Account, workspaceDir: string): string {
   if (!workspaceDir.startsWith(`${PLACES}/`)) return '';
-  const closedBy = closedFolderAbove(realOf(config.runtime.dataDir), user);
+  const closedBy = closedFolderAbove(resolveReal(config.runtime.dataDir), user);
   const why = closedBy === null ? '' : `, because "${user.name}" has no access to ${closedBy}`;
   return `; their workspace is ${workspaceDir}${why}`;
 }

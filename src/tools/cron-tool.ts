@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { cronInput, cronPatch, type CronInput, type CronPatch } from '../config/schema-crons.ts';
 import { sessionKindOf } from '../core/session-key.ts';
 import type { SessionKey } from '../core/ids.ts';
-import { defineTool, faultsOf } from './define-tool.ts';
+import { defineTool, toFaults } from './define-tool.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 
 /** A cron as an agent is shown it. */
@@ -103,14 +103,14 @@ async function act(port: CronPort, asked: CronCall, call: ToolCall): Promise<Too
   if (action === 'list') return said({ crons: await port.list(agentId) });
   if (action === 'add') {
     const made = cronInput.safeParse(asked.job ?? {});
-    if (!made.success) return errorOutcome(`cron: job: ${faultsOf(made.error)}`);
+    if (!made.success) return errorOutcome(`cron: job: ${toFaults(made.error)}`);
     return answered(await port.add(call, made.data));
   }
   if (id === undefined) return errorOutcome(`cron: id: ${action} needs the id of a cron`);
   switch (action) {
     case 'update': {
       const change = cronPatch.safeParse(asked.job ?? {});
-      if (!change.success) return errorOutcome(`cron: job: ${faultsOf(change.error)}`);
+      if (!change.success) return errorOutcome(`cron: job: ${toFaults(change.error)}`);
       return answered(await port.update(call, id, change.data));
     }
     case 'remove':

@@ -24,7 +24,7 @@ interface ToolDefinition<Input extends z.ZodObject> {
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   const { name, description, summary, input: schema, isIdempotent, isReadOnly, timeoutMs } = definition;
   return {
-    spec: { name, description, input_schema: jsonSchemaOf(schema) },
+    spec: { name, description, input_schema: toJsonSchema(schema) },
     summary,
     isIdempotent,
     isReadOnly,
@@ -35,7 +35,7 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
         return errorOutcome(`${name}: ${named.field} and ${named.alias} differ; give ${named.field} alone`);
       }
       const parsed = schema.safeParse(named.input);
-      return parsed.success ? definition.run(parsed.data, call) : errorOutcome(`${name}: ${faultsOf(parsed.error)}`);
+      return parsed.success ? definition.run(parsed.data, call) : errorOutcome(`${name}: ${toFaults(parsed.error)}`);
     },
   };
 }
@@ -56,14 +56,14 @@ function renamed(input: unknown, aliases: Readonly<Record<string, string>>): Ali
   return { kind: 'ok', input: fields };
 }
 
-function jsonSchemaOf(schema: z.ZodObject): ToolSpec['input_schema'] {
+function toJsonSchema(schema: z.ZodObject): ToolSpec['input_schema'] {
   const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema);
   // A zod object always becomes a JSON Schema of type object.
   return jsonSchema as ToolSpec['input_schema'];
 }
 
 /** `field: fault`, one for each fault; a fault of the whole input has no field in front. */
-export function faultsOf(error: z.ZodError): string {
+export function toFaults(error: z.ZodError): string {
   return error.issues
     .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
     .join('; ');

@@ -136,7 +136,7 @@ class Writer {
     if (!this.#isMarkdown) return [text];
     const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/g), ([run]) => run.length));
     const fence = '`'.repeat(longest + 1);
-    return [`${fence}${languageOf(element)}\n${text}\n${fence}`];
+    return [`${fence}${findLanguage(element)}\n${text}\n${fence}`];
   }
 
   #quote(element: DomNode, depth: number): string[] {
@@ -147,7 +147,7 @@ class Writer {
 
   /** A table of data; one that only lays out the page, a single column, is its content. */
   #table(element: DomNode, depth: number): string[] {
-    const rows = rowsOf(element, 0);
+    const rows = listRows(element, 0);
     const width = Math.max(0, ...rows.map((row) => row.length));
     if (width < 2) return rows.flat().flatMap((cell) => this.blocks(cell, depth + 1));
     const texts = rows.map((row) => row.map((cell) => this.#cell(cell, depth + 1)));
@@ -184,19 +184,19 @@ class Writer {
   }
 
   #link(element: DomNode, text: string): string {
-    const url = this.#urlOf(element.getAttribute?.('href'));
+    const url = this.#toUrl(element.getAttribute?.('href'));
     return url === null ? text : around(text, '[', `](${url})`);
   }
 
   #image(element: DomNode): string {
     const alt = collapsed(element.getAttribute?.('alt') ?? '').replaceAll('\n', ' ');
     if (!this.#isMarkdown || alt === '') return alt;
-    const url = this.#urlOf(element.getAttribute?.('src'));
+    const url = this.#toUrl(element.getAttribute?.('src'));
     return url === null ? alt : `![${alt}](${url})`;
   }
 
   /** The whole URL of a link that leads somewhere; null for others, such as those within the page. */
-  #urlOf(href: string | null | undefined): string | null {
+  #toUrl(href: string | null | undefined): string | null {
     if (href === null || href === undefined || href.startsWith('#') || href.length > URL_CHARS_MAX) return null;
     const url = URL.parse(href, this.#baseUrl);
     if (url === null || !['http:', 'https:', 'mailto:'].includes(url.protocol)) return null;
@@ -230,7 +230,7 @@ function around(text: string, open: string, close: string): string {
 }
 
 /** The language that highlighters name in a class. */
-function languageOf(pre: DomNode): string {
+function findLanguage(pre: DomNode): string {
   for (const element of [pre, ...pre.childNodes]) {
     const [, language] =
       /(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]{1,30})/.exec(element.getAttribute?.('class') ?? '') ?? [];
@@ -239,14 +239,14 @@ function languageOf(pre: DomNode): string {
   return '';
 }
 
-function rowsOf(element: DomNode, depth: number): DomNode[][] {
+function listRows(element: DomNode, depth: number): DomNode[][] {
   const rows: DomNode[][] = [];
   if (depth > 3) return rows;
   for (const child of element.childNodes) {
     const name = nameOf(child);
     if (name === 'TR')
       rows.push([...child.childNodes].filter((cell) => nameOf(cell) === 'TD' || nameOf(cell) === 'TH'));
-    else if (name === 'TBODY' || name === 'THEAD' || name === 'TFOOT') rows.push(...rowsOf(child, depth + 1));
+    else if (name === 'TBODY' || name === 'THEAD' || name === 'TFOOT') rows.push(...listRows(child, depth + 1));
     else if (name === 'CAPTION') rows.push([child]);
   }
   return rows.filter((row) => row.length > 0);

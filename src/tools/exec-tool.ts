@@ -69,7 +69,7 @@ type BackgroundInput = { [Field in keyof typeof backgroundShape]?: z.output<(typ
 export function createExecTool({ timeoutSeconds, environment, userOf, background }: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
-    description: `Run a shell command (bash) in the workspace. stdin is empty; stdout and stderr are returned as one text with the exit code, only its start and end when it is longer than 36 kB. A command runs at most ${timeoutSeconds} s. Processes that it leaves in the background are ended with it${behindText(background)}.`,
+    description: `Run a shell command (bash) in the workspace. stdin is empty; stdout and stderr are returned as one text with the exit code, only its start and end when it is longer than 36 kB. A command runs at most ${timeoutSeconds} s. Processes that it leaves in the background are ended with it${describeBackground(background)}.`,
     summary: 'Run shell commands',
     input:
       background === undefined ? z.strictObject(inputShape) : z.strictObject({ ...inputShape, ...backgroundShape }),
@@ -79,7 +79,7 @@ export function createExecTool({ timeoutSeconds, environment, userOf, background
     timeoutMs: timeoutSeconds * 1000,
     async run(input, call) {
       const timeoutMs = Math.min(input.timeoutSeconds ?? timeoutSeconds, timeoutSeconds) * 1000;
-      const workdir = await workdirOf(input.workdir, call);
+      const workdir = await resolveWorkdir(input.workdir, call);
       if (typeof workdir !== 'string') return workdir;
       const user = userOf?.(call.workspaceDir) ?? null;
       const env = execEnvironment(environment, call.idempotencyKey);
@@ -95,13 +95,13 @@ export function createExecTool({ timeoutSeconds, environment, userOf, background
   });
 }
 
-function behindText(background: BackgroundOptions | undefined): string {
+function describeBackground(background: BackgroundOptions | undefined): string {
   if (background === undefined) return '';
   return `; to leave the command itself there, at most ${background.timeoutSeconds} s, use background or yieldMs, and then process`;
 }
 
 /** The real directory to run in, or the error result that gives the reason why it cannot be used. */
-async function workdirOf(workdir: string | undefined, call: ToolCall): Promise<string | ToolOutcome> {
+async function resolveWorkdir(workdir: string | undefined, call: ToolCall): Promise<string | ToolOutcome> {
   if (workdir === undefined) return call.workspaceDir;
   try {
     const path = await resolveInWorkspace(call.workspaceDir, workdir);

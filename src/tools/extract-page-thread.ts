@@ -42,7 +42,7 @@ function readPage({ html, url, mode }: PageExtraction): ReadPage {
   const document = parse(html);
   const baseUrl = URL.parse(document.querySelector('base')?.getAttribute('href') ?? '', url)?.href ?? url;
   const title = (document.querySelector('title')?.textContent ?? '').replaceAll(/\s+/g, ' ').trim();
-  const article = articleOf(html);
+  const article = extractArticle(html);
   if (article !== null) {
     const text = domText(article.content, { mode, baseUrl });
     if (text.length >= ARTICLE_CHARS_MIN) return { title: title || article.title, text };
@@ -52,7 +52,7 @@ function readPage({ html, url, mode }: PageExtraction): ReadPage {
 }
 
 /** The main content of the page; null when none is found. Works on a separate tree, which it modifies. */
-function articleOf(html: string): { title: string; content: unknown } | null {
+function extractArticle(html: string): { title: string; content: unknown } | null {
   try {
     const reader = new Readability(parse(html) as never, {
       maxElemsToParse: ELEMENTS_MAX,

@@ -14,16 +14,16 @@ export function faultOfGlobPattern(pattern: string): string | undefined {
   if (pattern.includes('\\')) return 'must not contain a backslash';
   if (/[?*+@!]\(/.test(pattern)) return 'extended patterns such as *(a|b) are not supported; use {a,b}';
   if (/(^|[/{,])\.\.($|[/},])/.test(pattern)) return '".." is not permitted; name the directory in path';
-  if (alternativesOf(pattern) > ALTERNATIVES_MAX) return `its braces stand for more than ${ALTERNATIVES_MAX} patterns`;
+  if (countChoices(pattern) > ALTERNATIVES_MAX) return `its braces stand for more than ${ALTERNATIVES_MAX} patterns`;
   if (pattern.split('**').length - 1 > RECURSIVE_SEGMENTS_MAX) return `more than ${RECURSIVE_SEGMENTS_MAX} times **`;
-  const hasTooManyStars = segmentsOf(pattern).some(
+  const hasTooManyStars = splitSegments(pattern).some(
     (segment) => segment.split(/\*+/).length - 1 > STARS_PER_SEGMENT_MAX,
   );
   return hasTooManyStars ? `more than ${STARS_PER_SEGMENT_MAX} times * between two slashes` : undefined;
 }
 
 /** Split at the slashes outside of braces: a slash inside of them may be one alternative among others without. */
-function segmentsOf(pattern: string): string[] {
+function splitSegments(pattern: string): string[] {
   const segments = [''];
   let depth = 0;
   for (const char of pattern) {
@@ -36,14 +36,14 @@ function segmentsOf(pattern: string): string[] {
 }
 
 /** The directories before the first wildcard: `src/tools` of `src/tools/**\/*.ts`. Empty when there are none. */
-export function literalPrefixOf(pattern: string): string {
+export function findLiteralPrefix(pattern: string): string {
   const segments = pattern.split('/');
   const firstWild = segments.findIndex((segment) => /[*?[\]{}!]/.test(segment));
   return segments.slice(0, firstWild === -1 ? -1 : firstWild).join('/');
 }
 
 /** At least as many as the patterns that the braces expand to. A range such as `{1..9}` counts as too many. */
-function alternativesOf(pattern: string): number {
+function countChoices(pattern: string): number {
   let total = 1;
   const open: number[] = [];
   for (let index = 0; index < pattern.length; index++) {

@@ -8,7 +8,7 @@ import { opendir, stat } from 'node:fs/promises';
 import { join, matchesGlob } from 'node:path';
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
-import { faultOfGlobPattern, literalPrefixOf } from './glob-pattern.ts';
+import { faultOfGlobPattern, findLiteralPrefix } from './glob-pattern.ts';
 import { errorOutcome, type Tool, textOutcome } from './tool.ts';
 import { resolveInWorkspace } from './workspace-files.ts';
 
@@ -36,7 +36,7 @@ export const globTool: Tool = defineTool({
     try {
       root = await resolveInWorkspace(call.workspaceDir, path ?? '.');
       // Resolved like any other path: the part of the pattern before its first wildcard may name a symlink.
-      await resolveInWorkspace(call.workspaceDir, join(root, literalPrefixOf(pattern)));
+      await resolveInWorkspace(call.workspaceDir, join(root, findLiteralPrefix(pattern)));
     } catch (error) {
       return errorOutcome(`glob: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -61,7 +61,7 @@ async function walk({
   signal: AbortSignal;
 }): Promise<GlobMatches> {
   const paths: string[] = [];
-  const start = literalPrefixOf(pattern);
+  const start = findLiteralPrefix(pattern);
   const waiting: { relative: string; depth: number }[] = [{ relative: start, depth: 0 }];
   let walked = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

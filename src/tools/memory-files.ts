@@ -5,7 +5,7 @@ import type { BigIntStats } from 'node:fs';
 import { open, readdir, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { decodeToShow, encodingOf } from '../core/text-bytes.ts';
+import { decodeToShow, detectEncoding } from '../core/text-bytes.ts';
 import { isAbsent, READ_FLAGS, readBytes } from '../open-file.ts';
 
 /** The paths that the memory tools accept. */
@@ -53,19 +53,19 @@ export async function listMemory(workspaceDir: string, signal: AbortSignal): Pro
     .filter((path) => MEMORY_PATH.test(path))
     .toSorted((a, b) => (a < b ? 1 : -1));
   const all = ['MEMORY.md', ...paths];
-  const looked = all.slice(0, FILES_MAX);
+  const searched = all.slice(0, FILES_MAX);
   const files: MemoryListing['files'] = [];
   const notText: string[] = [];
-  for (let at = 0; at < looked.length; at += READERS) {
+  for (let at = 0; at < searched.length; at += READERS) {
     signal.throwIfAborted();
-    const hashes = await Promise.all(looked.slice(at, at + READERS).map((path) => hashOf(root, path)));
+    const hashes = await Promise.all(searched.slice(at, at + READERS).map((path) => hashFile(root, path)));
     for (const [index, hashed] of hashes.entries()) {
-      const path = looked[at + index] as string;
+      const path = searched[at + index] as string;
       if (hashed?.isText === false) notText.push(path);
       else if (hashed !== null) files.push({ path, sha256: hashed.sha256 });
     }
   }
-  return { files, notText, leftOut: all.length - looked.length };
+  return { files, notText, leftOut: all.length - searched.length };
 }
 
 /** One file of the memory; null when it does not exist. `path` must match MEMORY_PATH. */
@@ -74,7 +74,7 @@ export async function readMemoryFile(workspaceDir: string, path: string): Promis
   return root === null ? null : await withFile(root, path, (file) => readWhole(file, path));
 }
 
-async function hashOf(root: string, path: string): Promise<HashedFile | null> {
+async function hashFile(root: string, path: string): Promise<HashedFile | null> {
   return await withFile(root, path, async (file, facts) => {
     const key = join(root, path);
     const stamp = [facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
@@ -112,13 +112,13 @@ async function readWhole(file: FileHandle, path: string): Promise<MemoryFile> {
   const isCut = bytes.length > FILE_BYTES_MAX;
   const used = bytes.subarray(0, FILE_BYTES_MAX);
   const sha256 = createHash('sha256').update(used).digest('hex');
-  const { text, isText } = decodeToShow(used, { encoding: encodingOf(used), isCut });
+  const { text, isText } = decodeToShow(used, { encoding: detectEncoding(used), isCut });
   return { path, content: text, isText, sha256, isCut };
 }
 
-async function orAbsent<Found>(looking: Promise<Found>): Promise<Found | null> {
+async function orAbsent<Found>(reading: Promise<Found>): Promise<Found | null> {
   try {
-    return await looking;
+    return await reading;
   } catch (error) {
     if (isAbsent(error)) return null;
     throw error;

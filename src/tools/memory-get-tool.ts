@@ -1,6 +1,6 @@
 // The `memory_get` tool: lines of MEMORY.md or of a file in memory/, and of nothing else (G30).
 import { z } from 'zod';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { defineTool } from './define-tool.ts';
 import { MEMORY_PATH, readMemoryFile } from './memory-files.ts';
 import { notText } from './text-files.ts';
@@ -52,7 +52,7 @@ function fitting(lines: readonly string[]): { lines: string[]; isCut: boolean } 
   for (const line of lines) {
     chars += line.length + 1;
     if (chars > CHARS_MAX && kept.length > 0) break;
-    kept.push(headOf(line, CHARS_MAX));
+    kept.push(cutHead(line, CHARS_MAX));
     if (chars > CHARS_MAX) return { lines: kept, isCut: true };
   }
   return { lines: kept, isCut: false };

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { MessageFeatures } from '../config/message-features.ts';
 import type { DeliveryPayload, OutgoingMedia } from '../core/delivery-payload.ts';
 import type { InboundMessage } from '../core/inbound.ts';
-import { chatRouteOf, decideTarget, type OpenChannels } from '../core/message-route.ts';
+import { buildChatRoute, decideTarget, type OpenChannels } from '../core/message-route.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import type { Recipient } from '../core/reply-address.ts';
 import { defineTool } from './define-tool.ts';
@@ -96,7 +96,7 @@ const every = z.strictObject({
   filePath: named,
   emoji,
 });
-type Wish = z.output<typeof every>;
+type Args = z.output<typeof every>;
 
 /** The content of a delivery, from the call. */
 type Content = Pick<DeliveryPayload, 'text' | 'media' | 'react'>;
@@ -114,7 +114,7 @@ export function createMessageTool(options: MessageToolOptions): Tool {
   const specs = new Map<string, ToolSpec>();
   const { spec } = defineTool({ ...definition, input: plain, run: unused });
   return {
-    ...defineTool({ ...definition, input: every, run: (wish, call) => send(options, wish, call) }),
+    ...defineTool({ ...definition, input: every, run: (args, call) => send(options, args, call) }),
     spec,
     specOn(channel) {
       const features = options.featuresOf(channel);
@@ -134,12 +134,12 @@ const unused = (): never => {
   throw new Error('This definition is never run.');
 };
 
-async function send({ channels, featuresOf, mediaRoots, chat, post }: MessageToolOptions, wish: Wish, call: ToolCall) {
-  const { action, to, channel, replyTo } = wish;
-  const hasContent = action === 'react' || [wish.message, wish.media, wish.path, wish.filePath].some(Boolean);
+async function send({ channels, featuresOf, mediaRoots, chat, post }: MessageToolOptions, args: Args, call: ToolCall) {
+  const { action, to, channel, replyTo } = args;
+  const hasContent = action === 'react' || [args.message, args.media, args.path, args.filePath].some(Boolean);
   if (!hasContent) return errorOutcome('message: message: is needed: the text to send');
   const { message: last, messageIds } = await chat(call);
-  const own = last === null ? null : chatRouteOf(last, channels.url);
+  const own = last === null ? null : buildChatRoute(last, channels.url);
   const target = decideTarget({ channel, to }, own, channels);
   if (target.kind === 'refused') return errorOutcome(`message: ${target.field}: ${target.reason}`);
   const { recipient } = target.address;
@@ -151,8 +151,8 @@ async function send({ channels, featuresOf, mediaRoots, chat, post }: MessageToo
   const features = featuresOf(recipient.channel);
   const content =
     action === 'react'
-      ? reactionOf(wish, { messageId: replyTo ?? current, features, channel: recipient.channel })
-      : await contentOf(wish, { features, channel: recipient.channel, workspaceDir: call.workspaceDir, mediaRoots });
+      ? toReaction(args, { messageId: replyTo ?? current, features, channel: recipient.channel })
+      : await toContent(args, { features, channel: recipient.channel, workspaceDir: call.workspaceDir, mediaRoots });
   if (typeof content === 'string') return errorOutcome(`message: ${content}`);
   call.signal.throwIfAborted();
   const posted = await post({
@@ -166,15 +166,15 @@ async function send({ channels, featuresOf, mediaRoots, chat, post }: MessageToo
       ...target.address,
       ...content,
       ...(quoted === undefined || action === 'react' ? {} : { replyToMessageId: quoted }),
-      ...(wish.buttons === undefined ? {} : { buttons: wish.buttons }),
+      ...(args.buttons === undefined ? {} : { buttons: args.buttons }),
     },
   });
-  return outcomeOf(posted, recipient);
+  return toOutcome(posted, recipient);
 }
 
 /** The message to send, or the fault of the call. */
-async function contentOf(
-  { message, media: file, path, filePath, emoji: reaction }: Wish,
+async function toContent(
+  { message, media: file, path, filePath, emoji: reaction }: Args,
   at: { features: MessageFeatures; channel: string; workspaceDir: string; mediaRoots: readonly string[] },
 ): Promise<Content | string> {
   const chosen = file ?? path ?? filePath;
@@ -187,8 +187,8 @@ async function contentOf(
 }
 
 /** The reaction, or the fault of the call. */
-function reactionOf(
-  { emoji: reaction, message }: Wish,
+function toReaction(
+  { emoji: reaction, message }: Args,
   at: { messageId: string | undefined; features: MessageFeatures; channel: string },
 ): Content | string {
   if (!at.features.reactions) return `action: ${at.channel} takes no reactions; use send or reply`;
@@ -198,10 +198,10 @@ function reactionOf(
   return { text: '', react: { emoji: reaction, messageId: at.messageId } };
 }
 
-function outcomeOf(posted: Awaited<ReturnType<MessageToolOptions['post']>>, recipient: Recipient): ToolOutcome {
+function toOutcome(posted: Awaited<ReturnType<MessageToolOptions['post']>>, recipient: Recipient): ToolOutcome {
   switch (posted.kind) {
     case 'posted':
-      return textOutcome(`Queued for ${nameOf(recipient)} as delivery ${posted.id}.`);
+      return textOutcome(`Queued for ${formatRecipient(recipient)} as delivery ${posted.id}.`);
     case 'closed':
       return errorOutcome('message: the turn has ended; nothing was sent');
     case 'too-many':
@@ -209,7 +209,7 @@ function outcomeOf(posted: Awaited<ReturnType<MessageToolOptions['post']>>, reci
   }
 }
 
-function nameOf({ channel, chatId }: Recipient): string {
+function formatRecipient({ channel, chatId }: Recipient): string {
   return chatId === undefined ? channel : `${channel} ${chatId}`;
 }
 

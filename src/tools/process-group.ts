@@ -37,7 +37,7 @@ export async function isGroupAlive(groupId: number): Promise<boolean> {
   const processIds = [...(await processesNow())];
   // No /proc on this system: the group exists, and more cannot be known.
   if (processIds.length === 0) return true;
-  const groups = await Promise.all(processIds.map(livingGroupOf));
+  const groups = await Promise.all(processIds.map(readLivingGroup));
   return groups.includes(groupId);
 }
 
@@ -86,7 +86,7 @@ async function escapedGroups({ before, key }: CommandTrace): Promise<number[]> {
 async function groupOfMarked(processId: string, variable: string): Promise<number | null> {
   const environment = await readFile(`/proc/${processId}/environ`, 'latin1').catch(() => '');
   if (!environment.split('\0').includes(variable)) return null;
-  return await livingGroupOf(processId);
+  return await readLivingGroup(processId);
 }
 
 /**
@@ -102,19 +102,19 @@ export async function machineName(): Promise<string> {
 }
 
 /** When a process was started, in ticks since the boot; null: it does not exist, or this system does not provide it. */
-export async function startedTicksOf(pid: number): Promise<number | null> {
-  const ticks = Number((await statOf(pid))[19]);
+export async function readStartedTicks(pid: number): Promise<number | null> {
+  const ticks = Number((await readStat(pid))[19]);
   return Number.isFinite(ticks) ? ticks : null;
 }
 
 /** The group of a process that runs; null: it does not exist, or has ended and was not reaped. */
-async function livingGroupOf(pid: string): Promise<number | null> {
-  const [state, , group] = await statOf(pid);
+async function readLivingGroup(pid: string): Promise<number | null> {
+  const [state, , group] = await readStat(pid);
   return state === undefined || state === 'Z' || state === 'X' || !(Number(group) > 1) ? null : Number(group);
 }
 
 /** What the system says of a process from its state on. */
-async function statOf(pid: string | number): Promise<string[]> {
+async function readStat(pid: string | number): Promise<string[]> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   // `pid (name) state parent group ...`: the name may contain anything, so count from its last parenthesis.
   return status?.slice(status.lastIndexOf(')') + 2).split(' ') ?? [];

@@ -20,21 +20,21 @@ for group in $groups; do kill -KILL "-$group"; done
 `;
 
 /** The guard of this process, absent until the first command and after the guard has ended; then the next command starts another. */
-let running: { shell: ChildProcess; tell: (line: string) => void } | undefined;
+let running: { shell: ChildProcess; write: (line: string) => void } | undefined;
 /** What runs now, so that a new guard knows of it. */
 const groupIds = new Set<number>();
 
 /** From now on the group ends with this process, if it did not end before. */
 export function guardProcessGroup(groupId: number): void {
   groupIds.add(groupId);
-  if (running !== undefined) running.tell(`+ ${groupId}`);
+  if (running !== undefined) running.write(`+ ${groupId}`);
   else start();
 }
 
 /** The group has ended. */
 export function releaseProcessGroup(groupId: number): void {
   groupIds.delete(groupId);
-  running?.tell(`- ${groupId}`);
+  running?.write(`- ${groupId}`);
 }
 
 function start(): void {
@@ -54,6 +54,6 @@ function start(): void {
   // Neither keeps this process alive. The pipe is a socket, which its type does not say.
   shell.unref();
   (shell.stdin as unknown as { unref: () => void }).unref();
-  running = { shell, tell: (line) => shell.stdin.write(`${line}\n`) };
-  for (const groupId of groupIds) running.tell(`+ ${groupId}`);
+  running = { shell, write: (line) => shell.stdin.write(`${line}\n`) };
+  for (const groupId of groupIds) running.write(`+ ${groupId}`);
 }

@@ -21,7 +21,7 @@ import {
 } from './background-command.ts';
 import { BackgroundShell } from './background-shell.ts';
 import { outputText } from './output-text.ts';
-import { machineName, startedTicksOf } from './process-group.ts';
+import { machineName, readStartedTicks } from './process-group.ts';
 import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';
 import { sweepLost } from './sweep-lost.ts';
@@ -44,7 +44,7 @@ export interface ProcessKeeperOptions {
 const RUNNING_PER_SESSION_MAX = 8;
 const RUNNING_PER_WORKER_MAX = 64;
 /** How often a worker polls for requests of others to its processes. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 const TAIL_BYTES = 2_000;
 const TRIM_MS = 3_600_000;
 /** How long outputs and inputs of ended commands are kept. */
@@ -58,7 +58,7 @@ export class ProcessKeeper {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #starting = new Set<string>();
   #isStopped = false;
-  #looking: Promise<void> | null = null;
+  #polling: Promise<void> | null = null;
   #machine: string | undefined;
 
   constructor(options: ProcessKeeperOptions) {
@@ -72,7 +72,7 @@ export class ProcessKeeper {
       this.#timers.push(setInterval(() => void work().catch((error: unknown) => this.#warn(error)), ms));
     };
     every(leaseMs / 3, () => this.#renew());
-    every(Math.min(LOOK_MS, leaseMs / 2), () => this.look());
+    every(Math.min(POLL_MS, leaseMs / 2), () => this.poll());
     every(leaseMs / 2, () => sweepLost({ store, logger }));
     // Another worker's command may have been silent since it began.
     const trim = async (): Promise<void> => {
@@ -130,9 +130,9 @@ export class ProcessKeeper {
   }
 
   /** Reads and executes the requests of other processes for this worker's commands immediately. */
-  look(): Promise<void> {
-    this.#looking ??= this.#lookOnce().finally(() => (this.#looking = null));
-    return this.#looking;
+  poll(): Promise<void> {
+    this.#polling ??= this.#pollOnce().finally(() => (this.#polling = null));
+    return this.#polling;
   }
 
   async #begin(
@@ -194,7 +194,7 @@ export class ProcessKeeper {
       shell = await BackgroundShell.start(start, { log, onChange: notify });
     } catch (error) {
       const reason = `it could not be started: ${(error as Error).message}`;
-      const none = { exitCode: null, exitSignal: null, outputBytes: 0, outputTail: '', told: null };
+      const none = { exitCode: null, exitSignal: null, outputBytes: 0, outputTail: '', notice: null };
       await store.end({ id, worker, status: 'killed', reason, ...none });
       throw error;
     }
@@ -211,7 +211,7 @@ export class ProcessKeeper {
   async #noteStart(kept: RunningCommand, lease: CallLease): Promise<boolean> {
     const { id, shell } = kept;
     try {
-      const startedTicks = await startedTicksOf(shell.groupId);
+      const startedTicks = await readStartedTicks(shell.groupId);
       const isWanted = await this.#options.store.noteStart({
         id,
         epoch: lease.epoch,
@@ -248,16 +248,16 @@ export class ProcessKeeper {
       outputBytes: shell.log.totalBytes,
       outputTail,
     } as const;
-    const told = kept.waiters > 0 ? null : endNotice(end);
-    await store.end({ ...end, told }).catch((error: unknown) => this.#warn(error));
+    const notice = kept.waiters > 0 ? null : endNotice(end);
+    await store.end({ ...end, notice }).catch((error: unknown) => this.#warn(error));
     this.#kept.delete(id);
     for (const listener of listeners) listener();
   }
 
-  async #lookOnce(): Promise<void> {
+  async #pollOnce(): Promise<void> {
     if (this.#kept.size === 0) return;
     const asked = [...this.#kept.values()].map(({ id, lastInput }) => ({ id, lastInput }));
-    for (const { id, killReason, inputs } of await this.#options.store.wishes(asked)) {
+    for (const { id, killReason, inputs } of await this.#options.store.readControls(asked)) {
       const kept = this.#kept.get(id);
       if (kept === undefined) continue;
       for (const { n, data, isLast } of inputs) {

@@ -84,7 +84,7 @@ export async function readProcessLog(
       names
         .filter((name) => PIECE.test(name))
         .toSorted()
-        .map((name) => lookAt(folder, name)),
+        .map((name) => statFile(folder, name)),
     )
   ).filter((piece) => piece !== null);
   const last = pieces.at(-1);
@@ -132,7 +132,7 @@ function folderOf(dataDir: string, id: string): string {
   return join(dataDir, PROCESS_OUTPUTS, id);
 }
 
-async function lookAt(folder: string, name: string): Promise<{ name: string; from: number; size: number } | null> {
+async function statFile(folder: string, name: string): Promise<{ name: string; from: number; size: number } | null> {
   const facts = await stat(join(folder, name)).catch(() => null);
   return facts === null ? null : { name, from: Number.parseInt(name, 10), size: facts.size };
 }

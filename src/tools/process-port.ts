@@ -7,7 +7,7 @@ import type {
   ProcessFacts,
   ProcessLease,
   ProcessStart,
-  ProcessWish,
+  ProcessControl,
 } from '../core/background-process.ts';
 
 export interface ProcessStore {
@@ -20,7 +20,7 @@ export interface ProcessStore {
   /** Renews the leases of these processes of a worker; answers with those that are still its own. */
   renew(lease: ProcessLease): Promise<ReadonlySet<string>>;
   /** The requests of other processes for these commands; commands without a request are left out. */
-  wishes(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessWish[]>;
+  readControls(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessControl[]>;
   /** Closes the rows whose worker no longer renews them, and notifies their sessions. */
   takeLost(): Promise<LostProcess[]>;
   /** The processes of a session: those that run, then the latest of the others. */

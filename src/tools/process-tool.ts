@@ -1,7 +1,7 @@
 // The `process` tool: commands that `exec` left in the background of this session, and of no other. Looking, writing and killing may be
 // done by any worker: they go through the command's row and its log, so it does not matter whose process it is.
 import { z } from 'zod';
-import { headOf, tailOf } from '../core/cut-text.ts';
+import { cutHead, cutTail } from '../core/cut-text.ts';
 import { pause } from '../clock.ts';
 import type { ProcessFacts } from '../core/background-process.ts';
 import { defineTool } from './define-tool.ts';
@@ -14,7 +14,7 @@ import { isUuid } from '../core/ids.ts';
 
 export interface ProcessToolOptions {
   store: ProcessStore;
-  keeper: Pick<ProcessKeeper, 'wait' | 'look'>;
+  keeper: Pick<ProcessKeeper, 'wait' | 'poll'>;
   dataDir: string;
 }
 
@@ -27,7 +27,7 @@ const POLL_MS_MAX = 60_000;
 const LISTED_MAX = 30;
 const COMMAND_CHARS_MAX = 100;
 /** How often another worker's process is checked. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** Longer than a group's grace period between TERM and KILL. */
 const KILL_MS_MAX = 5_000;
 
@@ -76,7 +76,7 @@ export function createProcessTool(options: ProcessToolOptions): Tool {
 
 async function list({ store }: ProcessToolOptions, { sessionKey }: ToolCall): Promise<ToolOutcome> {
   const all = await store.list(sessionKey, LISTED_MAX);
-  const lines = all.map((facts) => `${facts.id} ${statusOf(facts)}: ${oneLine(facts.command)}`);
+  const lines = all.map((facts) => `${facts.id} ${toStatus(facts)}: ${oneLine(facts.command)}`);
   return textOutcome(lines.length === 0 ? 'This session has no background commands.' : lines.join('\n'));
 }
 
@@ -126,7 +126,7 @@ async function untilChanged(
   while (facts.status === 'running' && performance.now() < untilMs && !call.signal.aborted) {
     const logged = await readProcessLog({ dataDir, id: facts.id }, { from: 0, bytesMax: 0 });
     if (isEnough(logged?.total ?? 0)) break;
-    await pause(LOOK_MS, call.signal);
+    await pause(POLL_MS, call.signal);
     facts = (await store.find(call.sessionKey, facts.id)) ?? facts;
   }
   return facts;
@@ -159,14 +159,14 @@ async function write(
 ): Promise<ToolOutcome> {
   if (data === '' && !eof) return errorOutcome('process: data: is needed for write, or eof');
   if (facts.status !== 'running')
-    return errorOutcome(`process: sessionId: the command is no longer running (${statusOf(facts)})`);
+    return errorOutcome(`process: sessionId: the command is no longer running (${toStatus(facts)})`);
   await store.addInput({ processId: facts.id, causeKey: call.idempotencyKey, data, isLast: eof });
-  await keeper.look().catch(() => undefined);
+  await keeper.poll().catch(() => undefined);
   return textOutcome(`${data.length} characters go to its stdin${eof ? ', which is closed then' : ''}.`);
 }
 
 async function kill(options: ProcessToolOptions, call: ToolCall, facts: ProcessFacts): Promise<ToolOutcome> {
-  if (facts.status !== 'running') return textOutcome(`It is no longer running: ${statusOf(facts)}.`);
+  if (facts.status !== 'running') return textOutcome(`It is no longer running: ${toStatus(facts)}.`);
   await options.store.askToKill(facts.id, 'killed by the agent');
   const untilMs = performance.now() + KILL_MS_MAX;
   const over = options.keeper.wait(facts.id, {
@@ -175,11 +175,11 @@ async function kill(options: ProcessToolOptions, call: ToolCall, facts: ProcessF
     timeoutMs: KILL_MS_MAX,
     signal: call.signal,
   });
-  await options.keeper.look().catch(() => undefined);
+  await options.keeper.poll().catch(() => undefined);
   await over;
   const now = (await options.store.find(call.sessionKey, facts.id)) ?? facts;
   const last = await untilChanged(options, call, now, { untilMs, isEnough: () => false });
-  return textOutcome(last.status === 'running' ? 'It is being killed.' : `It has ended: ${statusOf(last)}.`);
+  return textOutcome(last.status === 'running' ? 'It is being killed.' : `It has ended: ${toStatus(last)}.`);
 }
 
 /** Workers share the folder of outputs, unless they are configured otherwise. */
@@ -193,12 +193,12 @@ function withStatus(output: string, facts: ProcessFacts): string {
   const text = output.replace(/\n$/, '');
   const cut =
     text.length > OUTPUT_CHARS_MAX
-      ? `[${text.length - OUTPUT_CHARS_MAX} characters left out]\n${tailOf(text, OUTPUT_CHARS_MAX)}`
+      ? `[${text.length - OUTPUT_CHARS_MAX} characters left out]\n${cutTail(text, OUTPUT_CHARS_MAX)}`
       : text;
-  return cut === '' ? `[${statusOf(facts)}]` : `${cut}\n[${statusOf(facts)}]`;
+  return cut === '' ? `[${toStatus(facts)}]` : `${cut}\n[${toStatus(facts)}]`;
 }
 
-function statusOf({ status, exitCode, exitSignal, reason, ranMs }: ProcessFacts): string {
+function toStatus({ status, exitCode, exitSignal, reason, ranMs }: ProcessFacts): string {
   const time = `${Math.round(ranMs / 100) / 10} s`;
   switch (status) {
     case 'running':
@@ -213,5 +213,5 @@ function statusOf({ status, exitCode, exitSignal, reason, ranMs }: ProcessFacts)
 
 function oneLine(command: string): string {
   const line = command.replaceAll(/\s+/g, ' ').trim();
-  return line.length > COMMAND_CHARS_MAX ? `${headOf(line, COMMAND_CHARS_MAX)}…` : line;
+  return line.length > COMMAND_CHARS_MAX ? `${cutHead(line, COMMAND_CHARS_MAX)}…` : line;
 }

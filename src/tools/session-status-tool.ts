@@ -60,13 +60,13 @@ export function createSessionStatusTool(port: SessionStatusPort): Tool {
     async run({ model }, call) {
       const fault = model === undefined ? null : await port.setModel(call, model === DEFAULT ? null : model);
       if (fault !== null) return errorOutcome(`session_status: model: ${fault}`);
-      return textOutcome(linesOf(await port.status(call), call).join('\n'));
+      return textOutcome(formatLines(await port.status(call), call).join('\n'));
     },
   });
-  return { ...tool, onlyLooks: (asked) => input.safeParse(asked).data?.model === undefined };
+  return { ...tool, onlyReads: (asked) => input.safeParse(asked).data?.model === undefined };
 }
 
-function linesOf({ session, now, timezone }: SessionStatus, call: ToolCall): string[] {
+function formatLines({ session, now, timezone }: SessionStatus, call: ToolCall): string[] {
   return [
     `Session: ${call.sessionKey}`,
     `Agent: ${call.agentId}`,

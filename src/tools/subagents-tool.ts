@@ -1,7 +1,7 @@
 // The `subagents` tool: manages the subagents that a session has spawned. Stopping one stops all runs below it.
 import { z } from 'zod';
 import { count } from '../config/schema-scalars.ts';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { defineTool } from './define-tool.ts';
 import type { SeenSubagent, SessionsPort } from './sessions-port.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
@@ -49,7 +49,7 @@ export function createSubagentsTool(port: Port): Tool {
 }
 
 function listed({ task, runtimeMs, ...subagent }: SeenSubagent, index: number): object {
-  const shown = task.length > TASK_CHARS_SHOWN ? `${headOf(task, TASK_CHARS_SHOWN)}…` : task;
+  const shown = task.length > TASK_CHARS_SHOWN ? `${cutHead(task, TASK_CHARS_SHOWN)}…` : task;
   return { number: index + 1, ...subagent, task: shown, runtimeSeconds: Math.round(runtimeMs / 1000) };
 }
 

@@ -1,7 +1,7 @@
 // Finds background commands whose worker has crashed: their rows are closed as `lost`, their sessions are notified, and where the process
 // is on this machine and certainly the same, its group is ended. Any worker may do it for all.
 import type { Logger } from '../logger.ts';
-import { endProcessGroup, machineName, startedTicksOf } from './process-group.ts';
+import { endProcessGroup, machineName, readStartedTicks } from './process-group.ts';
 import type { ProcessStore } from './process-port.ts';
 
 /** Between TERM and KILL. */
@@ -18,6 +18,6 @@ export async function sweepLost({
   for (const { id, machine, pid, startedTicks } of await store.takeLost()) {
     logger.warn({ processId: id }, 'Background command was lost');
     if (pid === null || startedTicks === null || machine !== (await machineName())) continue;
-    if ((await startedTicksOf(pid)) === startedTicks) await endProcessGroup(pid, KILL_GRACE_MS);
+    if ((await readStartedTicks(pid)) === startedTicks) await endProcessGroup(pid, KILL_GRACE_MS);
   }
 }

@@ -2,7 +2,7 @@
 // decoded with replacement characters could only be written back with other bytes than it had.
 import { createReadStream, existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { decodeText, encodingOf, NOT_TEXT, strictDecoder } from '../core/text-bytes.ts';
+import { decodeText, detectEncoding, NOT_TEXT, strictDecoder } from '../core/text-bytes.ts';
 
 /** The largest file that is read or edited as a whole, and the most that a range of lines may have. */
 export const WHOLE_BYTES_MAX = 256 * 1024;
@@ -48,7 +48,7 @@ export async function readText({ path, name }: NamedFile): Promise<{ bytes: Uint
 export async function assertReplaceable(file: NamedFile, signal: AbortSignal): Promise<void> {
   if (!existsSync(file.path)) return;
   await sizeOfFile(file);
-  for await (const _piece of piecesOf(file, 'replaced', signal));
+  for await (const _piece of readPieces(file, 'replaced', signal));
 }
 
 /**
@@ -61,7 +61,7 @@ export async function readLines(
 ): Promise<string> {
   let line = 1;
   let found = '';
-  for await (const piece of piecesOf(file, 'read', signal)) {
+  for await (const piece of readPieces(file, 'read', signal)) {
     for (let at = 0; at < piece.length; line += 1) {
       const end = piece.indexOf('\n', at);
       const isWanted = line >= first && line <= last;
@@ -78,12 +78,12 @@ export async function readLines(
   return found;
 }
 
-async function* piecesOf({ path, name }: NamedFile, verb: Verb, signal: AbortSignal): AsyncGenerator<string> {
+async function* readPieces({ path, name }: NamedFile, verb: Verb, signal: AbortSignal): AsyncGenerator<string> {
   let decoder: ReturnType<typeof strictDecoder> | null = null;
   try {
     for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
       signal.throwIfAborted();
-      decoder ??= strictDecoder(encodingOf(bytes));
+      decoder ??= strictDecoder(detectEncoding(bytes));
       yield decoder.decode(bytes, { stream: true });
     }
     // Throws if the file ends within a character.

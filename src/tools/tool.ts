@@ -74,7 +74,7 @@ export interface Tool {
    */
   isReadOnly?: boolean;
   /** For a tool that changes something with some inputs only: true when this input only reads. Absent: as `isReadOnly` says. */
-  onlyLooks?: (input: unknown) => boolean;
+  onlyReads?: (input: unknown) => boolean;
   /** The longest it may run, in milliseconds; absent: the configured default. */
   timeoutMs?: number;
   /**

@@ -1,6 +1,6 @@
 // The tools of one agent: what policy lets through, in the stable order in which the system prompt lists them and the model is
 // sent them. The order and the bytes of the specs depend on the tools alone, or the provider's prompt cache is lost.
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import { isToolAllowed, type ToolPolicy } from '../core/tool-policy.ts';
 import { errorOutcome, type Tool, type ToolOutcome } from './tool.ts';
@@ -80,7 +80,7 @@ function sentSpec({ name, description, input_schema }: ToolSpec): ToolSpec {
 /** The result of a call of a tool that does not exist: it names those that do, so that the model can continue. */
 export function unknownToolOutcome(name: string, toolset: Toolset): ToolOutcome {
   const names = toolset.specs.map((spec) => spec.name).join(', ') || 'none';
-  return errorOutcome(`Unknown tool ${JSON.stringify(headOf(name, 100))}. Available tools: ${names}.`);
+  return errorOutcome(`Unknown tool ${JSON.stringify(cutHead(name, 100))}. Available tools: ${names}.`);
 }
 
 function refuseDuplicates(tools: readonly Tool[]): void {
@@ -94,10 +94,10 @@ function refuseDuplicates(tools: readonly Tool[]): void {
 
 /** By place in TOOL_ORDER, then by UTF-16 code units: no locale has a say. */
 function compareNames(a: string, b: string): number {
-  return placeOf(a) - placeOf(b) || (a < b ? -1 : 1);
+  return rankTool(a) - rankTool(b) || (a < b ? -1 : 1);
 }
 
-function placeOf(name: string): number {
+function rankTool(name: string): number {
   const place = TOOL_ORDER.indexOf(name.toLowerCase());
   return place === -1 ? TOOL_ORDER.length : place;
 }

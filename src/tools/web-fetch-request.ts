@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../network/guarded-request.ts';
 import { isPublicAddress } from '../network/public-address.ts';
 
@@ -123,13 +123,13 @@ async function read(url: URL, response: IncomingMessage, { bytesMax, signal }: W
 
 function unpacked(response: IncomingMessage): Readable {
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  const unpack = unpackerOf(encoding);
+  const unpack = createUnpacker(encoding);
   if (unpack === null) return response;
   response.on('error', (error) => unpack.destroy(error));
   return response.pipe(unpack);
 }
 
-function unpackerOf(encoding: string) {
+function createUnpacker(encoding: string) {
   switch (encoding) {
     case '':
     case 'identity':
@@ -147,5 +147,5 @@ function unpackerOf(encoding: string) {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.length > 200 ? `${headOf(text, 200)}…` : text);
+  return JSON.stringify(text.length > 200 ? `${cutHead(text, 200)}…` : text);
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { count } from '../config/schema-scalars.ts';
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { neutralise } from '../core/prompt/untrusted-text.ts';
 import { defineTool } from './define-tool.ts';
 import type { ReadPage } from './extract-page-thread.ts';
@@ -59,7 +59,7 @@ export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: W
           signal: call.signal,
         });
         if (answer.status < 200 || answer.status > 299) return refusal(answer, mark);
-        const page = await contentOf(answer, mode, call.signal);
+        const page = await readContent(answer, mode, call.signal);
         return textOutcome(describe(answer, page, { charsMax, mark }));
       } catch (error) {
         call.signal.throwIfAborted();
@@ -70,11 +70,11 @@ export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: W
   });
 }
 
-async function contentOf(answer: WebAnswer, mode: 'markdown' | 'text', signal: AbortSignal): Promise<ReadPage> {
+async function readContent(answer: WebAnswer, mode: 'markdown' | 'text', signal: AbortSignal): Promise<ReadPage> {
   const type = answer.contentType ?? sniffed(answer.body);
   if (HTML_TYPES.has(type)) return await extractPage({ html: decoded(answer, true), url: answer.url, mode }, signal);
   if (!TEXT_TYPE.test(type) || answer.body.includes(0)) {
-    throw new WebFetchError(`it answers with ${JSON.stringify(headOf(type, 100))}, which is not text`);
+    throw new WebFetchError(`it answers with ${JSON.stringify(cutHead(type, 100))}, which is not text`);
   }
   return { title: '', text: decoded(answer, false) };
 }
@@ -102,29 +102,29 @@ function describe(
   { title, text }: ReadPage,
   { charsMax, mark }: { charsMax: number; mark: string },
 ): string {
-  const shown = headOf(text, charsMax);
+  const shown = cutHead(text, charsMax);
   const notes = [
     ...(shown.length < text.length ? [`the first ${shown.length} of ${text.length} characters`] : []),
     ...(answer.isCut ? [`the page is longer than the ${answer.body.length} bytes that were read`] : []),
   ];
-  const heading = title === '' ? [] : [`Title: ${headOf(title, TITLE_CHARS_MAX)}`, ''];
+  const heading = title === '' ? [] : [`Title: ${cutHead(title, TITLE_CHARS_MAX)}`, ''];
   return [
-    placeOf(answer),
+    formatPlace(answer),
     ...(notes.length > 0 ? [`[${notes.join('; ')}]`] : []),
     untrusted([...heading, shown.trim() || '(no text)'].join('\n'), mark),
   ].join('\n');
 }
 
 /** Facts from the server are included here only in forms that cannot be mistaken for other text. */
-function placeOf({ url, status, contentType }: WebAnswer): string {
+function formatPlace({ url, status, contentType }: WebAnswer): string {
   const type = contentType !== null && /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(contentType) ? `, ${contentType}` : '';
-  return `${headOf(url, URL_CHARS_MAX)} (${status}${type})`;
+  return `${cutHead(url, URL_CHARS_MAX)} (${status}${type})`;
 }
 
 function refusal(answer: WebAnswer, mark: string): ToolOutcome {
-  const said = `web_fetch: url: the answer is ${placeOf(answer)}`;
+  const said = `web_fetch: url: the answer is ${formatPlace(answer)}`;
   const isText = TEXT_TYPE.test(answer.contentType ?? '') && !HTML_TYPES.has(answer.contentType ?? '');
-  const body = isText ? headOf(decoded(answer, false), REFUSAL_CHARS_MAX).trim() : '';
+  const body = isText ? cutHead(decoded(answer, false), REFUSAL_CHARS_MAX).trim() : '';
   return errorOutcome(body === '' ? said : `${said}\n${untrusted(body, mark)}`);
 }
 

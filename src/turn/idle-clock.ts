@@ -51,7 +51,7 @@ export class IdleClock {
  * How long the model of a turn may be silent, in milliseconds; 0: as long as the turn may take. It is as long as the turn when answers
  * are not streamed: such a model sends nothing until it is done.
  */
-export function idleTimeoutOf(
+export function chooseIdleTimeout(
   { agent, session, journal }: OpenedTurn,
   { isStreaming }: { isStreaming: boolean },
 ): number {

@@ -9,7 +9,7 @@ type Transform = (texts: RequestTexts) => RequestTexts;
 type InputSettings = Pick<TurnRequestSettings, 'inputReplacements' | 'resultCharsMax'>;
 
 /** The transform of a turn's requests; texts with nothing to change stay the same objects. */
-export function inputTransformOf({ inputReplacements = [], resultCharsMax }: InputSettings): Transform {
+export function createInputTransform({ inputReplacements = [], resultCharsMax }: InputSettings): Transform {
   const replace = createRequestTransform(inputReplacements);
   if (resultCharsMax === undefined) return replace;
   return ({ system, messages }) => replace({ system, messages: truncateResults(messages, resultCharsMax) });

@@ -1,6 +1,6 @@
 // What every call for an answer or a summary has in common: its identity, its failure, its cost, and its row.
-import { batchSettingsOf, viaOf } from '../core/provider-batch/message-via.ts';
-import { headOf } from '../core/cut-text.ts';
+import { readBatchSettings, readVia } from '../core/provider-batch/message-via.ts';
+import { cutHead } from '../core/cut-text.ts';
 import { classifyFailure } from '../core/failure.ts';
 import type { ModelAnswer, Usage } from '../core/model-request.ts';
 import type { PriceTier } from '../core/prices/call-cost.ts';
@@ -10,10 +10,10 @@ import type { ReportedUsage } from '../core/stream/reduce-answer.ts';
 import { SPAN_KEYS } from '../core/telemetry/span.ts';
 import { ModelError, type AskOptions } from '../model/model.ts';
 import { createCallDiagnostics } from '../model/observers/diagnostics.ts';
-import { callIdOf } from '../model/observers/observer.ts';
+import { formatCallId } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnContext } from './context.ts';
-import { logIdsOf, originOfTurn, type OpenedTurn } from './opened-turn.ts';
+import { pickLogIds, originOfTurn, type OpenedTurn } from './opened-turn.ts';
 import { callCodeOf, type StopReason } from './turn-end.ts';
 import { ModelSilent } from './idle-clock.ts';
 
@@ -85,7 +85,7 @@ export class CallRecord {
       headers: { ...(this.#context.config.models.providers.anthropic.auditHeaders ? headers : {}), ...traced },
       beforeSend: () => held.assertHeld(),
       observers: [{ sent: (_body, sha256) => void (this.#begun.requestSha256 = sha256) }, diagnostics],
-      about: { callId: callIdOf(turnId, callNo), sessionKey: session.key, turnId },
+      about: { callId: formatCallId(turnId, callNo), sessionKey: session.key, turnId },
       onUsage: (reported) => void (this.#reported = reported),
     };
   }
@@ -103,17 +103,17 @@ export class CallRecord {
     const repairs = answer?.repairs;
     const { at, attempt } = this.#turn.journal;
     const { rateWaitMs } = attempt;
-    const { viaReason } = batchSettingsOf(at.inputs);
+    const { viaReason } = readBatchSettings(at.inputs);
     const notes = this.#diagnostics && {
       ...this.#diagnostics.figures(),
       ...(rateWaitMs > 0 && this.#begun.tier === 'standard' ? { rateWaitMs } : {}),
       ...(repairs === undefined ? {} : { repairs }),
-      ...(viaReason !== null && viaOf(at.inputs) === 'live' ? { way: viaReason } : {}),
+      ...(viaReason !== null && readVia(at.inputs) === 'live' ? { way: viaReason } : {}),
     };
     if (answer?.impossibleUsage !== undefined) {
       const { model } = this.#begun;
       const facts = {
-        ...logIdsOf(this.#context, this.#turn),
+        ...pickLogIds(this.#context, this.#turn),
         model,
         reported: answer.impossibleUsage,
         charged: answer.usage,
@@ -159,13 +159,13 @@ export function failedBy(fault: ModelError): BrokenCall {
   const { type, status, message } = fault;
   return {
     status: 'failed',
-    error: { code: classifyFailure(fault).code, type, status, message: headOf(message, 2000) },
+    error: { code: classifyFailure(fault).code, type, status, message: cutHead(message, 2000) },
     ...(status === null ? {} : { usage: NO_USAGE }),
   };
 }
 
 /** The fault of a failed call; it asks for no longer wait than a turn may take (`models.outage.giveUpAfter`). Rethrows any other error. */
-export function faultOf({ config }: TurnContext, error: unknown): ModelError {
+export function toModelError({ config }: TurnContext, error: unknown): ModelError {
   if (error instanceof ModelError) return error.waitingAtMost(config.models.outage.giveUpAfter);
   if (!(error instanceof ModelSilent)) throw error;
   const { message } = error;

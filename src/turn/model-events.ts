@@ -1,7 +1,7 @@
 // The events of model calls, and of turns that wait for one, always in one form: both name the call as logs and traces do, `<turn>:model:<n>`.
 import type { TurnId } from '../core/ids.ts';
-import { dollarsOf, type CostTotal } from '../core/prices/call-cost.ts';
-import { callIdOf } from '../model/observers/observer.ts';
+import { toDollars, type CostTotal } from '../core/prices/call-cost.ts';
+import { formatCallId } from '../model/observers/observer.ts';
 import { refOfModel, type NamedModel } from '../core/model-ref.ts';
 import type { EarlierPark } from '../store/claim-session.ts';
 import type { NewEvent } from '../store/events.ts';
@@ -21,7 +21,7 @@ export function modelBlocked({ by, code, text }: ParkReason): NewEvent {
 
 /** A call is about to be made. */
 export function modelStarted(turnId: TurnId, callNo: number): NewEvent {
-  return { type: 'model.started', data: { call: callNo, callId: callIdOf(turnId, callNo) } };
+  return { type: 'model.started', data: { call: callNo, callId: formatCallId(turnId, callNo) } };
 }
 
 /**
@@ -35,10 +35,10 @@ export function modelEnded({ id, kind, session }: OpenedTurn, row: ModelCallRow,
     type: 'model.ended',
     data: {
       call: callNo,
-      callId: callIdOf(id, callNo),
+      callId: formatCallId(id, callNo),
       status,
       ...outcome,
-      ...costOf(row),
+      ...describeCost(row),
       agentId: session.agentId,
       kind,
       lane: session.lane,
@@ -49,7 +49,7 @@ export function modelEnded({ id, kind, session }: OpenedTurn, row: ModelCallRow,
   };
 }
 
-function costOf(row: ModelCallRow): Record<string, unknown> {
+function describeCost(row: ModelCallRow): Record<string, unknown> {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cacheWrite1hTokens } = row;
   const { model, tier, costMicros, isEstimated, isSimulated } = row;
   return {
@@ -57,7 +57,7 @@ function costOf(row: ModelCallRow): Record<string, unknown> {
     tier,
     usage: { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens },
     cacheWrite1hTokens,
-    costUsd: dollarsOf(costMicros),
+    costUsd: toDollars(costMicros),
     costMicros,
     isEstimated,
     simulated: isSimulated,
@@ -79,7 +79,7 @@ export function turnEnded(
       kind,
       lane: session.lane,
       model: answered === null ? (chain[0] ?? null) : refOfModel(answered),
-      costUsd: dollarsOf(costMicros),
+      costUsd: toDollars(costMicros),
       costMicros,
       unpricedCalls,
       simulated: isSimulated,

@@ -46,7 +46,7 @@ export function originOfTurn({ id, journal }: OpenedTurn): TurnRef {
 }
 
 /** How log lines name a turn: with its trace and its tags, when it has some. */
-export function logIdsOf(context: { tracing: Tracing | null }, turn: OpenedTurn) {
+export function pickLogIds(context: { tracing: Tracing | null }, turn: OpenedTurn) {
   return logIdsOfOrigin(context, { id: turn.id, inputs: turn.journal.at.inputs }, turn.session.key);
 }
 

@@ -1,11 +1,11 @@
 // The rules that decide which text of an answer is a reply, both in the live stream and in the reply with which the turn is settled.
 import type { ReplyRules } from '../core/next-steps.ts';
-import { reasoningOf } from '../core/reasoning-tags.ts';
+import { toReasoning } from '../core/reasoning-tags.ts';
 import type { WaitingInput } from '../store/claim-session.ts';
 import type { TurnContext } from './context.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 
-export function replyRulesOf(
+export function buildReplyRules(
   { config }: Pick<TurnContext, 'config'>,
   { agent, journal }: Pick<OpenedTurn, 'agent' | 'journal'>,
 ): ReplyRules {
@@ -22,10 +22,10 @@ export function answersOnlyPoll(inputs: readonly Pick<WaitingInput, 'kind'>[]): 
 
 /** True for a turn whose live events show what its model thinks. Polls leave no trace, so theirs do not. */
 export function showsReasoning({ session, journal }: Pick<OpenedTurn, 'session' | 'journal'>): boolean {
-  return reasoningOf(session.reasoning) === 'stream' && !answersOnlyPoll(journal.at.inputs);
+  return toReasoning(session.reasoning) === 'stream' && !answersOnlyPoll(journal.at.inputs);
 }
 
 /** True for a turn whose reply begins with what its model thought. An alert has its own form, and a subagent answers its parent. */
 export function repliesWithReasoning({ session, journal }: Pick<OpenedTurn, 'session' | 'journal'>): boolean {
-  return reasoningOf(session.reasoning) === 'on' && session.kind !== 'subagent' && !answersOnlyPoll(journal.at.inputs);
+  return toReasoning(session.reasoning) === 'on' && session.kind !== 'subagent' && !answersOnlyPoll(journal.at.inputs);
 }

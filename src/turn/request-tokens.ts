@@ -1,7 +1,7 @@
 // How full the context of a turn is, by what is known of its room. Where the provider reported nothing (after a takeover or a
 // compaction), all of it is an estimate.
 import { thresholdTokens } from '../core/compaction/plan-compaction.ts';
-import { promptTokensOf, estimateTokens } from '../core/token-estimate.ts';
+import { estimatePromptTokens, estimateTokens } from '../core/token-estimate.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 
 /** Tokens of the turn's next request, about. */
@@ -15,7 +15,7 @@ export function estimateNextRequest(turn: OpenedTurn): number {
 
 /** Estimated tokens of every request of the turn in addition to its messages. */
 export function overheadTokens({ journal }: OpenedTurn): number {
-  return promptTokensOf(journal.attempt.request);
+  return estimatePromptTokens(journal.attempt.request);
 }
 
 /** True when the turn's next request would need some of the reserved tokens. */

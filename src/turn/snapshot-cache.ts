@@ -23,7 +23,7 @@ const KEPT_CHARS_MAX = 24_000_000;
 const snapshots = new WeakMap<object, Snapshot>();
 
 /** The snapshot of an immutable value; the same object is hashed once. */
-export function snapshotOf(value: object): Snapshot {
+export function takeSnapshot(value: object): Snapshot {
   const known = snapshots.get(value);
   if (known !== undefined) return known;
   const content = JSON.stringify(value);
@@ -37,9 +37,9 @@ export class SnapshotCache {
 
   /** Caches a value under its hash. Equal values become one object, so that everything derived from it is made once. */
   keep<Value extends object>(value: Value): ValueSnapshot<Value> {
-    const snapshot = snapshotOf(value);
+    const snapshot = takeSnapshot(value);
     const known = this.#kept.get(snapshot.sha256);
-    if (known !== undefined) return { value: known as Value, snapshot: snapshotOf(known) };
+    if (known !== undefined) return { value: known as Value, snapshot: takeSnapshot(known) };
     this.#kept.set(snapshot.sha256, value, { size: Math.max(1, snapshot.content.length) });
     return { value, snapshot };
   }

@@ -1,9 +1,9 @@
 // What becomes of a turn after an error. A stop and a failure end it, unless they leave it open for another worker. A fault of the database
 // that passes leaves it open, too; one that does not pass would meet every attempt, each with a model call of its own, so it ends the turn.
-import { isPassingFault, refusalOf } from '../store/database.ts';
+import { isPassingFault, findRefusal } from '../store/database.ts';
 import type { TurnContext } from './context.ts';
 import type { HeldSession } from './held-session.ts';
-import { logIdsOf, type OpenedTurn } from './opened-turn.ts';
+import { pickLogIds, type OpenedTurn } from './opened-turn.ts';
 import { TurnFailed, TurnStopped, type StopReason } from './turn-end.ts';
 import type { ResultState, TurnOpenState, TurnState } from './turn-state.ts';
 
@@ -41,8 +41,8 @@ function failedAfter(context: TurnContext, state: TurnOpenState, error: unknown)
 
 /** The failure of a turn after an error that is neither the model's nor a stop. */
 function unforeseen(context: TurnContext, turn: OpenedTurn, error: unknown): TurnFailed {
-  context.logger.error({ err: error, ...logIdsOf(context, turn) }, 'Turn failed with an unexpected error');
-  const refusal = refusalOf(error);
+  context.logger.error({ err: error, ...pickLogIds(context, turn) }, 'Turn failed with an unexpected error');
+  const refusal = findRefusal(error);
   if (refusal === null) return new TurnFailed('internal_error', String(error), error);
   const message = `The database refused to store a step of this turn (${refusal}). The step was not kept; send the message again.`;
   return new TurnFailed('commit_failed', message, error);

@@ -1,6 +1,6 @@
 // The steps of a turn (run-turn.ts): each takes a state to the next, and returns a state that it is not made for unchanged.
 import type { TurnContext } from './context.ts';
-import { knownOf } from './transcript-cache.ts';
+import { pickKnown } from './transcript-cache.ts';
 import type { TurnState, ResultState } from './turn-state.ts';
 import { resumeTurn } from './open/resume-turn.ts';
 import { startTurn } from './open/start-turn.ts';
@@ -18,7 +18,7 @@ export async function claim(context: TurnContext, state: TurnState): Promise<Tur
   const askedAtMs = context.clock.monotonicMs();
   const kept = context.transcripts.take(sessionId);
   const { owner, leaseMs } = context.locks;
-  const answer = await context.store.claim({ sessionId, owner, leaseMs, known: knownOf(kept) });
+  const answer = await context.store.claim({ sessionId, owner, leaseMs, known: pickKnown(kept) });
   if (answer.kind === 'claimed') {
     context.models.learn(answer.blocks);
     const held = context.locks.hold(sessionId, answer.session.epoch, askedAtMs);

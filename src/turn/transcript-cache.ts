@@ -53,7 +53,7 @@ export class Transcript {
     this.#entries.push({ seq, kind, role, content, ...(provenance ? { provenance } : undefined) });
     if (kind !== 'summary') this.last = entry;
     this.untilSeq = Math.max(this.untilSeq, seq);
-    this.chars += charsOf(content);
+    this.chars += countChars(content);
   }
 
   /** Puts a summary in place of everything before `firstKeptSeq` but the pinned entries. */
@@ -82,13 +82,13 @@ export class Transcript {
     this.#entries = entries;
     this.#version = version;
     this.#edits += 1;
-    this.chars = entries.reduce((sum, { content }) => sum + charsOf(content), 0);
+    this.chars = entries.reduce((sum, { content }) => sum + countChars(content), 0);
     this.view = null;
   }
 }
 
 /** How far a worker knows a session, as passed to a claim; version -1: not at all. */
-export function knownOf(transcript: Transcript | null): { version: number; seq: number } {
+export function pickKnown(transcript: Transcript | null): { version: number; seq: number } {
   return transcript === null ? { version: -1, seq: 0 } : { version: transcript.version, seq: transcript.untilSeq };
 }
 
@@ -115,7 +115,7 @@ export class TranscriptCache {
 }
 
 /** About how much blocks hold, in UTF-16 units. */
-function charsOf(content: readonly ContentBlock[]): number {
+function countChars(content: readonly ContentBlock[]): number {
   let chars = 64;
   for (const block of content) {
     if (block.type === 'text') chars += block.text.length;

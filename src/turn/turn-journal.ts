@@ -85,7 +85,7 @@ export class TurnJournal {
     write: TurnWrite,
     send: (rows: JournalWrite) => Promise<Answer | Fenced>,
   ): Promise<Exclude<Answer, Fenced>> {
-    const rows = this.#rowsOf(write);
+    const rows = this.#toRows(write);
     const answer = await send(rows);
     if (isFenced(answer)) throw lockLost(this.#owner.held);
     // A compaction that is resumed, not begun, has written nothing.
@@ -95,7 +95,7 @@ export class TurnJournal {
     return answer as Exclude<Answer, Fenced>;
   }
 
-  #rowsOf({ totals, joining, compactedTo: _compacted, storesView, ...rows }: TurnWrite): JournalWrite {
+  #toRows({ totals, joining, compactedTo: _compacted, storesView, ...rows }: TurnWrite): JournalWrite {
     const { session, held } = this.#owner;
     const { sessionView } = this.#attempt;
     return {

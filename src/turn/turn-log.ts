@@ -1,14 +1,14 @@
 // The log lines of turns, and the metrics counted with them: one line per ended turn and one per failed model call, and at the level debug one per
 // opened turn and per tool call, with ids and figures and never with content.
 // Dashboards and alerts read these lines, so their field names are an interface: docs/operations.md lists them.
-import { toolUsesOf } from '../core/content.ts';
+import { listToolUses } from '../core/content.ts';
 import { modelName, modelOfRef } from '../core/model-ref.ts';
-import { callIdOf } from '../model/observers/observer.ts';
+import { formatCallId } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnFigures } from '../store/journal/finish-turn.ts';
 import type { TurnEnd } from '../store/journal/turn-end.ts';
 import type { TurnContext } from './context.ts';
-import { laneOf, logIdsOf, type OpenedTurn } from './opened-turn.ts';
+import { laneOf, pickLogIds, type OpenedTurn } from './opened-turn.ts';
 
 type Reported = Pick<TurnContext, 'logger' | 'meter' | 'tracing'>;
 
@@ -18,7 +18,7 @@ interface LoggedTurn extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
 
 export function reportTurnStart(context: Reported, turn: OpenedTurn, messageIds: readonly string[]): void {
   const { session, kind, journal } = turn;
-  const facts = { ...logIdsOf(context, turn), agentId: session.agentId, kind, lane: laneOf(turn), messageIds };
+  const facts = { ...pickLogIds(context, turn), agentId: session.agentId, kind, lane: laneOf(turn), messageIds };
   context.logger.debug({ ...facts, model: modelName(journal.attempt.request) }, 'Turn started');
 }
 
@@ -30,7 +30,7 @@ export function reportTool(
 ): void {
   const { name, callId, status, durationMs } = call;
   context.meter.toolRan(turn, { name, status, durationMs });
-  const facts = { ...logIdsOf(context, turn), tool: name, callId, status, durationMs: Math.round(durationMs) };
+  const facts = { ...pickLogIds(context, turn), tool: name, callId, status, durationMs: Math.round(durationMs) };
   context.logger.debug(facts, 'Tool call ended');
 }
 
@@ -41,7 +41,7 @@ export function reportTurnEnd(context: Reported, turn: OpenedTurn, end: LoggedTu
   const { session } = turn;
   const { progress } = turn.journal.at;
   const facts = {
-    ...logIdsOf(context, turn),
+    ...pickLogIds(context, turn),
     agentId: session.agentId,
     kind: turn.kind,
     lane: session.lane,
@@ -56,7 +56,7 @@ export function reportTurnEnd(context: Reported, turn: OpenedTurn, end: LoggedTu
     cacheWriteTokens: progress.cacheWriteTokens,
     costMicros: progress.costMicros,
     ...(progress.unpricedCalls === 0 ? {} : { unpricedCalls: progress.unpricedCalls }),
-    toolCalls: toolCallsOf(turn),
+    toolCalls: countToolCalls(turn),
   };
   if (status === 'failed' || status === 'timedOut') context.logger.warn(facts, 'Turn ended');
   else context.logger.info(facts, 'Turn ended');
@@ -70,8 +70,8 @@ export function reportCalls(context: Reported, turn: OpenedTurn, calls: readonly
     const { callNo, purpose, error, notes } = call;
     context.logger.warn(
       {
-        ...logIdsOf(context, turn),
-        callId: callIdOf(turn.id, callNo),
+        ...pickLogIds(context, turn),
+        callId: formatCallId(turn.id, callNo),
         model: askedModel(turn, call),
         ...(purpose === undefined ? {} : { purpose }),
         code: error?.['code'],
@@ -90,12 +90,12 @@ function askedModel({ chain, journal }: OpenedTurn, { view }: ModelCallRow): str
 }
 
 /** How many tools the turn has called, in all attempts: those of the answers after its prompt, as far as they are not compacted. */
-function toolCallsOf({ transcript }: OpenedTurn): number {
+function countToolCalls({ transcript }: OpenedTurn): number {
   let count = 0;
   for (let index = transcript.entries.length - 1; index >= 0; index -= 1) {
     const entry = transcript.entries[index];
     if (entry === undefined || entry.kind === 'prompt') break;
-    if (entry.kind === 'answer') count += toolUsesOf(entry.content).length;
+    if (entry.kind === 'answer') count += listToolUses(entry.content).length;
   }
   return count;
 }

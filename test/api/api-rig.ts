@@ -7,7 +7,7 @@ import { ROUTES } from '../../src/api/route-table.ts';
 import { problem } from '../../src/contract/answers.ts';
 import { systemClock } from '../../src/clock.ts';
 import { LiveConfig, type Config } from '../../src/config.ts';
-import { settingsOf } from '../../src/config/sources.ts';
+import { listSettings } from '../../src/config/sources.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { measurePrompt } from '../../src/turn/open/measure-prompt.ts';
@@ -79,7 +79,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
   const file = { path: null, text: '' };
   const live = new LiveConfig(() => {
     const found = { ...config, ...options.changes?.() };
-    return { config: found, settings: settingsOf({ config: found, file, env: {}, secrets: [] }) };
+    return { config: found, settings: listSettings({ config: found, file, env: {}, secrets: [] }) };
   });
   const { service, rings } = recordedService({ config: live.config, database: turns.database, wake });
   const worker = turns.worker(options.isOneProcess === true ? { wake } : {});

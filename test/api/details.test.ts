@@ -171,10 +171,10 @@ describe('a family', () => {
 
     await rig.work(own.childSessionKey);
     const turns = (await rig.get(`/v1/turns?session=${encodeURIComponent(own.childSessionKey)}`)).body.items;
-    const told = { sessionKey: 'agent:main:announced', turnId: null };
+    const reported = { sessionKey: 'agent:main:announced', turnId: null };
     expect(await named(own.runId)).toMatchObject({
       turnId: turns[0].id,
-      announcement: { ...told, how: 'waiting', status: 'waiting', messageId: expect.any(String) },
+      announcement: { ...reported, how: 'waiting', status: 'waiting', messageId: expect.any(String) },
     });
     await rig.work('announced');
     const last = (await rig.get('/v1/turns?session=announced')).body.items[0];
@@ -185,7 +185,7 @@ describe('a family', () => {
     });
 
     await rig.work(quiet.childSessionKey);
-    expect((await named(quiet.runId)).announcement).toMatchObject({ ...told, how: 'notSent', status: 'silent' });
+    expect((await named(quiet.runId)).announcement).toMatchObject({ ...reported, how: 'notSent', status: 'silent' });
 
     await changeSessions(rig, { key: 'agent:main:announced' }, { archivedAt: now });
     await rig.work(lost.childSessionKey);

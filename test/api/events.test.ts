@@ -11,7 +11,7 @@ import { eventually, useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig({ limits: { eventStreams: 20 } });
 let url = '';
-const TOLD_AT_ONCE = 5;
+const BACKLOG_MAX = 5;
 
 beforeEach(async () => {
   url = await holder.rig.listen();
@@ -21,14 +21,14 @@ beforeEach(async () => {
 async function tell(session: string, marks: number[], type = 'tool.started'): Promise<void> {
   const { rig } = holder;
   const sessionId = await rig.turns.sessionOf(session);
-  for (let from = 0; from < marks.length; from += TOLD_AT_ONCE) {
-    const some = marks.slice(from, from + TOLD_AT_ONCE);
+  for (let from = 0; from < marks.length; from += BACKLOG_MAX) {
+    const some = marks.slice(from, from + BACKLOG_MAX);
     await addEvents(rig, ...some.map((mark, n) => ({ id: idInTransaction(n + 1), sessionId, type, data: { mark } })));
   }
 }
 
 /** Writes an event and waits until a stream has it: before that, a transaction in any database of the server can hold it back. */
-async function tellFinally(session: string, marks: number[]): Promise<string> {
+async function addEventsAtEnd(session: string, marks: number[]): Promise<string> {
   await tell(session, marks);
   const client = await openEvents(`${url}/v1/events?session=${session}`, '0');
   await client.until((events) => events.length >= marks.length);
@@ -130,7 +130,7 @@ describe('the stream of a turn', () => {
 
 describe('the stream of everything', () => {
   test('begins now, and resumes from there even when no event arrived', async () => {
-    await tellFinally('now', [1, 2]);
+    await addEventsAtEnd('now', [1, 2]);
     const client = await openEvents(`${url}/v1/events?session=now`);
     await eventually(() => client.lastId()).not.toBe('');
     client.leave();
@@ -170,7 +170,7 @@ describe('the stream of everything', () => {
 
   test('switches from past to live events under load without a gap or a repeat', async () => {
     const TOTAL = 1500;
-    const start = await tellFinally('flood', [0]);
+    const start = await addEventsAtEnd('flood', [0]);
     const writing = tell('flood', range(1, TOTAL));
     const clients = await Promise.all(
       Array.from({ length: 5 }, () => openEvents(`${url}/v1/events?session=flood`, start)),

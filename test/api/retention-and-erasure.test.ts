@@ -38,7 +38,7 @@ interface Sent {
 }
 
 /** The messages of a session since it was created or erased; `fresh`: since its last reset. */
-interface Told {
+interface Talk {
   name: string;
   word: string;
   generation: number;
@@ -46,7 +46,7 @@ interface Told {
   fresh: Sent[];
 }
 
-type Step = (told: Told) => Promise<void>;
+type Step = (talk: Talk) => Promise<void>;
 
 /** Runs passes over a kind until one is complete. A concurrent run leaves the work to this one, or this one to the other. */
 async function pass(each: (typeof RETENTION_KINDS)[number]): Promise<void> {
@@ -59,7 +59,7 @@ async function pass(each: (typeof RETENTION_KINDS)[number]): Promise<void> {
 }
 
 /** Ends all work of the session, as a worker would. */
-async function work({ name }: Told): Promise<void> {
+async function work({ name }: Talk): Promise<void> {
   const { rig } = holder;
   const worker = rig.turns.worker();
   for (;;) {
@@ -72,37 +72,37 @@ async function work({ name }: Told): Promise<void> {
 
 let sentInAll = 0;
 
-async function send(told: Told, fails: boolean): Promise<void> {
+async function send(talk: Talk, fails: boolean): Promise<void> {
   const { rig } = holder;
   sentInAll += 1;
-  const say = `${told.word} number ${sentInAll}.`;
+  const say = `${talk.word} number ${sentInAll}.`;
   const text = fails
     ? `[[error: 400 message="no"]] ${say}`
     : `[[tool: echo {"say": "${say}"}]] [[reply: heard ${say}]] ${say}`;
-  const key = `${told.word}-${sentInAll}`;
-  const answer = await rig.post(`/v1/sessions/${told.name}/messages`, { text }, { 'idempotency-key': key });
+  const key = `${talk.word}-${sentInAll}`;
+  const answer = await rig.post(`/v1/sessions/${talk.name}/messages`, { text }, { 'idempotency-key': key });
   expect(answer.status).toBe(202);
   const sent = { text, key, id: answer.body.message.id as string, fails };
-  told.sent.push(sent);
-  told.fresh.push(sent);
+  talk.sent.push(sent);
+  talk.fresh.push(sent);
 }
 
 const STEPS_OF_A_SESSION: Step[] = [
-  (told) => send(told, false),
-  (told) => send(told, false),
-  async (told) => {
+  (talk) => send(talk, false),
+  (talk) => send(talk, false),
+  async (talk) => {
     // Alone in its turn: messages that wait with it would fail, too.
-    await work(told);
-    await send(told, true);
-    await work(told);
+    await work(talk);
+    await send(talk, true);
+    await work(talk);
   },
   work,
   work,
-  async (told) => {
-    await work(told);
-    if (told.sent.length === 0) return;
-    expect((await holder.rig.post(`/v1/sessions/${told.name}/reset`)).status).toBe(200);
-    told.fresh = [];
+  async (talk) => {
+    await work(talk);
+    if (talk.sent.length === 0) return;
+    expect((await holder.rig.post(`/v1/sessions/${talk.name}/reset`)).status).toBe(200);
+    talk.fresh = [];
   },
   async ({ name, sent }) => {
     const one = sent.at(-1);
@@ -118,9 +118,9 @@ const STEPS_OF_A_SESSION: Step[] = [
 
 const wordOf = (history: number, at: number, generation: number): string => `w${history}s${at}g${generation}x`;
 
-async function play(history: number, random: () => number): Promise<{ sessions: Told[]; goneWords: string[] }> {
+async function play(history: number, random: () => number): Promise<{ sessions: Talk[]; goneWords: string[] }> {
   const pick = (below: number): number => Math.floor(random() * below);
-  const sessions: Told[] = Array.from({ length: SESSIONS }, (_, at) => ({
+  const sessions: Talk[] = Array.from({ length: SESSIONS }, (_, at) => ({
     name: `h${history}-${at}`,
     word: wordOf(history, at, 0),
     generation: 0,
@@ -128,11 +128,11 @@ async function play(history: number, random: () => number): Promise<{ sessions: 
     fresh: [],
   }));
   const goneWords: string[] = [];
-  const erase = async (told: Told, at: number): Promise<void> => {
-    expect((await holder.rig.ask('DELETE', `/v1/sessions/${told.name}`)).status).toBe(200);
-    goneWords.push(told.word);
-    const generation = told.generation + 1;
-    Object.assign(told, { word: wordOf(history, at, generation), generation, sent: [], fresh: [] });
+  const erase = async (talk: Talk, at: number): Promise<void> => {
+    expect((await holder.rig.ask('DELETE', `/v1/sessions/${talk.name}`)).status).toBe(200);
+    goneWords.push(talk.word);
+    const generation = talk.generation + 1;
+    Object.assign(talk, { word: wordOf(history, at, generation), generation, sent: [], fresh: [] });
   };
   for (let step = 1; step <= STEPS; step += 1) {
     // Different sessions, so that the model knows the order within each; retention runs concurrently with all of them.
@@ -142,20 +142,20 @@ async function play(history: number, random: () => number): Promise<{ sessions: 
       .slice(0, 1 + pick(AT_ONCE_MAX));
     await Promise.all([
       ...chosen.map((at) => {
-        const told = sessions[at]!;
-        if (random() < 0.08) return erase(told, at);
-        return STEPS_OF_A_SESSION[pick(STEPS_OF_A_SESSION.length)]!(told);
+        const talk = sessions[at]!;
+        if (random() < 0.08) return erase(talk, at);
+        return STEPS_OF_A_SESSION[pick(STEPS_OF_A_SESSION.length)]!(talk);
       }),
       ...(random() < 0.6 ? [pass(EXPLAINING[pick(EXPLAINING.length)]!)] : []),
       ...(random() < 0.2 ? [pass(EXPLAINING[pick(EXPLAINING.length)]!)] : []),
     ]);
   }
-  for (const told of sessions) await work(told);
+  for (const talk of sessions) await work(talk);
   return { sessions, goneWords };
 }
 
 /** Returns what is wrong with a session whose work is done. */
-async function faultsOf({ name, sent, fresh }: Told): Promise<string[]> {
+async function faultsOf({ name, sent, fresh }: Talk): Promise<string[]> {
   const { rig } = holder;
   const faults: string[] = [];
   for (const { id, text, fails } of sent) {
@@ -216,7 +216,7 @@ test('retention and erasures delete, concurrently with turns, what they should a
   for (let history = 1; history <= HISTORIES; history += 1) {
     const { sessions, goneWords } = await play(history, random);
     const where = `seed ${seed}, history ${history}`;
-    for (const told of sessions) expect(await faultsOf(told), where).toEqual([]);
+    for (const talk of sessions) expect(await faultsOf(talk), where).toEqual([]);
     for (const word of goneWords) expect(await tablesWith(rig.rows, word), where).toEqual({});
     expect(await tableFaults(), where).toEqual([]);
     // No message waits any more: all explanatory rows are deleted, and the sums stay.

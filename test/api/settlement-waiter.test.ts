@@ -67,8 +67,8 @@ describe('a wait', () => {
     const { waiter, wake } = createWaiter();
     const waits = ['a', 'a', 'b', 'c'].map((id) => waiter.wait({ id, sessionId: 's' }, 40, never));
     expect([wake.isAwaited('s'), wake.isAwaited('t')]).toEqual([true, false]);
-    const told = ['a', 'b', 'unknown'].map((id) => [id, `how ${id} was told`] as const);
-    wake.committed('s', 'settlement', new Map(told));
+    const ends = ['a', 'b', 'unknown'].map((id) => [id, `how ${id} was told`] as const);
+    wake.committed('s', 'settlement', new Map(ends));
     await vi.advanceTimersByTimeAsync(40);
     expect(await Promise.all(waits)).toEqual(['how a was told', 'how a was told', 'how b was told', null]);
     expect(asked).toEqual([]);

@@ -14,7 +14,7 @@ let database: TestDatabase;
 let proxy: PostgresProxy;
 let rig: ApiRig;
 /** The queries for settlements since the test began. */
-let looks: RoundTrip[] = [];
+let queries: RoundTrip[] = [];
 /** The ends of turns since then. */
 let ends = 0;
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   rig = await createApiRig(proxy.urlFor(database.url), { isOneProcess: true });
   proxy.onRoundTrip((trip) => {
     if (trip.outcome !== 'pending') return;
-    if (trip.tag === 'settlements') looks.push(trip);
+    if (trip.tag === 'settlements') queries.push(trip);
     if (trip.tag === 'finish-turn') ends += 1;
   });
 });
@@ -35,12 +35,12 @@ afterAll(async () => {
   await database?.drop();
 });
 beforeEach(() => {
-  looks = [];
+  queries = [];
   ends = 0;
 });
 
 /** Holds the next query until the test is over; the waiter sends one at a time, so there is no other. */
-function holdLooks(): void {
+function holdQueries(): void {
   const { promise, resolve } = Promise.withResolvers<'forward'>();
   const held = proxy.arm({ when: 'before', matches: (trip) => trip.tag === 'settlements', at: 1, hit: () => promise });
   onTestFinished(() => {
@@ -50,7 +50,7 @@ function holdLooks(): void {
 }
 
 /** Queries that the server has received. */
-const looksMade = () => looks.filter((trip) => trip.outcome !== 'pending').length;
+const queriesMade = () => queries.filter((trip) => trip.outcome !== 'pending').length;
 
 /** Sends messages to a new session, one after another, and runs its next turn when requests wait for all of them. */
 async function answersOf(...texts: string[]): Promise<JsonAnswer[]> {
@@ -87,9 +87,9 @@ async function expectTrue({ status, body }: JsonAnswer): Promise<void> {
 
 describe('a wait that ends with its turn', () => {
   test('has every step of an answered turn', async () => {
-    holdLooks();
+    holdQueries();
     const [answer] = await answersOf('[[tool: echo {"n": 1}]] [[tool: echo {"n": 2}]] [[reply: Twice, “done”.]]');
-    expect(looksMade()).toBe(0);
+    expect(queriesMade()).toBe(0);
     expect(answer?.body).toMatchObject({
       message: { status: 'answered', reply: 'Twice, “done”.' },
       turn: {
@@ -106,9 +106,9 @@ describe('a wait that ends with its turn', () => {
   });
 
   test('has the reason why a turn failed', async () => {
-    holdLooks();
+    holdQueries();
     const [answer] = await answersOf('[[tool: echo {}]] [[error: 400 times=always]]');
-    expect(looksMade()).toBe(0);
+    expect(queriesMade()).toBe(0);
     expect(answer?.body).toMatchObject({
       message: { status: 'failed', reply: null, error: { code: expect.any(String) } },
       turn: { status: 'failed', steps: [{ tools: [{ name: 'echo' }] }, { calls: [{ status: 'failed' }] }] },
@@ -117,9 +117,9 @@ describe('a wait that ends with its turn', () => {
   });
 
   test('is one for each message of a turn that answers several', async () => {
-    holdLooks();
+    holdQueries();
     const [first, second] = await answersOf('One.', 'Two. [[reply: To both.]]');
-    expect(looksMade()).toBe(0);
+    expect(queriesMade()).toBe(0);
     expect([first?.body.message.text, second?.body.message.text]).toEqual(['One.', 'Two. [[reply: To both.]]']);
     expect(first?.body.turn).toEqual(second?.body.turn);
     await expectTrue(first as JsonAnswer);
@@ -132,7 +132,7 @@ test('queries what the end of a turn cannot report (G23)', async () => {
   const [answer] = await answersOf('[[reply: Heard twice.]]');
   expect((await dropped.reached).tag).toBe('finish-turn');
   expect(ends).toBe(2);
-  expect(looksMade()).toBeGreaterThan(0);
+  expect(queriesMade()).toBeGreaterThan(0);
   expect(answer?.body.reply).toBe('Heard twice.');
   await expectTrue(answer as JsonAnswer);
 });

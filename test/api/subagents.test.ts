@@ -46,9 +46,9 @@ describe('POST /v1/sessions/{key}/spawn', () => {
     await work('boss');
     const { items } = (await rig.get('/v1/turns?session=boss')).body;
     expect(items).toMatchObject([{ kind: 'announce', status: 'completed' }]);
-    const told = (await rig.get('/v1/sessions/boss/subagents')).body.items[0].announcement;
-    expect(told).toMatchObject({ status: 'answered' });
-    const message = (await rig.get(`/v1/messages/${told.messageId}`)).body;
+    const announced = (await rig.get('/v1/sessions/boss/subagents')).body.items[0].announcement;
+    expect(announced).toMatchObject({ status: 'answered' });
+    const message = (await rig.get(`/v1/messages/${announced.messageId}`)).body;
     expect(message).toMatchObject({ kind: 'announcement', status: 'answered' });
     expect(message.text).toMatch(
       /^\[System Message\] \[sessionId: .*A subagent task "count" just completed successfully\./,

@@ -1,7 +1,7 @@
 // Batches by way of the provider under budgets: all their calls reserve before the first of them has ended, so what is reserved fills a budget of
 // which little is spent.
 import { expect, test } from 'vitest';
-import { exitOf } from '../../src/cli/batch-progress.ts';
+import { decideExit } from '../../src/cli/batch-progress.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
@@ -23,7 +23,7 @@ test('a batch whose cap is full of reservations submits them, and continues when
   const paused = await batches.show(body.id);
   expect(paused).toMatchObject({ status: 'paused', pauseReason: 'cost_cap', costUsd: 0 });
   // The command line waits on.
-  expect([exitOf(paused), exitOf({ ...paused, reservedUsd: 0 })]).toEqual([null, 8]);
+  expect([decideExit(paused), decideExit({ ...paused, reservedUsd: 0 })]).toEqual([null, 8]);
   expect(await collectRequests(batches.laneParts())).toBe(true);
   const ended = await batches.runByLane(body.id);
   expect(ended).toMatchObject({ outcome: 'completed', counts: { answered: 10 }, reservedUsd: 0 });

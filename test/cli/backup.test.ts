@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../src/embedded-postgres/start-embedded-postgres.ts';
 import { restoreDatabase } from '../../src/store/backup/read-backup.ts';
 import { databaseFrames } from '../../src/store/backup/write-backup.ts';
-import { frameOf, readFrames } from '../../src/store/backup/frames.ts';
+import { encodeFrame, readFrames } from '../../src/store/backup/frames.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { layOut } from '../../src/store/migrate.ts';
 import { readInputs } from '../rows/inputs.ts';
@@ -24,7 +24,7 @@ async function backupOf(databaseUrl: string): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of databaseFrames({ databaseUrl, version: '0.0.0', onTable: () => undefined }))
     parts.push(part);
-  return Buffer.concat([...parts, frameOf({ isComplete: true })]);
+  return Buffer.concat([...parts, encodeFrame({ isComplete: true })]);
 }
 
 /** In pieces of odd sizes, as a file may come. */
@@ -116,8 +116,8 @@ describe('a backup', () => {
       await expect(restore(database.url, damaged, true)).rejects.toThrow();
     expect(await hashesOf(database.url)).toEqual(hashes);
     const newer = Buffer.concat([
-      frameOf({ format: 'holdfast-backup-1', migrations: ['9999_later.sql'] }),
-      frameOf({ isComplete: true }),
+      encodeFrame({ format: 'holdfast-backup-1', migrations: ['9999_later.sql'] }),
+      encodeFrame({ isComplete: true }),
     ]);
     await expect(restore(database.url, newer, true)).rejects.toThrow('it is newer');
   });

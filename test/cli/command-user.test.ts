@@ -150,8 +150,8 @@ describe.runIf(isRoot)('as root, below a folder that only root may pass', () => 
       const says = `cannot read the secrets of the service; their workspace is ${workspace}, because "nobody" has no access to ${cwd}`;
       expect(commandsLine(service.lines)).toContain(says);
       const written = '[[tool: write {"file_path": "notes/a.txt", "content": "from the tool"}]]';
-      const look = `id -u; pwd; cat ${workspace}/notes/a.txt; echo; cat ${cwd}/.holdfast/api-key; ls ..`;
-      const [uid, ...rest] = (await service.exec(look, written)).split('\n');
+      const script = `id -u; pwd; cat ${workspace}/notes/a.txt; echo; cat ${cwd}/.holdfast/api-key; ls ..`;
+      const [uid, ...rest] = (await service.exec(script, written)).split('\n');
       expect(Number(uid)).toBeGreaterThan(0);
       expect(rest.slice(0, 2)).toEqual([workspace, 'from the tool']);
       expect(rest.filter((line) => line.includes('Permission denied'))).toHaveLength(2);

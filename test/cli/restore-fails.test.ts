@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { frameOf } from '../../src/store/backup/frames.ts';
+import { encodeFrame } from '../../src/store/backup/frames.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
 /** A folder with a backup whose end is missing, and restores into its folder `data`. */
@@ -12,8 +12,8 @@ async function openFolder() {
   const cwd = await mkdtemp(join(tmpdir(), 'holdfast-restore-'));
   onTestFinished(() => rm(cwd, { recursive: true, force: true }));
   const file = join(cwd, 'cut.backup');
-  const header = frameOf({ format: 'holdfast-backup-1', migrations: ['0001_durable_core.sql'] });
-  const secret = frameOf({ file: 'secrets/webhook-secret', mode: 0o600 }, Buffer.from('secret'));
+  const header = encodeFrame({ format: 'holdfast-backup-1', migrations: ['0001_durable_core.sql'] });
+  const secret = encodeFrame({ file: 'secrets/webhook-secret', mode: 0o600 }, Buffer.from('secret'));
   await writeFile(file, gzipSync(Buffer.concat([header, secret])));
   const dataDir = join(cwd, 'data');
   const run = (...args: string[]): Promise<CliResult> => runCli(args, { cwd, env: { HOLDFAST_DATA_DIR: dataDir } });

@@ -1,7 +1,7 @@
 // Reloading the configuration: the changes, the settings that need a restart, and the checks beforehand.
 import { expect, test } from 'vitest';
 import { agentOf, LiveConfig, livePriceBook, loadConfigWithSources, type Config } from '../../src/config.ts';
-import { agentFactsOf } from '../../src/turn/open/agent-facts.ts';
+import { readAgentFacts } from '../../src/turn/open/agent-facts.ts';
 
 const base = loadConfigWithSources({ env: {}, cwd: '/nowhere', isTty: false });
 
@@ -32,7 +32,7 @@ test('code that reads a section when it uses it sees the newest one: agents, and
 
 test('the facts for prompts change with their section, and are the same object otherwise', async () => {
   const live = liveConfig(() => ({ tts: { enabled: true, hint: 'Speak slowly.' } }));
-  const factsNow = () => agentFactsOf(live.config, agentOf(live.config, 'main'));
+  const factsNow = () => readAgentFacts(live.config, agentOf(live.config, 'main'));
   const before = factsNow();
   expect(factsNow()).toBe(before);
   await live.reload();

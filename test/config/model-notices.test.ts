@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { modelFinding } from '../../src/cli/doctor/service-checks.ts';
 import { loadConfig, modelNotices, type Config } from '../../src/config.ts';
-import { linesOf } from '../../workers/start-lines.ts';
+import { formatLines } from '../../workers/start-lines.ts';
 
 let cwd: string;
 
@@ -43,10 +43,10 @@ test('the start lines warn of a model that ends', async () => {
     model: 'anthropic/claude-sonnet-4-5',
     isScripted: false,
   } as const;
-  expect(linesOf(config, ['api'], facts)).toContainEqual(
+  expect(formatLines(config, ['api'], facts)).toContainEqual(
     expect.stringMatching(/^warning .*claude-sonnet-4-5 .*2026-11-30/),
   );
-  expect(linesOf(await load('{}'), ['api'], facts).join('\n')).not.toContain('warning');
+  expect(formatLines(await load('{}'), ['api'], facts).join('\n')).not.toContain('warning');
 });
 
 test('a fallback that ends is named, too', async () => {

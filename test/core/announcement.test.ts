@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  announcementOf,
+  readAnnouncement,
   announcementParts,
   announcementText,
   boundedResult,
   isAnnounceSkip,
   type SubagentEnd,
 } from '../../src/core/announcement.ts';
-import { lastAnswerOf, lastOutputOf, type OutputEntry } from '../../src/core/last-output.ts';
+import { findLastAnswer, findLastOutput, type OutputEntry } from '../../src/core/last-output.ts';
 import { buildUserPrompt } from '../../src/core/prompt/user-prompt.ts';
 import { joinParts } from '../../src/core/prompt/prompt-parts.ts';
 import { runToEnd } from './run-to-end.ts';
@@ -146,8 +146,8 @@ describe('announcements in a prompt', () => {
 
   test('say that a wait is over', () => {
     const announcement = { kind: 'wait-over', seconds: 30 } as const;
-    expect(announcementOf({ announcement })).toBe(announcement);
-    expect(announcementOf({ text: 'words' })).toBeNull();
+    expect(readAnnouncement({ announcement })).toBe(announcement);
+    expect(readAnnouncement({ text: 'words' })).toBeNull();
     expect(announcementText(announcement)).toMatch(
       /^\[System Message\] Nothing has arrived for 30 s, and your wait has ended\./,
     );
@@ -162,16 +162,16 @@ describe('what a subagent leaves', () => {
   };
 
   test('is its last words; silence is none', () => {
-    expect(lastAnswerOf([answer('one'), results, answer('two')])).toBe('two');
-    expect(lastAnswerOf([answer('one'), answer('NO_REPLY'), answer('ANNOUNCE_SKIP')])).toBe('one');
-    expect(lastAnswerOf([results, answer('NO_REPLY')])).toBeNull();
-    expect(lastAnswerOf([answer('nul\0 here')])).toBe('nul here');
+    expect(findLastAnswer([answer('one'), results, answer('two')])).toBe('two');
+    expect(findLastAnswer([answer('one'), answer('NO_REPLY'), answer('ANNOUNCE_SKIP')])).toBe('one');
+    expect(findLastAnswer([results, answer('NO_REPLY')])).toBeNull();
+    expect(findLastAnswer([answer('nul\0 here')])).toBe('nul here');
   });
 
   test('is the result of a tool when the run was cut off without a text', () => {
-    expect(lastOutputOf([results])).toBe('from a tool');
-    expect(lastOutputOf([answer('words'), results])).toBe('words');
-    expect(lastOutputOf([])).toBeNull();
+    expect(findLastOutput([results])).toBe('from a tool');
+    expect(findLastOutput([answer('words'), results])).toBe('words');
+    expect(findLastOutput([])).toBeNull();
   });
 
   test('suppresses the announcement only with the token alone', () => {

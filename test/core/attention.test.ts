@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ATTENTION_KINDS, attentionItem, attentionState, budgetItem } from '../../src/core/attention.ts';
-import { pointsOf, ratesOf } from '../../src/core/overview.ts';
+import { toPoints, computeRates } from '../../src/core/overview.ts';
 
 test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) => {
   const item = attentionItem({ kind, name: 'name/of:it', count: 2000, since: null });
@@ -73,24 +73,24 @@ const minute = (n: number, more: object = {}) => ({
 });
 
 test('rates are of minutes that are over, and shares of nothing are not known', () => {
-  expect(ratesOf([minute(0)])).toEqual({ turnsPerMinute: 0, successRate: null, cacheHitRatio: null });
+  expect(computeRates([minute(0)])).toEqual({ turnsPerMinute: 0, successRate: null, cacheHitRatio: null });
   const minutes = [
     ...Array.from({ length: 5 }, (_, n) => minute(n, { turns: 4, failedTurns: 1, inputTokens: 1, cacheReadTokens: 3 })),
     minute(5, { turns: 100 }),
   ];
-  expect(ratesOf(minutes)).toEqual({ turnsPerMinute: 4, successRate: 1 - 5 / 120, cacheHitRatio: 0.75 });
+  expect(computeRates(minutes)).toEqual({ turnsPerMinute: 4, successRate: 1 - 5 / 120, cacheHitRatio: 0.75 });
 });
 
 test('the oldest wait of a minute belongs to a message that was claimed in it, or that still waits', () => {
   const minutes = [minute(0, { longestWaitMs: 5_000 }), minute(1), minute(2)];
   const now = { nowMs: 130_000, waiting: 1, running: 0 };
-  expect(pointsOf(minutes, { ...now, oldestMs: 90_000 }).oldestWaitMs).toEqual([5_000, 30_000, 40_000]);
-  expect(pointsOf(minutes, { ...now, oldestMs: null }).oldestWaitMs).toEqual([5_000, 0, 0]);
+  expect(toPoints(minutes, { ...now, oldestMs: 90_000 }).oldestWaitMs).toEqual([5_000, 30_000, 40_000]);
+  expect(toPoints(minutes, { ...now, oldestMs: null }).oldestWaitMs).toEqual([5_000, 0, 0]);
 });
 
 test('the last minute has at least what waits and runs now, and a minute without a sample has no value', () => {
   const minutes = [minute(0), minute(1, { waiting: 3, running: 0 }), minute(2, { waiting: 2, running: 9 })];
-  const points = pointsOf(minutes, { nowMs: 130_000, oldestMs: null, waiting: 5, running: 4 });
+  const points = toPoints(minutes, { nowMs: 130_000, oldestMs: null, waiting: 5, running: 4 });
   expect(points.waiting).toEqual([null, 3, 5]);
   expect(points.running).toEqual([null, 0, 9]);
 });

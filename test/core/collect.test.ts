@@ -1,6 +1,6 @@
 // The frame around several inputs.
 import { expect, test } from 'vitest';
-import { collectParts, summaryLineOf, type Collection, type Overflow } from '../../src/core/collect.ts';
+import { collectParts, formatSummaryLine, type Collection, type Overflow } from '../../src/core/collect.ts';
 import { joinParts, ownPart } from '../../src/core/prompt/prompt-parts.ts';
 import { runToEnd } from './run-to-end.ts';
 
@@ -42,8 +42,8 @@ test('a message cannot pretend to be several (G29)', () => {
 });
 
 test('a summary line is one line of at most 160 characters', () => {
-  expect(summaryLineOf('  a\n\n b ')).toBe('a b');
-  const line = summaryLineOf('😀'.repeat(400));
+  expect(formatSummaryLine('  a\n\n b ')).toBe('a b');
+  const line = formatSummaryLine('😀'.repeat(400));
   expect(line.length).toBeLessThanOrEqual(160);
   expect(line.endsWith('😀…')).toBe(true);
 });

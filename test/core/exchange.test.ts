@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerExchange, exchangeNote, exchangeOf, failExchange, type Exchange } from '../../src/core/exchange.ts';
+import { answerExchange, exchangeNote, readExchange, failExchange, type Exchange } from '../../src/core/exchange.ts';
 
 const exchange: Exchange = {
   id: 'e',
@@ -54,7 +54,7 @@ test('the waiting side is notified when the other side fails, which ends the exc
 });
 
 test('only text that a session wrote is part of an exchange', () => {
-  expect(exchangeOf({ text: 'x', exchange })).toBeNull();
-  expect(exchangeOf({ text: 'x', exchange, provenance: { kind: 'inter_session' } })).toBe(exchange);
-  expect(exchangeOf(undefined)).toBeNull();
+  expect(readExchange({ text: 'x', exchange })).toBeNull();
+  expect(readExchange({ text: 'x', exchange, provenance: { kind: 'inter_session' } })).toBe(exchange);
+  expect(readExchange(undefined)).toBeNull();
 });

@@ -7,7 +7,7 @@ import {
   dueTasks,
   timesAfter,
   alertsAfter,
-  occasionOf,
+  chooseOccasion,
   pollText,
   type PollInput,
 } from '../../src/core/heartbeat-poll.ts';
@@ -306,9 +306,9 @@ describe('a poll', () => {
   });
 
   test('describes the event instead, and says whether the answer is delivered', () => {
-    expect(occasionOf([null, 'cron:1'])).toBe('cron');
-    expect(occasionOf(['exec:7', null])).toBe('exec');
-    expect(occasionOf(['node:x', null])).toBe('interval');
+    expect(chooseOccasion([null, 'cron:1'])).toBe('cron');
+    expect(chooseOccasion(['exec:7', null])).toBe('exec');
+    expect(chooseOccasion(['node:x', null])).toBe('interval');
     expect(pollText({ ...input, occasion: 'cron' })).toMatch(/^A reminder that was scheduled is due\..*Tell the user/);
     expect(pollText({ ...input, occasion: 'cron', isDelivered: false })).toMatch(/Your answer is not delivered/);
     expect(pollText({ ...input, occasion: 'exec' })).toMatch(/^A command that ran in the background has ended\./);

@@ -1,11 +1,11 @@
 // The route of a message, which decides whether two of them may share a turn, and the key that makes it unique.
 import { describe, expect, test } from 'vitest';
-import { isOwner, platformKeyOf, routeOf, type InboundMessage } from '../../src/core/inbound.ts';
+import { isOwner, derivePlatformKey, chooseRoute, type InboundMessage } from '../../src/core/inbound.ts';
 import { canonicalSessionKey } from '../../src/core/session-key.ts';
 
 const base: InboundMessage = { text: 'hi', channel: 'telegram', accountId: 'bot', chatId: '1', sender: { id: '42' } };
 
-describe('routeOf (G6)', () => {
+describe('chooseRoute (G6)', () => {
   test('messages that differ only in their text have equal routes', () => {
     const other: InboundMessage = {
       ...base,
@@ -14,7 +14,7 @@ describe('routeOf (G6)', () => {
       timestamp: 5,
       sender: { id: '43', name: 'Eve' },
     };
-    expect(routeOf(other, ['1'])).toBe(routeOf(base, ['1']));
+    expect(chooseRoute(other, ['1'])).toBe(chooseRoute(base, ['1']));
   });
 
   test.each<[string, Partial<InboundMessage>]>([
@@ -26,16 +26,16 @@ describe('routeOf (G6)', () => {
     ['reply address', { deliver: { url: 'https://example.org/hook' } }],
     ['authority of the sender', { sender: { id: 'boss' } }],
   ])('another %s makes another route', (_what, change) => {
-    expect(routeOf({ ...base, ...change }, ['boss'])).not.toBe(routeOf(base, ['boss']));
+    expect(chooseRoute({ ...base, ...change }, ['boss'])).not.toBe(chooseRoute(base, ['boss']));
   });
 
   test('parts cannot be shifted into each other', () => {
     const shifted: InboundMessage = { ...base, accountId: 'bot","1', chatId: '' };
-    expect(routeOf(shifted, [])).not.toBe(routeOf(base, []));
+    expect(chooseRoute(shifted, [])).not.toBe(chooseRoute(base, []));
   });
 
   test('a message without a channel is one of the api', () => {
-    expect(routeOf({ text: 'a' }, [])).toBe(routeOf({ text: 'b', channel: 'api' }, []));
+    expect(chooseRoute({ text: 'a' }, [])).toBe(chooseRoute({ text: 'b', channel: 'api' }, []));
   });
 });
 
@@ -56,17 +56,17 @@ describe('isOwner', () => {
 test('the platform id of a message is unique per channel, account and chat, and per session without a chat (G2)', () => {
   const [key, other] = [canonicalSessionKey('main'), canonicalSessionKey('other')];
   const message = { text: 'hi', messageId: '7' };
-  expect(platformKeyOf(key, { text: 'hi' })).toBeNull();
-  expect(platformKeyOf(key, message)).toBe(platformKeyOf(key, { ...message, text: 'changed', channel: 'api' }));
+  expect(derivePlatformKey(key, { text: 'hi' })).toBeNull();
+  expect(derivePlatformKey(key, message)).toBe(derivePlatformKey(key, { ...message, text: 'changed', channel: 'api' }));
   const chat = { ...message, chatId: 'c' };
-  expect(platformKeyOf(other, chat)).toBe(platformKeyOf(key, chat));
+  expect(derivePlatformKey(other, chat)).toBe(derivePlatformKey(key, chat));
   const keys = [
-    platformKeyOf(key, message),
-    platformKeyOf(other, message),
-    platformKeyOf(key, chat),
-    platformKeyOf(key, { ...chat, accountId: 'a' }),
-    platformKeyOf(key, { ...chat, channel: 'telegram' }),
-    platformKeyOf(key, { ...chat, messageId: '8' }),
+    derivePlatformKey(key, message),
+    derivePlatformKey(other, message),
+    derivePlatformKey(key, chat),
+    derivePlatformKey(key, { ...chat, accountId: 'a' }),
+    derivePlatformKey(key, { ...chat, channel: 'telegram' }),
+    derivePlatformKey(key, { ...chat, messageId: '8' }),
   ];
   expect(new Set(keys).size).toBe(keys.length);
 });

@@ -20,9 +20,9 @@ const agent = {
 
 describe('a request for a subagent', () => {
   test('takes omitted settings from the configuration', () => {
-    const wish = { task: 'count' };
+    const asked = { task: 'count' };
     expect(
-      planSpawn(wish, { requesterId: 'main', agent: { ...agent, model: 'quick', thinking: 'low' }, settings }),
+      planSpawn(asked, { requesterId: 'main', agent: { ...agent, model: 'quick', thinking: 'low' }, settings }),
     ).toEqual({
       kind: 'planned',
       plan: {

@@ -23,7 +23,7 @@ describe('compactSystemEvent', () => {
     ['Node: gw · last input 3s · ok', 'Node: gw · ok'],
     ['node: gw · last input 3s', 'node: gw · last input 3s'],
     ['  Cron done ', 'Cron done'],
-  ])('%j is shown as %j', (text, told) => expect(compactSystemEvent(text)).toBe(told));
+  ])('%j is shown as %j', (text, shown) => expect(compactSystemEvent(text)).toBe(shown));
 });
 
 const linesOf = (events: SystemEvent[], zone: EnvelopeZone): string => joinParts(eventParts(events, zone)).text;

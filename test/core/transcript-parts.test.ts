@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pieceOf } from '../../src/core/cut-text.ts';
-import { cutBlock, partTextOf } from '../../src/core/transcript-parts.ts';
+import { cutPiece } from '../../src/core/cut-text.ts';
+import { cutBlock, readPartText } from '../../src/core/transcript-parts.ts';
 import { beginningOf, keptCharsOf, shortened } from '../../web/src/format/long-text.ts';
 
 const href = '/parts/1';
@@ -28,14 +28,14 @@ test.each([
   [{ type: 'image', source: { type: 'base64', data: 'abcdef' } }, { source: { type: 'base64', data: '' } }],
 ])('a long part %j is cut and says where the rest is', (block, cut) => {
   const shownChars = block.type === 'image' ? 0 : 3;
-  const omittedChars = partTextOf(block).length - shownChars;
+  const omittedChars = readPartText(block).length - shownChars;
   expect(cutBlock(block, 3, href)).toMatchObject({ ...cut, type: block.type, omittedChars, href });
 });
 
 test('the texts of a result are one text, and its long images lose their bytes', () => {
   const image = { type: 'image', source: { type: 'base64', data: 'x'.repeat(100) } };
   const block = { type: 'tool_result', content: [{ type: 'text', text: 'abc' }, image, { type: 'text', text: 'def' }] };
-  expect(partTextOf(block)).toBe('abc\ndef');
+  expect(readPartText(block)).toBe('abc\ndef');
   expect(cutBlock(block, 4, href)).toMatchObject({
     content: [{ text: 'abc\n' }, { type: 'image', source: { data: '' }, omittedChars: 100 }],
     omittedChars: 3,
@@ -47,7 +47,7 @@ test('pieces that follow each other make the whole text and tear no surrogate pa
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 7 }), (text, length) => {
       const pieces = [];
-      for (let offset = 0; offset < text.length; offset += length) pieces.push(pieceOf(text, offset, length));
+      for (let offset = 0; offset < text.length; offset += length) pieces.push(cutPiece(text, offset, length));
       expect(pieces.join('')).toBe(text);
       for (const piece of pieces) expect(piece.isWellFormed()).toBe(true);
     }),
@@ -73,12 +73,12 @@ test('the dashboard reads the rest of a cut part from where its entry ends, and 
     fc.property(withText, sizes, sizes, (block, charsMax, length) => {
       const cut = cutBlock(block, charsMax, href);
       if (cut === block) return;
-      const whole = partTextOf(block);
+      const whole = readPartText(block);
       const start = keptCharsOf({ ...cut, type: block.type });
       expect(start).toBe(whole.length - Number(cut['omittedChars']));
       const pieces = [whole.slice(0, start)];
       for (let read = start; read < whole.length; read = pieces.join('').length)
-        pieces.push(pieceOf(whole, read, length));
+        pieces.push(cutPiece(whole, read, length));
       expect(pieces.join('')).toBe(whole);
       for (const piece of pieces) expect(piece.isWellFormed()).toBe(true);
     }),

@@ -80,7 +80,7 @@ test.runIf(isLongForm())(
     await killing;
     await waitUntil(`all is over (seed ${seed})`, overMsMax, isOver);
 
-    const told = `seed ${seed}`;
+    const story = `seed ${seed}`;
     const runs = await rig.database.query(
       `select count(*)::int as runs, count(*) filter (where r.status = 'ok')::int as completed,
        count(*) filter (where i.n = 1 and r.announced_to = r.parent_id)::int as announced,
@@ -98,15 +98,15 @@ test.runIf(isLongForm())(
      ) as said`,
     );
     const all = parents * each;
-    expect(runs.rows[0], told).toEqual({ runs: all, completed: all, announced: all, heard: all, said: all });
+    expect(runs.rows[0], story).toEqual({ runs: all, completed: all, announced: all, heard: all, said: all });
     const letters = await readDeadLetters(rig.database, {}, 'kind', 'code', 'reason');
-    expect(letters, told).toEqual([]);
+    expect(letters, story).toEqual([]);
     expect(
       (await countTurns(rig.database, { deaths: above(0) })) +
         (await countTurns(rig.database, { crowdDeaths: above(0) })),
-      told,
+      story,
     ).toBeGreaterThan(0);
-    expect(await readSessions(rig.database, {}, 'liveChildren', 'liveDescendants'), told).toSatisfy(
+    expect(await readSessions(rig.database, {}, 'liveChildren', 'liveDescendants'), story).toSatisfy(
       (rows: Record<string, number>[]) =>
         rows.every((row) => row['liveChildren'] === 0 && row['liveDescendants'] === 0),
     );

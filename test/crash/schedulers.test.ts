@@ -87,7 +87,7 @@ test.runIf(isLongForm())(
       );
     }
     const done = await disturb(randomOf(seed), performance.now() + runMs);
-    const told = `seed ${seed}: ${done.join(', ')}`;
+    const label = `seed ${seed}: ${done.join(', ')}`;
     await waitUntil(`every cron has fired ${firesMin} times`, workedOffWithinMs, async () => {
       const fires = grouped(await readCronFires(rig, { messageId: not(null) }, 'cronId'), 'cronId');
       return fires.filter(({ n }) => n >= firesMin).length === cronCount;
@@ -117,8 +117,8 @@ test.runIf(isLongForm())(
         faults.push(`${id}: nothing is known of the slots from ${new Date(expectedMs).toISOString()}`);
       fired += own.filter(({ messageId: message }) => message !== null).length;
     }
-    expect(faults, told).toEqual([]);
-    expect(fired, told).toBeGreaterThanOrEqual(cronCount * firesMin);
+    expect(faults, label).toEqual([]);
+    expect(fired, label).toBeGreaterThanOrEqual(cronCount * firesMin);
     // Each fire is one input, one turn and one prompt.
     const counts = {
       inputs: await countInputs(rig, { kind: 'cron' }),
@@ -128,7 +128,7 @@ test.runIf(isLongForm())(
       prompts: await countEntries(rig, { kind: 'prompt' }),
     };
     const expected = fired;
-    expect(counts, told).toEqual({
+    expect(counts, label).toEqual({
       inputs: expected,
       answered: expected,
       fires: expected,

@@ -111,7 +111,7 @@ describe.each(queues)('with the queue in %s', (queue) => {
     const sorted = recoveries.splice(0).toSorted((a, b) => a.ms - b.ms);
     const p99 = sorted[Math.floor(sorted.length * 0.99)]!;
     const slowest = sorted.slice(-5).map(({ point, ms }) => `${point}: ${ms} ms`);
-    const told = `of ${sorted.length}, median ${sorted[sorted.length >> 1]!.ms} ms; slowest ${slowest.join(', ')}`;
-    expect(p99.ms, told).toBeLessThanOrEqual((rig.leaseMs + 1_000) * SLOWNESS_MAX);
+    const summary = `of ${sorted.length}, median ${sorted[sorted.length >> 1]!.ms} ms; slowest ${slowest.join(', ')}`;
+    expect(p99.ms, summary).toBeLessThanOrEqual((rig.leaseMs + 1_000) * SLOWNESS_MAX);
   });
 });

@@ -13,7 +13,7 @@ import { isPostmasterAlive, readPostmasterFile } from '../../src/embedded-postgr
 import { canReach, type OsUser } from '../../src/config/os-users.ts';
 
 const PROGRAM = fileURLToPath(new URL('holdfast-process.ts', import.meta.url));
-const LOOK_MS_MAX = 120_000;
+const CHECK_MS_MAX = 120_000;
 
 export const IS_ROOT = process.getuid?.() === 0;
 export const NOBODY: OsUser = { uid: 65534, gid: 65534 };
@@ -113,9 +113,9 @@ export async function query(url: string, sql: string): Promise<Record<string, un
 
 /** Polls until `isSo`; for states of other processes, which send no signal. */
 export async function until(isSo: () => boolean): Promise<void> {
-  const deadline = performance.now() + LOOK_MS_MAX;
+  const deadline = performance.now() + CHECK_MS_MAX;
   while (!isSo()) {
-    if (performance.now() > deadline) throw new Error(`still not so after ${LOOK_MS_MAX} ms: ${isSo.toString()}`);
+    if (performance.now() > deadline) throw new Error(`still not so after ${CHECK_MS_MAX} ms: ${isSo.toString()}`);
     await delay(5);
   }
 }
@@ -123,9 +123,9 @@ export async function until(isSo: () => boolean): Promise<void> {
 /** Waits until an UPDATE is at work on the server. */
 export async function untilBusy(url: string): Promise<void> {
   const sql = `SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'UPDATE%'`;
-  const deadline = performance.now() + LOOK_MS_MAX;
+  const deadline = performance.now() + CHECK_MS_MAX;
   while ((await query(url, sql)).length === 0) {
-    if (performance.now() > deadline) throw new Error(`no UPDATE after ${LOOK_MS_MAX} ms`);
+    if (performance.now() > deadline) throw new Error(`no UPDATE after ${CHECK_MS_MAX} ms`);
   }
 }
 

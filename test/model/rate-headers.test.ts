@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import type { Amounts } from '../../src/core/governor/rate-limit.ts';
 import { createAnthropicModel } from '../../src/model/anthropic.ts';
-import { remainingOf } from '../../src/model/rate-headers.ts';
+import { readRemaining } from '../../src/model/rate-headers.ts';
 
 test('headers that are no whole numbers say nothing', () => {
   const headers = new Headers({
@@ -12,7 +12,7 @@ test('headers that are no whole numbers say nothing', () => {
     'anthropic-ratelimit-input-tokens-remaining': 'many',
     'anthropic-ratelimit-output-tokens-remaining': '-1',
   });
-  expect(remainingOf(headers)).toEqual({ requests: 12 });
+  expect(readRemaining(headers)).toEqual({ requests: 12 });
 });
 
 test('the caller of the model receives the remaining amounts, also with a refusal', async () => {

@@ -2,7 +2,7 @@
 // scripted model.
 import { decodeHTMLStrict } from 'entities/decode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { textOf } from '../../src/core/content.ts';
+import { joinText } from '../../src/core/content.ts';
 import type { ModelAnswer } from '../../src/core/model-request.ts';
 import { createAnthropicTransport } from '../../src/model/anthropic.ts';
 import { createModel, type ModelParts } from '../../src/model/create-model.ts';
@@ -54,8 +54,8 @@ describe('the transport of a model', () => {
       transports: [ownTransport, createAnthropicTransport({ apiKey: 'any', baseUrl: scripted.url })],
     });
     const options = { signal: new AbortController().signal, headers: {} };
-    expect(textOf((await model.ask(request(['hello'], { provider: 'acme' }), options)).content)).toBe('from acme');
-    expect(textOf((await model.ask(request(['hello']), options)).content)).toBe('You said: hello');
+    expect(joinText((await model.ask(request(['hello'], { provider: 'acme' }), options)).content)).toBe('from acme');
+    expect(joinText((await model.ask(request(['hello']), options)).content)).toBe('You said: hello');
     await expect(model.ask(request(['x'], { provider: 'nobody' }), options)).rejects.toMatchObject({
       code: 'no_transport',
       provider: 'nobody',
@@ -141,7 +141,7 @@ describe('a tool call', () => {
     expect(second.answer.content).toMatchObject([{ type: 'tool_use', name: 'ghost' }]);
     const third = await ask([prompt, ...strike('a'), ...strike('b')], options);
     expect(third.answer).toMatchObject({ stopReason: 'end_turn', content: [{ type: 'text' }] });
-    expect(third.deltas.join('')).toBe(textOf(third.answer.content));
+    expect(third.deltas.join('')).toBe(joinText(third.answer.content));
   });
 });
 
@@ -154,8 +154,8 @@ describe('a stop reason', () => {
     const { answer, deltas } = await ask([`[[stop: ${wire}]] [[reply: so far]] [[tool: read {}]]`]);
     expect(answer.stopReason).toBe(stopReason);
     expect(answer.content.map(({ type }) => type)).toEqual(['text', 'text']);
-    expect(textOf(answer.content)).toContain(wire);
-    expect(deltas.join('')).toBe(textOf(answer.content));
+    expect(joinText(answer.content)).toContain(wire);
+    expect(deltas.join('')).toBe(joinText(answer.content));
   });
 });
 
@@ -174,22 +174,22 @@ test('texts are replaced in the answer and in its deltas alike, across the borde
 
 describe('observers', () => {
   test('receive the request, the bytes of the answer, and the end once', async () => {
-    const told: unknown[] = [];
+    const reports: unknown[] = [];
     const observer: ModelObserver = {
       name: 'test',
       watch: ({ transport, about }) => ({
-        sent: (body) => told.push(['sent', transport, about?.callId, JSON.parse(Buffer.from(body).toString())]),
-        bytes: (count) => told.push(['bytes', count > 0]),
-        ended: (end: CallResult) => told.push(['ended', end.kind]),
+        sent: (body) => reports.push(['sent', transport, about?.callId, JSON.parse(Buffer.from(body).toString())]),
+        bytes: (count) => reports.push(['bytes', count > 0]),
+        ended: (end: CallResult) => reports.push(['ended', end.kind]),
       }),
     };
     const about = { callId: 't1:model:1', sessionKey: 's', turnId: 't1' };
     await ask(['hello'], { parts: { observers: [observer] }, about });
-    expect(told[0]).toEqual(['sent', 'anthropic-stream', 't1:model:1', scripted.requests.at(-1)?.body]);
-    expect(told.slice(1, -1)).toEqual(Array.from({ length: told.length - 2 }, () => ['bytes', true]));
-    expect(told.at(-1)).toEqual(['ended', 'answered']);
+    expect(reports[0]).toEqual(['sent', 'anthropic-stream', 't1:model:1', scripted.requests.at(-1)?.body]);
+    expect(reports.slice(1, -1)).toEqual(Array.from({ length: reports.length - 2 }, () => ['bytes', true]));
+    expect(reports.at(-1)).toEqual(['ended', 'answered']);
     await expect(ask(['[[error: 400]]'], { parts: { observers: [observer] } })).rejects.toThrow();
-    expect(told.at(-1)).toEqual(['ended', 'failed']);
+    expect(reports.at(-1)).toEqual(['ended', 'failed']);
   });
 
   test('cannot disturb a call', async () => {
@@ -207,7 +207,7 @@ describe('observers', () => {
       },
       observers: [{ bytes: fault }],
     });
-    expect(textOf(answer.content)).toBe('You said: hello');
+    expect(joinText(answer.content)).toBe('You said: hello');
     expect(faults).toEqual(['at the start', 'later', 'call']);
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { retryAfterMsOf } from '../../src/network/retry-after.ts';
+import { readRetryAfter } from '../../src/network/retry-after.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 
 function read(headers: Record<string, string>): number | null {
-  return retryAfterMsOf(new Headers(headers), NOW_MS);
+  return readRetryAfter(new Headers(headers), NOW_MS);
 }
 
 describe('the wait that a provider asks for', () => {

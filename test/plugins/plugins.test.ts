@@ -40,15 +40,15 @@ describe('prompt hooks', () => {
   });
 
   test('receive the prompt, the history and the facts of the turn', async () => {
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     const listen: HookHandlers['before_prompt_build'] = (event, { signal, ...facts }) =>
-      void told.push(event, facts, signal.aborted);
+      void received.push(event, facts, signal.aborted);
     const { plugins } = pluginsWith([
       ['before_prompt_build', listen],
       ['before_agent_start', listen],
     ]);
     await plugins.changePrompt(EVENT, FACTS);
-    expect(told).toEqual([EVENT, FACTS, false, EVENT, FACTS, false]);
+    expect(received).toEqual([EVENT, FACTS, false, EVENT, FACTS, false]);
   });
 
   test('inject messages in the order of priority', async () => {
@@ -239,7 +239,7 @@ describe('llm_input', () => {
       ['llm_input', () => Promise.reject(new Error('no luck'))],
       ['llm_input', slow('b')],
     ]);
-    plugins.tellLlmInput(INPUT, FACTS);
+    plugins.notifyLlmInput(INPUT, FACTS);
     expect([begun, ended]).toEqual([['a', 'b'], []]);
     open();
     await expect.poll(() => ended).toEqual(['a hi', 'b hi']);
@@ -256,7 +256,7 @@ describe('llm_input', () => {
         },
       ],
     ]);
-    for (let call = 0; call < 101; call += 1) plugins.tellLlmInput(INPUT, FACTS);
+    for (let call = 0; call < 101; call += 1) plugins.notifyLlmInput(INPUT, FACTS);
     expect(calls).toBe(100);
     expect(lines).toMatchObject([{ plugin: 'p', waiting: 100 }]);
   });

@@ -2,7 +2,7 @@
 // fault of a model call. Method: a model over transports that misbehave.
 import { describe, expect, test } from 'vitest';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
-import { textOf } from '../../src/core/content.ts';
+import { joinText } from '../../src/core/content.ts';
 import { createModel } from '../../src/model/create-model.ts';
 import { ModelError } from '../../src/model/model.ts';
 import type { Transport } from '../../src/model/transport.ts';
@@ -31,17 +31,17 @@ describe('an answer', () => {
       for (const event of ANSWER) if (onEvent(event)) return;
     });
     expect(answer).toMatchObject({ id: 'm', stopReason: 'end_turn' });
-    expect(textOf(answer.content)).toBe('Hello.');
+    expect(joinText(answer.content)).toBe('Hello.');
   });
 
   test('that is complete is not changed by later events', async () => {
-    let tell: Parameters<Transport['send']>[0]['onEvent'] = () => false;
+    let notify: Parameters<Transport['send']>[0]['onEvent'] = () => false;
     const answer = await ask(async ({ onEvent }) => {
-      tell = onEvent;
+      notify = onEvent;
       for (const event of ANSWER) onEvent(event);
     });
-    expect(tell({ type: 'error' })).toBe(true);
-    expect(textOf(answer.content)).toBe('Hello.');
+    expect(notify({ type: 'error' })).toBe(true);
+    expect(joinText(answer.content)).toBe('Hello.');
   });
 });
 

@@ -126,7 +126,7 @@ describe('the channel of a message', () => {
 describe('a new main session', () => {
   test('contains the channels, before its events and without times', async () => {
     const { service } = holder;
-    await service.tell('main', 'E');
+    await service.addSystemEvent('main', 'E');
     const { request } = await service.say('main', 'hi');
     expect(request.prompt).toMatch(
       new RegExp(

@@ -127,7 +127,7 @@ describe('a turn whose worker crashed', () => {
     const { service } = holder;
     const session = service.newSession();
     await service.begin(session);
-    await service.tell(session, 'E');
+    await service.addSystemEvent(session, 'E');
     const sent = await service.api.send(session, { text: 'said once [[stall]] [[reply: ok]]' });
     await waitUntil('the model is asked', 15_000, () => service.requestsOf(session).length === 2);
     await service.process.end('SIGKILL');

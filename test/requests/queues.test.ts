@@ -13,7 +13,7 @@ const holder = useService({
 });
 
 /** Sends two messages while a turn of the session waits for its model; resolves with the prompts after that turn. */
-async function promptsBehind(message: object, session = holder.service.newSession()): Promise<string[]> {
+async function promptsAfter(message: object, session = holder.service.newSession()): Promise<string[]> {
   const { service } = holder;
   const before = service.requestsOf(session).length;
   const first = await service.api.send(session, { ...message, text: '[[delay: 700]] [[reply: ok]]' });
@@ -33,11 +33,11 @@ const together = '[Queued messages while agent was busy]\n\n---\nQueued #1\none\
 
 describe('messages that wait together', () => {
   test('are one prompt in a frame', async () => {
-    expect(await promptsBehind({})).toEqual([together]);
+    expect(await promptsAfter({})).toEqual([together]);
   });
 
   test('go one by one when the message says so', async () => {
-    expect(await promptsBehind({ mode: 'followup' })).toEqual(['one', 'two']);
+    expect(await promptsAfter({ mode: 'followup' })).toEqual(['one', 'two']);
   });
 
   test('use the setting of their session, in any channel', async () => {
@@ -45,12 +45,12 @@ describe('messages that wait together', () => {
     const session = service.newSession();
     await service.begin(session);
     await service.api.ask('PATCH', `/v1/sessions/${session}`, { queueMode: 'followup' });
-    expect(await promptsBehind({ channel: 'signal' }, session)).toEqual(['one', 'two']);
+    expect(await promptsAfter({ channel: 'signal' }, session)).toEqual(['one', 'two']);
   });
 
   test('do as the configuration says for their channel', async () => {
-    expect(await promptsBehind({ channel: 'telegram' })).toEqual(['one', 'two']);
-    expect(await promptsBehind({ channel: 'signal' })).toEqual([together]);
+    expect(await promptsAfter({ channel: 'telegram' })).toEqual(['one', 'two']);
+    expect(await promptsAfter({ channel: 'signal' })).toEqual([together]);
   });
 });
 

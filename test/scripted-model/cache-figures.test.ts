@@ -54,15 +54,15 @@ describe('the prompt cache', () => {
 
   test('searches twenty blocks back from a breakpoint and no further', () => {
     const many = (count: number) => Array.from({ length: count }, (_, n) => block(4, String(n % 10)));
-    const readBehind = (added: number, again: object): number => {
+    const readAfter = (added: number, again: object): number => {
       const { cache } = cacheAt();
       cache.measure(request([], [block(400, 'a', CACHED)]));
       const end = block(4, 'z', CACHED);
       return cache.measure(request([], [block(400, 'a', again), ...many(added - 1), end])).cacheReadTokens;
     };
-    expect(readBehind(19, {})).toBe(100);
-    expect(readBehind(20, {})).toBe(0);
-    expect(readBehind(20, CACHED)).toBe(100);
+    expect(readAfter(19, {})).toBe(100);
+    expect(readAfter(20, {})).toBe(0);
+    expect(readAfter(20, CACHED)).toBe(100);
   });
 
   test('falls back to the system prompt when the conversation changed, and to nothing when that changed too', () => {

@@ -1,7 +1,7 @@
 // The scripted model as a model: whole turns through the real client, and its own HTTP endpoints.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ModelAnswer } from '../../src/core/model-request.ts';
-import { textOf } from '../../src/core/content.ts';
+import { joinText } from '../../src/core/content.ts';
 import type { RecordedRequest } from '../../scripted-model/request-log.ts';
 import type { ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
@@ -22,13 +22,13 @@ afterAll(() => scripted.close());
 function outline(answers: ModelAnswer[]): string[] {
   return answers.map(({ content }) =>
     content
-      .map((block) => (block.type === 'tool_use' ? `${block.name}(${JSON.stringify(block.input)})` : textOf([block])))
+      .map((block) => (block.type === 'tool_use' ? `${block.name}(${JSON.stringify(block.input)})` : joinText([block])))
       .join(' + '),
   );
 }
 
 async function reply(prompt: string): Promise<string> {
-  return textOf((await asker.ask(request([prompt]))).answer.content);
+  return joinText((await asker.ask(request([prompt]))).answer.content);
 }
 
 function post(path: string, body: unknown): Promise<Response> {

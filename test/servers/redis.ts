@@ -24,8 +24,8 @@ export interface RedisServer {
  * run says so when they are left out.
  */
 export function isRedisWanted(): boolean {
-  const wish = process.env['HOLDFAST_TEST_REDIS'];
-  if (wish === 'on' || wish === 'off') return wish === 'on';
+  const wanted = process.env['HOLDFAST_TEST_REDIS'];
+  if (wanted === 'on' || wanted === 'off') return wanted === 'on';
   return hasBinary();
 }
 

@@ -41,7 +41,7 @@ export interface ServiceProcess {
 
 const outputLinesMax = 200;
 /** A request that is refused takes a millisecond of a processor that the service needs to start. */
-const lookEveryMs = 40;
+const pollMs = 40;
 /** Those of `npm start`: without them, V8 lets its young generation grow by more than everything else together needs. */
 const nodeFlags = ['--max-semi-space-size=16', '--heap-growing-percent=40'];
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
@@ -114,7 +114,7 @@ async function waitUntilReady(
   while (performance.now() < deadline) {
     if (!service.isAlive()) throw new Error(`the service ended with ${service.child.exitCode}:\n${service.output()}`);
     if (await isReady()) return;
-    await delay(lookEveryMs);
+    await delay(pollMs);
   }
   await service.end('SIGKILL');
   throw new Error(`the service was not ready in time:\n${service.output()}`);

@@ -94,8 +94,8 @@ test('a database of version 0.1.0 is migrated at the start, and nothing in it is
   expect(again.body.message).toMatchObject({ seq: 1 });
 
   // Conversations, crons, runs and dead letters are present and usable.
-  const told = await api.send('main', { text: '[[reply: Hello again.]]' });
-  expect(await api.settled(told)).toMatchObject({ reply: 'Hello again.' });
+  const answered = await api.send('main', { text: '[[reply: Hello again.]]' });
+  expect(await api.settled(answered)).toMatchObject({ reply: 'Hello again.' });
   const transcript = JSON.stringify((await api.ask('GET', '/v1/sessions/main/transcript')).body.items);
   for (const text of ['Yes, it is.', 'You are welcome.', 'It rains.', 'Three.', 'Hello again.'])
     expect(transcript).toContain(text);

@@ -30,13 +30,13 @@ onEachQueueAtOnce((queue) => {
     onEnd(() => between.close());
     onEnd(() => opened.close());
     [rig, proxy, receiver] = [opened, between, started];
-    const [front] = await Promise.all([startBehindProxy('api,scheduler'), startWorker(), startWorker()]);
+    const [front] = await Promise.all([startWithProxy('api,scheduler'), startWorker(), startWorker()]);
     api = rig.apiOf(front);
   });
 
-  const startWorker = (): Promise<RunningProcess> => startBehindProxy('worker');
+  const startWorker = (): Promise<RunningProcess> => startWithProxy('worker');
 
-  function startBehindProxy(roles: string): Promise<RunningProcess> {
+  function startWithProxy(roles: string): Promise<RunningProcess> {
     return rig.start(roles, { env: { DATABASE_URL: proxy.urlFor(rig.databaseUrl) } });
   }
 
@@ -50,8 +50,8 @@ onEachQueueAtOnce((queue) => {
     const text = `[[error: 529]] [[tool: http_effect {"key": "${session}"}]] [[reply: Played.]]`;
     const message = await api.settled(await api.send(session, { text }));
     expect(message).toMatchObject({ status: 'answered', reply: 'Played.' });
-    const told = await readEvents(rig, { sessionKey: `agent:main:${session}` }, 'type', 'data');
-    return told.map(({ type, data }) => {
+    const reported = await readEvents(rig, { sessionKey: `agent:main:${session}` }, 'type', 'data');
+    return reported.map(({ type, data }) => {
       const { call, name, status } = data as Record<string, unknown>;
       return [type, call, name, status].filter(Boolean).join(' ');
     });

@@ -53,9 +53,9 @@ async function openDrill(rig: ServiceRig) {
     rig.start('scheduler', { env }),
   ]);
   const api = rig.apiOf(serving);
-  const look = {
+  const places = {
     scrape: () => scrape(`${serving.url}/metrics`, { authorization: `Bearer ${apiKey}` }),
-    metric: async (series: string) => valueOf(await look.scrape(), series),
+    metric: async (series: string) => valueOf(await places.scrape(), series),
     readiness: async () => (await api.ask('GET', '/readyz')).body,
     async doctor(code: string): Promise<{ status: string; reason: string }> {
       const { stdout } = await runCli(['doctor', '--json'], {
@@ -85,9 +85,9 @@ async function openDrill(rig: ServiceRig) {
   async function expectSeen(kind: string, check: string, severity = 'error'): Promise<string> {
     const brokenAt = performance.now();
     await waitUntil(`the readiness names ${kind}`, busyMachineMs, async () =>
-      (await look.readiness()).troubles.includes(kind),
+      (await places.readiness()).troubles.includes(kind),
     );
-    await waitUntil(`the log names ${kind}`, busyMachineMs, async () => look.logged(kind));
+    await waitUntil(`the log names ${kind}`, busyMachineMs, async () => places.logged(kind));
     // An answer may be a second old.
     await waitUntil(`the list for operators names ${kind}`, busyMachineMs, async () => {
       const { items } = (await api.ask('GET', '/v1/attention')).body as { items: { kind: string }[] };
@@ -95,13 +95,13 @@ async function openDrill(rig: ServiceRig) {
     });
     const seenMs = performance.now() - brokenAt;
     if (isFullForm()) expect(seenMs).toBeLessThan(SEEN_MS_MAX);
-    expect(await look.metric(`holdfast_troubles{kind="${kind}"}`)).toBeGreaterThan(0);
-    expect((await look.readiness()).status).toBe('degraded');
-    const { status, reason } = await look.doctor(check);
+    expect(await places.metric(`holdfast_troubles{kind="${kind}"}`)).toBeGreaterThan(0);
+    expect((await places.readiness()).status).toBe('degraded');
+    const { status, reason } = await places.doctor(check);
     expect(status).toBe(severity);
     return reason;
   }
-  return { api, look, expectSeen, expectWaits, worker, scheduler };
+  return { api, look: places, expectSeen, expectWaits, worker, scheduler };
 }
 
 test('an operator sees within 10 s that a worker, the scheduler or the model is down, that a lane is paused, that a webhook fails, or that a transaction holds back events', async ({
@@ -111,7 +111,7 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   onTestFinished(() => postgres.stop());
   const rig = await openServiceRig({ queue: 'postgres', databaseUrl: await postgres.createDatabase('drill') });
   onTestFinished(() => rig.close());
-  const { api, look, expectSeen, expectWaits, worker, scheduler } = await openDrill(rig);
+  const { api, look: places, expectSeen, expectWaits, worker, scheduler } = await openDrill(rig);
   const first = await api.send('main', { text: '[[tool: http_effect {"key":"1"}]] [[reply: hello]]' });
   expect(await api.settled(first)).toMatchObject({ status: 'answered' });
 
@@ -125,15 +125,15 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   expect(healthy).toMatch(/^holdfast_model_calls_total\{model="[^"]+",tier="standard",status="ok"\} 2$/m);
   expect(healthy).toMatch(/^holdfast_statement_duration_seconds_count\{name="claim"\} [1-9]/m);
   expect(healthy).not.toContain('agent:main:main');
-  const scrapes = [healthy, await scrape(metricsOf(scheduler)), await look.scrape()].join('\n');
+  const scrapes = [healthy, await scrape(metricsOf(scheduler)), await places.scrape()].join('\n');
   for (const file of ['docs/alerts.yml', 'docs/grafana/holdfast.json'])
     expect(
       namedMetrics(readPage(file)).filter((name) => !scrapes.includes(`# TYPE ${name} `)),
       file,
     ).toEqual([]);
   expect(await scrape(metricsOf(scheduler).replace('/metrics', '/healthz'))).toBe('{"status":"ok"}');
-  await waitUntil('all is well', busyMachineMs, async () => (await look.readiness()).status === 'ready');
-  expect((await look.readiness()).troubles).toEqual([]);
+  await waitUntil('all is well', busyMachineMs, async () => (await places.readiness()).status === 'ready');
+  expect((await places.readiness()).troubles).toEqual([]);
 
   // An abandoned transaction, in another database of the server.
   const client = new pg.Client({
@@ -150,9 +150,9 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
     `session ${rows[0]!.pid} in the database postgres (abandoned)`,
   );
   const series = 'holdfast_oldest_transaction_seconds{database="postgres",application="abandoned"}';
-  expect(await look.metric(series)).toBeGreaterThan(0);
+  expect(await places.metric(series)).toBeGreaterThan(0);
   await runSqlOfRunbook(rig, rows[0]!.pid);
-  await waitUntil('all is well again', busyMachineMs, async () => (await look.readiness()).status === 'ready');
+  await waitUntil('all is well again', busyMachineMs, async () => (await places.readiness()).status === 'ready');
 
   // A lane that is paused.
   expect((await api.ask('POST', '/v1/pause', { lane: 'main', reason: 'a drill' })).status).toBe(200);
@@ -161,7 +161,7 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   await expectWaits('paused', 'paused');
   expect((await api.ask('POST', '/v1/resume', { lane: 'main' })).status).toBe(200);
   expect(await api.settled(paused)).toMatchObject({ status: 'answered' });
-  await waitUntil('all is well once more', busyMachineMs, async () => (await look.readiness()).status === 'ready');
+  await waitUntil('all is well once more', busyMachineMs, async () => (await places.readiness()).status === 'ready');
 
   // A receiver of webhooks.
   const receiver = await startReceiver();
@@ -186,7 +186,7 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   await waitUntil(
     'all is well after the webhook',
     busyMachineMs,
-    async () => (await look.readiness()).status === 'ready',
+    async () => (await places.readiness()).status === 'ready',
   );
 
   // The model.
@@ -200,7 +200,7 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   await expectWaits('main', 'model_away');
   const { count, items } = (await api.ask('GET', '/v1/waiting')).body;
   expect({ count, items }).toMatchObject({ count: 1, items: [{ id: parked.id, why: { code: 'model_away' } }] });
-  expect(await look.metric('holdfast_lane_oldest_wait_seconds{lane="main",code="model_away"}')).toBeGreaterThan(0);
+  expect(await places.metric('holdfast_lane_oldest_wait_seconds{lane="main",code="model_away"}')).toBeGreaterThan(0);
   await waitUntil('the log says so', busyMachineMs, () => rig.logs.some((line) => line.includes('Model call failed')));
   expect(await scrape(metricsOf(worker))).toMatch(
     /^holdfast_model_call_failures_total\{model="[^"]+",code="[^"]+"\} [1-9]/m,
@@ -226,7 +226,7 @@ test('an operator sees within 10 s that all workers are frozen, and that the dat
   onTestFinished(() => postgres.stop());
   const rig = await openServiceRig({ queue: 'postgres', databaseUrl: await postgres.createDatabase('drill') });
   onTestFinished(() => rig.close());
-  const { api, look, expectSeen, expectWaits, worker } = await openDrill(rig);
+  const { api, look: places, expectSeen, expectWaits, worker } = await openDrill(rig);
   const gate = rig.gate();
   const running = await api.send('frozen', { text: `${gate.call} [[reply: done]]` });
   await waitUntil('the turn runs', busyMachineMs, async () => {
@@ -251,7 +251,7 @@ test('an operator sees within 10 s that all workers are frozen, and that the dat
   await postgres.stop();
   const brokenAt = performance.now();
   await waitUntil('the readiness names the database', busyMachineMs, async () => {
-    const { dependencies } = await look.readiness();
+    const { dependencies } = await places.readiness();
     return dependencies.some(
       ({ name, status }: { name: string; status: string }) => name === 'database' && status === 'failed',
     );
@@ -262,9 +262,9 @@ test('an operator sees within 10 s that all workers are frozen, and that the dat
   if (isFullForm()) expect(performance.now() - brokenAt).toBeLessThan(SEEN_MS_MAX);
   for (const path of ['/v1/overview', '/v1/attention', '/v1/sessions/frozen'])
     expect(await api.ask('GET', path)).toMatchObject({ status: 503, body: { code: 'database_unavailable' } });
-  expect(await look.metric('holdfast_database_up')).toBe(0);
-  expect(await look.metric('holdfast_dependency_up{dependency="database"}')).toBe(0);
-  expect((await look.doctor('database')).status).toBe('error');
+  expect(await places.metric('holdfast_database_up')).toBe(0);
+  expect(await places.metric('holdfast_dependency_up{dependency="database"}')).toBe(0);
+  expect((await places.doctor('database')).status).toBe('error');
   expect(rig.logs.filter((line) => line.includes('"stack"'))).toEqual([]);
 });
 
@@ -273,13 +273,13 @@ test.runIf(isRedisWanted())('an operator sees within 10 s that the queue is away
   onTestFinished(() => redis.stop());
   const rig = await openServiceRig({ queue: 'postgres', env: { REDIS_URL: redis.url } });
   onTestFinished(() => rig.close());
-  const { api, look, expectSeen } = await openDrill(rig);
+  const { api, look: places, expectSeen } = await openDrill(rig);
   expect(await api.settled(await api.send('queue', { text: '[[reply: yes]]' }))).toMatchObject({ status: 'answered' });
   await redis.stop();
   expect(await expectSeen('queue_unreachable', 'queue', 'warning')).toContain('cannot reach the queue');
   const { items } = (await api.ask('GET', '/v1/attention')).body;
   expect(items).toContainEqual(expect.objectContaining({ kind: 'dependency', text: expect.stringContaining('queue') }));
-  expect(await look.metric('holdfast_dependency_up{dependency="queue"}')).toBe(0);
+  expect(await places.metric('holdfast_dependency_up{dependency="queue"}')).toBe(0);
   // Workers find due sessions without the queue, so a message hardly waits; one that does names it (test/store/waiting.test.ts).
   expect(await api.settled(await api.send('queue', { text: '[[reply: yes]]' }))).toMatchObject({ status: 'answered' });
 });

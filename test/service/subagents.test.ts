@@ -44,7 +44,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   }
 
   /** The texts that a session received, once there are this many. */
-  async function told(session: string, count: number): Promise<string[]> {
+  async function announced(session: string, count: number): Promise<string[]> {
     return waitUntil(`${session} was told ${count} times`, endsWithinMs, async () => {
       const rows = await readEntries(rig, { sessionKey: `agent:main:${session}`, kind: 'prompt' }, 'text');
       return rows.length >= count && rows.map(({ text }) => String(text));
@@ -62,7 +62,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       const lateMs = Date.parse(run.endedAt) - Date.parse(run.deadlineAt);
       expect(lateMs).toBeLessThan(marginMs + busyMachineMs);
     }
-    const prompts = await told('hurry', 1);
+    const prompts = await announced('hurry', 1);
     expect(prompts[0]).toContain('A subagent task "slow" just timed out.');
   });
 
@@ -70,13 +70,13 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     const below = `[[tool: sessions_spawn ${JSON.stringify({ task: '[[reply: from below]]', label: 'below' })}]] [[tool: sessions_yield {}]] [[reply: never]]`;
     const text = `[[tool: sessions_spawn ${JSON.stringify({ task: below, label: 'mid' })}]] [[tool: sessions_yield {}]] [[reply: never]]`;
     await api.send('three', { text });
-    const prompts = await told('three', 2);
+    const prompts = await announced('three', 2);
     expect(prompts[1]).toMatch(/A subagent task "mid" just completed successfully\.[^]*from below/);
   });
 
   test('a wait ends after its timeout (G19)', async ({ expect }) => {
     await api.send('waits', { text: '[[tool: sessions_yield {"timeoutSeconds":1}]] [[reply: never]]' });
-    const prompts = await told('waits', 2);
+    const prompts = await announced('waits', 2);
     expect(prompts[1]).toContain('Nothing has arrived for 1 s');
     const sessionKey = 'agent:main:waits';
     const [input] = await readInputs(rig, { sessionKey, kind: 'announcement' }, 'receivedAt');

@@ -90,8 +90,8 @@ describe('a summary', () => {
     const verdicts = [await write(done), await write(done)];
     expect(verdicts).toEqual([verdicts[0], verdicts[0]]);
     expect((await statesOf(sessionId)).filter(({ kind }) => kind === 'summary')).toHaveLength(1);
-    const told = await readEvents(rig, { sessionId, type: like('compaction.%') }, 'type');
-    expect(told.map(({ type }) => type)).toEqual(['compaction.started', 'compaction.ended']);
+    const events = await readEvents(rig, { sessionId, type: like('compaction.%') }, 'type');
+    expect(events.map(({ type }) => type)).toEqual(['compaction.started', 'compaction.ended']);
     expect(await readSystemEvents(rig, { sessionId }, 'id')).toHaveLength(1);
   });
 

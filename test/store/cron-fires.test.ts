@@ -131,9 +131,9 @@ describe('missed slots', () => {
     await fireAll(schedulerParts(rig.database));
     const fires = await firesOf(cron.id);
     expect(fires.length).toBeLessThan(10);
-    const told = fires.reduce((sum, fire) => sum + (fire['slots'] as number), 0);
+    const counted = fires.reduce((sum, fire) => sum + (fire['slots'] as number), 0);
     const span = ((await again(rig.database, cron)).nextSlotMs! - cron.nextSlotMs!) / 1000;
-    expect(told).toBe(span);
+    expect(counted).toBe(span);
   });
 });
 

@@ -4,7 +4,7 @@ import { loadConfig, type Config } from '../../src/config.ts';
 import { cronInput } from '../../src/config/schema-crons.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
-import { definitionOf, firstSlotOf } from '../../src/schedule/cron-definition.ts';
+import { toDefinition, findFirstSlot } from '../../src/schedule/cron-definition.ts';
 import { createCron, findCron, readDatabaseTime, readDueCrons, type Cron } from '../../src/store/crons.ts';
 import type { Database } from '../../src/store/database.ts';
 import { fireDueCrons, settleEndedFires } from '../../workers/schedule-crons.ts';
@@ -43,9 +43,9 @@ export async function makeCron(
 ): Promise<Cron> {
   const madeAtMs = (await readDatabaseTime(database)) - dueAgoMs;
   const parsed = cronInput.parse(input);
-  const definition = definitionOf(parsed, { config, nowMs: madeAtMs });
+  const definition = toDefinition(parsed, { config, nowMs: madeAtMs });
   const id = newId<string>();
-  const slot = firstSlotOf(id, definition.schedule, madeAtMs);
+  const slot = findFirstSlot(id, definition.schedule, madeAtMs);
   const isEnabled = parsed.enabled ?? true;
   const made = await createCron(database, { id, origin: 'api', isEnabled, ...definition, ...slot });
   if (made.kind === 'full') throw new Error('The agent has too many crons.');

@@ -16,7 +16,7 @@ async function offset(): Promise<unknown> {
 }
 
 /** A connection of this database whose user cannot read the server's identity. */
-async function withUntoldClient<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+async function withUnprivilegedClient<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const role = `untold_${new URL(rig.url).pathname.slice(1)}`;
   await rig.rows('revoke execute on function pg_control_system() from public');
   await rig.rows(`create role "${role}"`);
@@ -38,6 +38,6 @@ test('a user without the right to read the server identity raises no ids, and do
   // The connections of the rig have stored the server's identity.
   const before = await offset();
   expect(before).toMatchObject({ server: expect.stringMatching(/^\d+\/\d+$/) });
-  expect(await withUntoldClient(checkEventIds)).toBe(false);
+  expect(await withUnprivilegedClient(checkEventIds)).toBe(false);
   expect(await offset()).toEqual(before);
 });

@@ -30,7 +30,8 @@ test('it refuses a layout with a migration that needs newer code, and names both
   await applyNext('9998_less.sql', '9997_more.sql');
   const says =
     'The database has the migration 9998_less.sql, which needs a version that knows 9997_more.sql: this one is older.';
-  for (const look of [migrate, requireLayout, pendingMigrations]) await expect(look(rig.url)).rejects.toThrow(says);
+  for (const observer of [migrate, requireLayout, pendingMigrations])
+    await expect(observer(rig.url)).rejects.toThrow(says);
 });
 
 test('a database whose migrations do not state their requirements yet is brought up to date', async () => {

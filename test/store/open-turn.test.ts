@@ -57,7 +57,7 @@ test('a session that was stopped after the claim opens no turn (G24)', async () 
     reason: 'a test',
     status: 'killed',
     result: null,
-    isTold: false,
+    isOwn: false,
     modes,
   } as const;
   await stopFamily(rig.database, stop);

@@ -62,8 +62,8 @@ describe('a parked turn', () => {
     const events = [{ type: 'turn.parked' as const, data: { ...away } }];
     expect(await rig.parkTurn({ ...park, events })).toMatchObject({ kind: 'parked' });
     expect(await rig.parkTurn({ ...park, events })).toMatchObject({ kind: 'parked' });
-    const told = await readEvents(rig, { sessionId, type: 'turn.parked' }, 'type');
-    expect(told).toHaveLength(1);
+    const parkedEvents = await readEvents(rig, { sessionId, type: 'turn.parked' }, 'type');
+    expect(parkedEvents).toHaveLength(1);
   });
 
   test('is not parked by a worker that has lost the session (G7)', async () => {

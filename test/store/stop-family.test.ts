@@ -28,7 +28,7 @@ const stop = (sessionId: SessionId, more: Partial<FamilyStop> = {}) =>
     reason: 'a test',
     status: 'killed',
     result: null,
-    isTold: false,
+    isOwn: false,
     modes: { mode: 'collect', byChannel: {} },
     ...more,
   });

@@ -2,7 +2,7 @@
 // that takes OTLP JSON, workers that are killed at random, and rows as the judge.
 import { expect, test } from 'vitest';
 import { SPAN_KEYS } from '../../src/core/telemetry/span.ts';
-import { spanIdOf } from '../../src/trace-ids.ts';
+import { deriveSpanId } from '../../src/trace-ids.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { countModelCalls, readModelCalls, readToolCalls } from '../rows/calls.ts';
@@ -67,8 +67,8 @@ async function journalled(): Promise<string[]> {
   const calls = await readModelCalls(rig, {}, 'turnId', 'callNo');
   const tools = await readToolCalls(rig, {}, 'turnId', 'step', 'callId');
   return [
-    ...calls.map((row) => spanIdOf(SPAN_KEYS.call(row.turnId, row.callNo))),
-    ...tools.map((row) => spanIdOf(SPAN_KEYS.tool(row.turnId, row.step, row.callId))),
+    ...calls.map((row) => deriveSpanId(SPAN_KEYS.call(row.turnId, row.callNo))),
+    ...tools.map((row) => deriveSpanId(SPAN_KEYS.tool(row.turnId, row.step, row.callId))),
   ].toSorted();
 }
 

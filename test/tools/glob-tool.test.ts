@@ -2,7 +2,7 @@
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { faultOfGlobPattern, literalPrefixOf } from '../../src/tools/glob-pattern.ts';
+import { faultOfGlobPattern, findLiteralPrefix } from '../../src/tools/glob-pattern.ts';
 import { globTool } from '../../src/tools/glob-tool.ts';
 import { aToolCall, contentOf, createWorkspace, type Workspace } from './workspace.ts';
 
@@ -126,8 +126,8 @@ describe('the cost of a pattern is bounded (G28)', () => {
 });
 
 test('the literal part of a pattern ends before its first wildcard', () => {
-  expect(literalPrefixOf('src/tools/**/*.ts')).toBe('src/tools');
-  expect(literalPrefixOf('src/a.ts')).toBe('src');
-  expect(literalPrefixOf('*.ts')).toBe('');
-  expect(literalPrefixOf('{a,b}/c')).toBe('');
+  expect(findLiteralPrefix('src/tools/**/*.ts')).toBe('src/tools');
+  expect(findLiteralPrefix('src/a.ts')).toBe('src');
+  expect(findLiteralPrefix('*.ts')).toBe('');
+  expect(findLiteralPrefix('{a,b}/c')).toBe('');
 });

@@ -31,7 +31,7 @@ const store = {
   noteStart: unused,
   end: unused,
   renew: unused,
-  wishes: unused,
+  readControls: unused,
   takeLost: unused,
   list: unused,
   find: unused,
@@ -40,7 +40,7 @@ const store = {
   notePoll: unused,
   trimInputs: unused,
 };
-const keeper = { run: unused, wait: unused, look: unused };
+const keeper = { run: unused, wait: unused, poll: unused };
 
 /** The functions of tools that are not run. */
 const ports = new Proxy({}, { get: () => unused }) as CronPort & SessionsPort;

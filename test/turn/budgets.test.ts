@@ -1,7 +1,7 @@
 // Turns under budgets: what they reserve before each call, how a reservation ends, and what a turn does when the budget has no room.
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { microsOf } from '../../src/core/prices/call-cost.ts';
+import { toMicros } from '../../src/core/prices/call-cost.ts';
 import type { BudgetSettings } from '../../src/core/budget/budget.ts';
 import type { SessionId, TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
@@ -58,7 +58,7 @@ async function budget(more: Partial<BudgetSettings> & { limitUsd: number }): Pro
       warnPercent: 80,
       action: 'pause',
       strict: false,
-      limitMicros: microsOf(limitUsd),
+      limitMicros: toMicros(limitUsd),
       ...settings,
     },
     { createdBy: 'admin', idempotency: null },
@@ -103,7 +103,7 @@ test('without room a turn is parked before it asks the model, and resumes when t
   expect(shown).toMatchObject({ status: 'parked', why: { code: 'budget_reached', by: id } });
   expect(await costOf(['waits'])).toBe(0);
   expect(await eventsOf('budget.reached', id)).toHaveLength(1);
-  const { result, after } = await patchBudget(rig.database, id, { limitMicros: microsOf(10) });
+  const { result, after } = await patchBudget(rig.database, id, { limitMicros: toMicros(10) });
   expect(result).toBe('done');
   expect(after?.rings).toMatchObject([{ sessionId: await rig.sessionOf('waits') }]);
   await rig.budgets.read();
@@ -128,7 +128,7 @@ test('a call that costs more than a whole budget parks its own turn and holds no
   expect(await worker.run('small')).toMatchObject({ kind: 'ended' });
   // It is not woken repeatedly while the budget is unchanged.
   expect(await wakeBudgetWaiters(rig.database)).toMatchObject({ woken: 0 });
-  const { after } = await patchBudget(rig.database, id, { limitMicros: microsOf(10) });
+  const { after } = await patchBudget(rig.database, id, { limitMicros: toMicros(10) });
   expect(after?.rings).toHaveLength(1);
   await rig.budgets.read();
   expect(await worker.run('huge')).toMatchObject({ kind: 'ended' });
@@ -180,7 +180,7 @@ test('the wait for a budget does not count as one for the model, which may be aw
   expect(await worker.run('away')).toMatchObject({ kind: 'parked' });
   const sessionId = await rig.sessionOf('away');
   await changeTurns(rig, { sessionId }, { parkSince: earlier('10 days') });
-  await patchBudget(rig.database, id, { limitMicros: microsOf(10) });
+  await patchBudget(rig.database, id, { limitMicros: toMicros(10) });
   await rig.budgets.read();
   expect(await worker.run('away')).toMatchObject({ kind: 'parked' });
   await changeDoorbells(rig, { sessionId }, { dueAt: now });
@@ -341,7 +341,7 @@ describe('64 sessions at once on four workers', () => {
     await runAll('never', 1_000);
     const cost = await costOf(names('never'));
     expect(cost).toBeGreaterThan(0);
-    expect(cost).toBeLessThanOrEqual(microsOf(3));
+    expect(cost).toBeLessThanOrEqual(toMicros(3));
     expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });
   });
 
@@ -349,10 +349,10 @@ describe('64 sessions at once on four workers', () => {
     const id = await budget({ limitUsd: 1, per: 'total' });
     await runAll('likely', 200);
     const cost = await costOf(names('likely'));
-    expect(cost).toBeLessThanOrEqual(microsOf(1.05));
+    expect(cost).toBeLessThanOrEqual(toMicros(1.05));
     expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });
     const [refused] = await readEvents(rig, { type: 'budget.reached', data: having({ budgetId: id }) }, 'data');
-    expect((refused!.data as { spentMicros: number }).spentMicros).toBeGreaterThanOrEqual(microsOf(0.9));
+    expect((refused!.data as { spentMicros: number }).spentMicros).toBeGreaterThanOrEqual(toMicros(0.9));
   });
 });
 

@@ -86,14 +86,14 @@ describe('loadWorkspaceFiles', () => {
 
   test('a changed file is read again, also when another file replaced it', async () => {
     const cache = createWorkspaceCache();
-    const look = (): Promise<(string | null)[]> => contentsOf(['AGENTS.md'], { freshForMs: 0 }, cache);
+    const read = (): Promise<(string | null)[]> => contentsOf(['AGENTS.md'], { freshForMs: 0 }, cache);
     await writeFile(join(workspace, 'AGENTS.md'), 'one');
-    expect(await look()).toEqual(['one']);
+    expect(await read()).toEqual(['one']);
     await writeFile(join(workspace, 'new'), 'two');
     await rename(join(workspace, 'new'), join(workspace, 'AGENTS.md'));
-    expect(await look()).toEqual(['two']);
+    expect(await read()).toEqual(['two']);
     await rm(join(workspace, 'AGENTS.md'));
-    expect(await look()).toEqual([null]);
+    expect(await read()).toEqual([null]);
   });
 
   test('a fresh result is reused, also by simultaneous callers', async () => {

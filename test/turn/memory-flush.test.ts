@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { agentOf, loadConfig } from '../../src/config.ts';
 import type { ContentBlock } from '../../src/core/content.ts';
 import type { ModelAnswer } from '../../src/core/model-request.ts';
-import { appendMemory, mayFlushMemory, memoryNoteOf } from '../../src/turn/compact/memory-flush.ts';
+import { appendMemory, mayFlushMemory, toMemoryNote } from '../../src/turn/compact/memory-flush.ts';
 
 const note = { path: 'memory/2026-01-31.md', text: 'The user drinks tea.' };
 const day = { now: new Date('2026-01-31T23:30:00Z'), timeZone: 'UTC' };
@@ -34,19 +34,19 @@ function call(name: string, input: unknown): ContentBlock {
 describe('a note', () => {
   test("is the input of the memory tool, for the day in the user's time zone", () => {
     const answer = answerOf(call('memory_append', { text: 'tea ' }), call('memory_append', { text: 'no milk' }));
-    expect(memoryNoteOf(answer, day)).toEqual({ path: 'memory/2026-01-31.md', text: 'tea \n\nno milk' });
-    expect(memoryNoteOf(answer, { ...day, timeZone: 'Asia/Tokyo' })!.path).toBe('memory/2026-02-01.md');
+    expect(toMemoryNote(answer, day)).toEqual({ path: 'memory/2026-01-31.md', text: 'tea \n\nno milk' });
+    expect(toMemoryNote(answer, { ...day, timeZone: 'Asia/Tokyo' })!.path).toBe('memory/2026-02-01.md');
   });
 
   test('is written for no other tool and no other input (G30)', () => {
-    expect(memoryNoteOf(answerOf(call('write', { text: 'x' }), call('exec', { command: 'x' })), day)).toBeNull();
-    expect(memoryNoteOf(answerOf(call('memory_append', { path: '../x' }), call('memory_append', 'x')), day)).toBeNull();
-    expect(memoryNoteOf(answerOf(call('memory_append', { text: ' \n' })), day)).toBeNull();
+    expect(toMemoryNote(answerOf(call('write', { text: 'x' }), call('exec', { command: 'x' })), day)).toBeNull();
+    expect(toMemoryNote(answerOf(call('memory_append', { path: '../x' }), call('memory_append', 'x')), day)).toBeNull();
+    expect(toMemoryNote(answerOf(call('memory_append', { text: ' \n' })), day)).toBeNull();
   });
 
   test('chooses its file itself, whatever the input', () => {
     const answer = answerOf(call('memory_append', { text: 'tea', path: '../../etc/passwd' }));
-    expect(memoryNoteOf(answer, day)!.path).toBe('memory/2026-01-31.md');
+    expect(toMemoryNote(answer, day)!.path).toBe('memory/2026-01-31.md');
   });
 });
 

@@ -1,7 +1,7 @@
 // A turn whose model does not answer continues with the next of its agent's fallbacks: after its last committed step, without repeating a tool,
 // and with requests that the other model accepts. The next turn begins with the first model.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { textOf } from '../../src/core/content.ts';
+import { joinText } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
@@ -46,7 +46,7 @@ const transport = readTransport('/p.ts', {
         { type: 'thinking', thinking: 'spare thoughts', signature: 'spare-signature' },
         {
           type: 'text',
-          text: `${request.model} answers ${textOf(request.messages.at(-1)?.content ?? []).slice(0, 20)}`,
+          text: `${request.model} answers ${joinText(request.messages.at(-1)?.content ?? []).slice(0, 20)}`,
         },
       ],
       stop_reason: 'end_turn',

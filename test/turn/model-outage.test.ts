@@ -40,8 +40,8 @@ type Worker = ReturnType<TurnRig['worker']>;
 /** Runs a session's turn whenever it becomes due, until it ends. */
 async function runToEnd(worker: Worker, name: string): Promise<TurnOutcome> {
   let outcome: TurnOutcome = { kind: 'idle' };
-  const look = async (): Promise<string> => (outcome = await worker.run(name)).kind;
-  await expect.poll(look, { interval: 5 }).toBe('ended');
+  const runOnce = async (): Promise<string> => (outcome = await worker.run(name)).kind;
+  await expect.poll(runOnce, { interval: 5 }).toBe('ended');
   return outcome;
 }
 
@@ -74,8 +74,8 @@ describe('a turn whose model is unavailable', () => {
     expect(await viewTurn(views(patientRig), id)).toMatchObject({ status: 'parked', why });
     expect(await viewMessage(views(patientRig), message)).toMatchObject({ status: 'claimed', why });
     expect(await viewSession(views(patientRig), 'agent:main:away')).toMatchObject({ status: 'waiting', turnId: id });
-    const behind = await patientRig.send('away', 'and I?');
-    expect(await viewMessage(views(patientRig), behind)).toMatchObject({ status: 'waiting', why });
+    const later = await patientRig.send('away', 'and I?');
+    expect(await viewMessage(views(patientRig), later)).toMatchObject({ status: 'waiting', why });
     await runToEnd(worker, 'away');
     expect(await viewMessage(views(patientRig), message)).toMatchObject({
       status: 'answered',
@@ -84,7 +84,7 @@ describe('a turn whose model is unavailable', () => {
     });
     expect(requestsOf(patientRig, 'away')).toHaveLength(10);
     await runToEnd(worker, 'away');
-    expect(await viewMessage(views(patientRig), behind)).toMatchObject({ status: 'answered' });
+    expect(await viewMessage(views(patientRig), later)).toMatchObject({ status: 'answered' });
     const types = await readEvents(patientRig, { turnId: id, type: like('turn.%') }, 'type', 'code');
     expect(types.filter(({ type }) => type === 'turn.parked')).toHaveLength(7);
     expect(types.filter(({ type }) => type === 'turn.resumed')).toHaveLength(7);
@@ -111,7 +111,7 @@ describe('a turn whose model is unavailable', () => {
 
   test('is asked again by a worker that does not know of the outage, from the same journal (G13)', async () => {
     const message = await patientRig.send('taken-over', '[[error: 503 times=5]] [[reply: here]]');
-    for (let look = 1; look <= 3; look += 1) {
+    for (let round = 1; round <= 3; round += 1) {
       const worker = patientRig.worker();
       await expect.poll(async () => (await worker.run('taken-over')).kind, { interval: 5 }).toBe('parked');
       worker.stop();

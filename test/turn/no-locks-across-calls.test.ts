@@ -12,7 +12,7 @@ let rig: TurnRig;
 const found: { during: string; held: Record<string, unknown>[] }[] = [];
 
 /** What other connections hold now: transactions that wait for their client, advisory locks, and locks on rows. */
-async function look(during: string): Promise<void> {
+async function check(during: string): Promise<void> {
   const held = await rig.rows(
     `select 'transaction ' || state as what, left(query, 80) as by from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and state like 'idle in transaction%'
@@ -31,7 +31,7 @@ const lookup: Tool = {
   summary: 'looks',
   isIdempotent: false,
   async run() {
-    await look('a tool call');
+    await check('a tool call');
     return { content: 'seen', isError: false };
   },
 };
@@ -50,7 +50,7 @@ test('no transaction and no lock is held while a model answers or a tool runs (G
   const ask = model.ask.bind(model);
   model.ask = async (...asked) => {
     const answer = await ask(...asked);
-    await look('a model call');
+    await check('a model call');
     return answer;
   };
   const message = await rig.send('free', '[[tool: lookup {}]] [[reply: done]]');

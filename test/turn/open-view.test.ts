@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { limitsOf } from '../../src/turn/open/open-view.ts';
+import { toThinkingRequest } from '../../src/turn/open/open-view.ts';
 
 test('a turn keeps the limits and the form of thinking with which it was opened, also one that was opened with a budget only', () => {
   const adaptive = { maxTokens: 10, thinking: { type: 'adaptive' }, effort: 'low' } as const;
-  expect(limitsOf(adaptive)).toEqual(adaptive);
-  expect(limitsOf({ maxTokens: 20, thinkingBudgetTokens: 5 })).toEqual({
+  expect(toThinkingRequest(adaptive)).toEqual(adaptive);
+  expect(toThinkingRequest({ maxTokens: 20, thinkingBudgetTokens: 5 })).toEqual({
     maxTokens: 20,
     thinking: { type: 'enabled', budget_tokens: 5 },
   });
-  expect(limitsOf({})).toBeUndefined();
+  expect(toThinkingRequest({})).toBeUndefined();
 });

@@ -2,7 +2,7 @@
 // advances the clock of the workers, and the times in the database with it, second by second.
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { textOf } from '../../src/core/content.ts';
+import { joinText } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
@@ -31,7 +31,7 @@ function movableProvider(nowS: () => number) {
       name: 'movable',
       provider: 'movable',
       async send({ request, onEvent, headers }: TransportCall) {
-        const text = textOf(request.messages.at(-1)?.content ?? []);
+        const text = joinText(request.messages.at(-1)?.content ?? []);
         calls.push({ atS: nowS(), workerNo, session: headers['x-holdfast-session'] ?? '', text, isAway: state.isAway });
         if (state.isAway) throw Object.assign(new Error('connect ECONNREFUSED'), { type: 'network' });
         const body = { id: 'm', model: 'm', content: [{ type: 'text', text: 'here' }], stop_reason: 'end_turn' };
@@ -68,7 +68,7 @@ test(
       await changeModelBlocks(rig, {}, { until: earlier('1 second'), probeAt: earlier('1 second') });
     };
     /** Each worker looks at its share of the sessions that are due, as many concurrently as it has slots. */
-    const look = async (living: readonly Worker[]): Promise<void> => {
+    const visit = async (living: readonly Worker[]): Promise<void> => {
       const due = await readDueSessions(rig);
       for (let from = 0; from < due.length; from += SLOTS * living.length) {
         const some = due.slice(from, from + SLOTS * living.length);
@@ -80,7 +80,7 @@ test(
     addWorker();
     addWorker();
     let living = [...workers];
-    await look(living);
+    await visit(living);
     // More messages arrive during the outage.
     for (const name of names) await rig.send(name, 'second', { model: 'movable/m', mode: 'followup' });
     for (let second = 1; second <= OUTAGE_S; second += 1) {
@@ -89,14 +89,14 @@ test(
         living[0]?.stop();
         living = [...living.slice(1), addWorker()];
       }
-      await look(living);
+      await visit(living);
     }
     provider.state.isAway = false;
     const waiting = async (): Promise<unknown> => await countInputs(rig, { status: ['waiting', 'claimed'] });
     let secondsToRecover = 0;
     for (; secondsToRecover < 120 && (await waiting()) !== 0; secondsToRecover += 1) {
       await passSecond();
-      await look(living);
+      await visit(living);
     }
 
     const statuses = grouped(await readInputs(rig, {}, 'status'), 'status');

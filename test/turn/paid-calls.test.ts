@@ -1,7 +1,7 @@
 // The number of paid model calls is bounded: a result that cannot be stored ends the turn, and calls with an unknown end are counted.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { textOf } from '../../src/core/content.ts';
+import { joinText } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import type { Model } from '../../src/model/model.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
@@ -22,7 +22,7 @@ const transport = readTransport('/p.ts', {
   provider: 'wire',
   async send({ request, onEvent, headers }: TransportCall) {
     asked.push(headers['x-holdfast-session'] ?? '');
-    const text = textOf(request.messages.at(-1)?.content ?? []);
+    const text = joinText(request.messages.at(-1)?.content ?? []);
     const usage: unknown = /usage=(\S+)/.exec(text)?.[1];
     const body = {
       id: 'm',

@@ -3,7 +3,7 @@
 // real processes.
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import { microsOf } from '../../src/core/prices/call-cost.ts';
+import { toMicros } from '../../src/core/prices/call-cost.ts';
 import { newId } from '../../src/ids.ts';
 import { createBudget, patchBudget } from '../../src/store/budgets/budgets.ts';
 import { storeCallerResults } from '../../src/store/caller-results.ts';
@@ -76,7 +76,7 @@ const WAITS: Wait[] = [
       return {
         message: { text: script(name) },
         async endWait() {
-          const { after } = await patchBudget(rig.database, id, { limitMicros: microsOf(10) });
+          const { after } = await patchBudget(rig.database, id, { limitMicros: toMicros(10) });
           await rig.budgets.read();
           return after?.rings.length ?? 0;
         },

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
-import { sessionContextOf } from '../../src/turn/open/session-context.ts';
+import { readSessionContext } from '../../src/turn/open/session-context.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -23,7 +23,7 @@ test('each new session gets all earlier edits, however soon after each other the
   const agent = agentOf(context.config, 'main');
   mkdirSync(agent.workspaceDir, { recursive: true });
   const begin = async (): Promise<string> => {
-    const { workspace } = await sessionContextOf(context, {
+    const { workspace } = await readSessionContext(context, {
       agent,
       mode: 'full',
       view: {},

@@ -91,8 +91,8 @@ test('a model that no provider serves is refused, and the session keeps its own'
 
 test('a call without a model only reads, one with a model changes the setting', () => {
   const tool = createSessionStatusTool({ status: async () => ({ now: new Date(0) }), setModel: async () => null });
-  expect(tool.onlyLooks?.({})).toBe(true);
-  expect(tool.onlyLooks?.({ model: 'quick' })).toBe(false);
+  expect(tool.onlyReads?.({})).toBe(true);
+  expect(tool.onlyReads?.({ model: 'quick' })).toBe(false);
 });
 
 test('concurrent calls each return their own session, and a session that does not exist returns nothing', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { SnapshotCache, snapshotOf } from '../../src/turn/snapshot-cache.ts';
+import { SnapshotCache, takeSnapshot } from '../../src/turn/snapshot-cache.ts';
 import { addSnapshots } from '../rows/entries.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 
@@ -32,11 +32,11 @@ test('what a worker has kept costs no round trip', async () => {
 });
 
 test('what another worker has stored is read once, byte for byte', async () => {
-  const { sha256, content } = snapshotOf({ b: 'ü', a: [1, null], c: newId<string>() });
+  const { sha256, content } = takeSnapshot({ b: 'ü', a: [1, null], c: newId<string>() });
   await addSnapshots(database.views, { sha256, content });
   const cache = new SnapshotCache();
   const [value] = (await cache.recall(database, [sha256, '0'.repeat(64)])).values();
-  expect(snapshotOf(value ?? {})).toEqual({ sha256, content });
+  expect(takeSnapshot(value ?? {})).toEqual({ sha256, content });
   const closed = open();
   await closed.close();
   expect((await cache.recall(closed, [sha256])).size).toBe(1);

@@ -267,8 +267,8 @@ describe('an end', () => {
       ),
     );
     expect(await rig.announcements(id)).toMatchObject([{ status: 'answered', causeKey: `announce:${run!.id}` }]);
-    const told = await readEvents(rig, { type: 'announce.queued', sessionId: id }, 'data');
-    expect(told).toMatchObject([{ data: { runId: run!.id, childSessionKey: run!.childKey, status: 'ok' } }]);
+    const announced = await readEvents(rig, { type: 'announce.queued', sessionId: id }, 'data');
+    expect(announced).toMatchObject([{ data: { runId: run!.id, childSessionKey: run!.childKey, status: 'ok' } }]);
     worker.stop();
   });
 
@@ -535,7 +535,7 @@ describe('stopping', () => {
     const running = worker.runSession(below!.childId);
     await entered.promise;
     const from = performance.now();
-    const killed = await killRun(rig.database, { runId: mid!.id, reason: 'enough', isTold: false, modes: MODES });
+    const killed = await killRun(rig.database, { runId: mid!.id, reason: 'enough', isOwn: false, modes: MODES });
     expect(killed).toMatchObject({ kind: 'stopped', runs: 2 });
     await running;
     expect(performance.now() - from).toBeLessThan(1_500 * SLOWNESS_MAX);
@@ -551,7 +551,7 @@ describe('stopping', () => {
     expect(await rig.counts(id)).toMatchObject({ liveChildren: 0, liveDescendants: 0 });
     await worker.run('killed');
     expect(rig.lastPrompt(key)).toContain('A subagent task "t1" just was killed.');
-    const again = await killRun(rig.database, { runId: mid!.id, reason: 'enough', isTold: false, modes: MODES });
+    const again = await killRun(rig.database, { runId: mid!.id, reason: 'enough', isOwn: false, modes: MODES });
     expect(again).toEqual({ kind: 'ended' });
     worker.stop();
   });
@@ -563,7 +563,7 @@ describe('stopping', () => {
     const [mid] = runs;
     const running = worker.runSession(mid!.childId);
     await entered.promise;
-    const kill = { runId: mid!.id, keepsBelow: true, reason: 'enough', isTold: false, modes: MODES };
+    const kill = { runId: mid!.id, keepsBelow: true, reason: 'enough', isOwn: false, modes: MODES };
     expect(await killRun(rig.database, kill)).toMatchObject({ kind: 'stopped', runs: 1 });
     await running;
     const [below] = (await rig.runs()).filter(({ parentId }) => parentId === mid!.childId);

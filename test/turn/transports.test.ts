@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
-import { textOf } from '../../src/core/content.ts';
+import { joinText } from '../../src/core/content.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
@@ -14,7 +14,7 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const asked: TransportCall[] = [];
-const told: object[] = [];
+const reports: object[] = [];
 
 /** Answers with a tool call until there is a result, then with the prompt in capitals. */
 const transport = readTransport('/p.ts', {
@@ -25,11 +25,11 @@ const transport = readTransport('/p.ts', {
     const { request, onSent, onEvent } = call;
     onSent(request.model === 'private' ? 'a form of its own' : JSON.stringify(toWireRequest(request)));
     const last = request.messages.at(-1)?.content ?? [];
-    const mustLook = textOf(last).startsWith('look');
-    const content = mustLook
+    const usesTool = joinText(last).startsWith('look');
+    const content = usesTool
       ? [{ type: 'tool_use', id: 'c1', name: 'session_probe', input: {} }]
-      : [{ type: 'text', text: (textOf(last) || 'seen').toUpperCase() }];
-    const body = { id: 'm', model: request.model, content, stop_reason: mustLook ? 'tool_use' : 'end_turn' };
+      : [{ type: 'text', text: (joinText(last) || 'seen').toUpperCase() }];
+    const body = { id: 'm', model: request.model, content, stop_reason: usesTool ? 'tool_use' : 'end_turn' };
     for (const event of eventsOfBody(body)) if (onEvent(event)) return;
   },
 });
@@ -40,7 +40,7 @@ const models: string[] = [];
 shareAmongTests(async (onEnd) => {
   const database = await withTestDatabase();
   onEnd(() => database.drop());
-  const { plugins } = pluginsWith([['llm_input', (event) => void told.push(event)]], { transports: [transport] });
+  const { plugins } = pluginsWith([['llm_input', (event) => void reports.push(event)]], { transports: [transport] });
   rig = await createTurnRig(database.url, {
     plugins,
     tools: [
@@ -78,7 +78,7 @@ test('a model of a provider that a plugin serves answers', async () => {
   expect(request).toMatchObject({ provider: 'local', model: 'small' });
   expect(request.system.map(({ text }) => text).join('')).toContain('model=local/small');
   expect(headers['x-holdfast-session']).toBe('agent:main:plain');
-  expect(told.at(-1)).toMatchObject({ provider: 'local', model: 'small' });
+  expect(reports.at(-1)).toMatchObject({ provider: 'local', model: 'small' });
   expect(rig.scripted.requests).toEqual([]);
 });
 

@@ -198,7 +198,7 @@ describe('injected messages', () => {
 
 test('a retry after a crash reuses the results of the hooks and runs none of them again (G13)', async () => {
   let runs = 0;
-  let told = 0;
+  let received = 0;
   const { plugins } = pluginsWith([
     [
       'before_prompt_build',
@@ -210,7 +210,7 @@ test('a retry after a crash reuses the results of the hooks and runs none of the
         };
       },
     ],
-    ['llm_input', () => void (told += 1)],
+    ['llm_input', () => void (received += 1)],
   ]);
   const session = await rig.sessionOf('crashed');
   const dead = rig.worker({ plugins });
@@ -230,7 +230,7 @@ test('a retry after a crash reuses the results of the hooks and runs none of the
   const [first, second] = requestsOf('crashed');
   expect(second?.messages).toEqual(first?.messages);
   expect(promptOf(second as Received)).toBe('run 1\n\nhi');
-  expect([runs, told]).toEqual([1, 1]);
+  expect([runs, received]).toEqual([1, 1]);
 });
 
 test('a plugin that fails only loses its own contribution', async () => {
@@ -250,16 +250,16 @@ test('a plugin that fails only loses its own contribution', async () => {
 });
 
 test('llm_input receives what is sent, once for a turn of several calls', async () => {
-  const told: LlmInputEvent[] = [];
+  const received: LlmInputEvent[] = [];
   const { plugins } = pluginsWith([
     ['before_prompt_build', returning({ injectMessages: [{ role: 'assistant', content: 'memory' }] })],
-    ['llm_input', (event: LlmInputEvent) => void told.push(event)],
+    ['llm_input', (event: LlmInputEvent) => void received.push(event)],
   ]);
   await say('told', 'look around [[tool: nowhere {}]] [[reply: done]]', plugins);
   const request = lastRequest('told');
   expect(requestsOf('told').length).toBeGreaterThan(1);
-  expect(told).toHaveLength(1);
-  expect(told[0]).toMatchObject({
+  expect(received).toHaveLength(1);
+  expect(received[0]).toMatchObject({
     provider: 'anthropic',
     systemPrompt: request.system.map(({ text }) => text).join('\n'),
     prompt: 'look around [[tool: nowhere {}]] [[reply: done]]',

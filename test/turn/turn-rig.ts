@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { MessageId, SessionId, SessionKey } from '../../src/core/ids.ts';
-import { routeOf, type InboundMessage } from '../../src/core/inbound.ts';
+import { chooseRoute, type InboundMessage } from '../../src/core/inbound.ts';
 import { canonicalSessionKey, sessionKindOf } from '../../src/core/session-key.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger, type Logger } from '../../src/logger.ts';
@@ -105,7 +105,7 @@ export async function createTurnRig(
       sessionId,
       kind,
       body: JSON.stringify(body),
-      route: routeOf(body, []),
+      route: chooseRoute(body, []),
       mode: more.mode ?? null,
       ...(kind === 'message' ? { queue } : {}),
       platformKey: null,

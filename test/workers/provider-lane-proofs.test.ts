@@ -190,12 +190,12 @@ test('the answers of a submission that was given up are not used for the request
   await changeProviderBatches(rig, { id: later }, { dueAt: atNoTime });
   // The batch of the first appears after all, and is read.
   rig.scripted.batches.faults = { ...NO_FAULTS };
-  const look = async () => {
+  const pollAgain = async () => {
     await changeProviderBatches(rig, { id: earlier }, { dueAt: now });
     await followSubmission(lane);
     return rowOf(earlier);
   };
-  await expect.poll(look, { interval: 5 }).toMatchObject({ status: 'read', wasted: { answers: 1 } });
+  await expect.poll(pollAgain, { interval: 5 }).toMatchObject({ status: 'read', wasted: { answers: 1 } });
   expect(await readProviderRequests(rig, { providerBatchId: later }, 'status', 'result')).toEqual([
     { status: 'assigned', result: null },
   ]);

@@ -1,7 +1,7 @@
 // The provider lane end to end: turns whose model calls go through message batches, with every possible end of a submission and a request.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
-import { prefixOf } from '../../src/core/provider-batch/request-end.ts';
+import { formatPrefix } from '../../src/core/provider-batch/request-end.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import type { Tool } from '../../src/tools/tool.ts';
@@ -107,7 +107,7 @@ describe('by way of message batches', () => {
       ['read', 4],
     ]);
     expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row.providerId));
-    expect(ownBatches()[0]?.customIds[0]?.startsWith(prefixOf(String(submissions[0]?.['id'])))).toBe(true);
+    expect(ownBatches()[0]?.customIds[0]?.startsWith(formatPrefix(String(submissions[0]?.['id'])))).toBe(true);
     // Used rows are emptied, and sent requests are not kept.
     expect(await countProviderRequests(rig, { result: not(null) })).toBe(0);
     expect(await countProviderRequests(rig, { params: not(null) })).toBe(0);

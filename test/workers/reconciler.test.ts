@@ -132,16 +132,16 @@ test('during an outage of the queue, due sessions go to the free slots of the pr
     await rig.accept(rig.input(sessionId));
     due.push(sessionId);
   }
-  const looked: string[] = [];
+  const visited: string[] = [];
   let free = 2;
   const doorbell = listeningDoorbell();
   const reconciler = reconcilerOf(doorbell, {
     pingQueue: () => Promise.reject(new Error('connect ECONNREFUSED')),
     lanes: {
       free: (lane) => (lane === 'main' ? free : 0),
-      look(_, { sessionId }) {
+      tryRun(_, { sessionId }) {
         if (!due.includes(sessionId)) return true;
-        looked.push(sessionId);
+        visited.push(sessionId);
         // Each runs until the end of the test.
         free -= 1;
         return true;
@@ -149,9 +149,9 @@ test('during an outage of the queue, due sessions go to the free slots of the pr
     },
   });
   reconciler.start();
-  await expect.poll(() => looked.length).toBe(2);
+  await expect.poll(() => visited.length).toBe(2);
   free = 3;
-  await expect.poll(() => new Set(looked).size).toBe(5);
+  await expect.poll(() => new Set(visited).size).toBe(5);
   await reconciler.stop();
   expect(free).toBeLessThanOrEqual(0);
 });

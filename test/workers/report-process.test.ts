@@ -6,7 +6,7 @@ import { openDatabase, type Database } from '../../src/store/database.ts';
 import { viewWorker } from '../../src/store/views/workers.ts';
 import { drainWorker } from '../../src/store/workers/drain-worker.ts';
 import { reportWorker, trimWorkers } from '../../src/store/workers/report-worker.ts';
-import { identityOf, startReports } from '../../workers/report-process.ts';
+import { readIdentity, startReports } from '../../workers/report-process.ts';
 import { readEvents } from '../rows/events.ts';
 import { ago, like } from '../rows/table.ts';
 import { addWorkers, changeWorkers } from '../rows/workers.ts';
@@ -21,7 +21,7 @@ async function startProcess(roles: string[] = ['worker']) {
     await database.close();
     await server.drop();
   });
-  const identity = identityOf(roles);
+  const identity = readIdentity(roles);
   const lanes = { main: { slots: 4, inUse: 1 } };
   const reporter = await startReports({
     database,
@@ -79,7 +79,7 @@ test('a process that has missed three reports is lost, cannot be drained, and is
   expect(await drainWorker(database, { ...request, id: newId() })).toEqual({ kind: 'unknown' });
   await trimWorkers(database, 30_000);
   expect(await see(), 'no process has marked it yet').not.toBeNull();
-  const other = identityOf(['api']);
+  const other = readIdentity(['api']);
   for (let n = 0; n < 2; n += 1) await reportWorker(database, other, IDLE);
   await trimWorkers(database, 3_600_000);
   expect(await see()).not.toBeNull();
@@ -102,9 +102,9 @@ test('the start and the end of a process are one event each, however often it re
 
 test('a process that is lost is one event, however many processes look at the same time', async () => {
   const { database, reporter, seeEvents } = await startProcess();
-  const lost = identityOf(['worker']);
+  const lost = readIdentity(['worker']);
   await reportWorker(database, lost, IDLE);
-  const others = Array.from({ length: 8 }, () => identityOf(['scheduler']));
+  const others = Array.from({ length: 8 }, () => readIdentity(['scheduler']));
   await Promise.all(others.map((each) => reportWorker(database, each, IDLE)));
   await silence(database, [lost.id]);
   for (let n = 0; n < 3; n += 1) await Promise.all(others.map((each) => reportWorker(database, each, IDLE)));
@@ -127,7 +127,7 @@ test('a process that is lost is one event, however many processes look at the sa
 test('a process that was itself silent reports no other as lost before its next report', async () => {
   const { database, reporter, seeEvents } = await startProcess();
   await reporter.stop();
-  const [one, two] = [identityOf(['worker']), identityOf(['worker'])];
+  const [one, two] = [readIdentity(['worker']), readIdentity(['worker'])];
   for (const each of [one, two]) await reportWorker(database, each, IDLE);
   await silence(database, [one.id, two.id]);
   await Promise.all([one, two].map((each) => reportWorker(database, each, IDLE)));

@@ -6,13 +6,13 @@ import { useSettings } from './settings.tsx';
 type Attention = Awaited<ReturnType<typeof api.getAttention>>;
 
 /** Some problems are the absence of something, for which there is no event. */
-export const ATTENTION_LOOK_MS = 30_000;
+export const ATTENTION_POLL_MS = 30_000;
 
 export function useAttention(): UseQueryResult<Attention> {
   const { isLive } = useSettings();
   return useQuery({
     queryKey: ['stats', 'attention'],
     queryFn: () => api.getAttention(),
-    refetchInterval: isLive ? ATTENTION_LOOK_MS : false,
+    refetchInterval: isLive ? ATTENTION_POLL_MS : false,
   });
 }

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-quer
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react';
 import { api } from './api.ts';
-import { ATTENTION_LOOK_MS } from './attention.ts';
+import { ATTENTION_POLL_MS } from './attention.ts';
 import { nameOfPath, pageTitle } from './format/title.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
 import { readyQuery, useOutage, useRecovery } from './live/outage.ts';
@@ -218,7 +218,7 @@ function Rail(): ReactElement {
   const { data: stats } = useQuery({
     queryKey: ['stats'],
     queryFn: () => api.getStats(),
-    refetchInterval: isLive ? ATTENTION_LOOK_MS : false,
+    refetchInterval: isLive ? ATTENTION_POLL_MS : false,
   });
   const { errors = 0, warnings = 0 } = stats?.attention ?? {};
   const bad = new Set(errors > 0 ? ['/', '/dead-letters'] : ['/dead-letters']);

@@ -2,7 +2,7 @@
 // leaves an open submission, which is sent, or an unknown one, which is searched for (follow-submission.ts).
 import { gunzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
-import { customIdOf } from '../../src/core/provider-batch/request-end.ts';
+import { formatCustomId } from '../../src/core/provider-batch/request-end.ts';
 import { decideRefusal } from '../../src/core/provider-batch/submission.ts';
 import type { SubmitOutcome } from '../../src/model/batch-port.ts';
 import { pauseRefused } from '../../src/store/batches/guard.ts';
@@ -41,11 +41,11 @@ export async function sendOpen(parts: LaneParts, held: { id: string; askedAtMs: 
       return;
     }
     const requests = rows.map(({ requestNo, params }) => ({
-      customId: customIdOf(id, requestNo),
+      customId: formatCustomId(id, requestNo),
       params: gunzipSync(params).toString(),
     }));
     const bodyBytes = requests.reduce((sum, { params }) => sum + Buffer.byteLength(params), 0);
-    const bodySha256 = hashOf(requests);
+    const bodySha256 = hashRequests(requests);
     if (!(await beginSubmission(database, { id, owner, requestCount: requests.length, bodyBytes, bodySha256 }))) return;
     const outcome = await port.submit({ requests, beforeSend: () => lease.assertHeld() });
     await settle(parts, { id, numbers: rows.map(({ requestNo }) => requestNo) }, outcome);
@@ -106,7 +106,7 @@ async function afterRefusal(
   await returnRequests(database, { id, owner }, { status: 'failed', message, isSplit: others.length > 0 });
 }
 
-function hashOf(requests: readonly { customId: string; params: string }[]): string {
+function hashRequests(requests: readonly { customId: string; params: string }[]): string {
   return hash(
     'sha256',
     requests.map(({ customId, params }) => `${customId} ${hash('sha256', params, 'hex')}`).join('\n'),

@@ -2,7 +2,7 @@
 // ended. Each call does one step of the submission that is due first, and releases it.
 import {
   decideSearch,
-  candidatesOf,
+  findCandidates,
   LIST_BACK_MS,
   searchAgainMs,
   pollAgainMs,
@@ -10,7 +10,7 @@ import {
 import { readResultLine } from '../../src/core/provider-batch/request-end.ts';
 import { isPassingFault } from '../../src/store/database.ts';
 import {
-  noteLook,
+  notePoll,
   readKnownBatches,
   returnRequests,
   type PollNote,
@@ -52,16 +52,16 @@ export async function followSubmission(parts: LaneParts): Promise<boolean> {
     return true;
   }
   const lease = new SubmissionLease(parts, { id, askedAtMs });
-  const note = (poll: PollNote): Promise<void> => noteLook(database, { id, owner }, poll);
+  const note = (poll: PollNote): Promise<void> => notePoll(database, { id, owner }, poll);
   try {
     await step({ parts, submission, note });
   } catch (error) {
     // Of the database; the lease runs out by itself.
     if (isPassingFault(error)) throw error;
-    const { looks, status } = submission;
+    const { polls, status } = submission;
     logger.warn({ err: error, submission: id, status }, 'Submission could not be polled; the next poll retries');
     const message = error instanceof Error ? error.message : String(error);
-    await note({ dueInMs: pollAgainMs({ looks, random: random() }, config.batches.pollMs), error: message });
+    await note({ dueInMs: pollAgainMs({ polls, random: random() }, config.batches.pollMs), error: message });
   } finally {
     lease.end();
   }
@@ -91,7 +91,7 @@ async function step(held: Step): Promise<void> {
 async function search(held: Step): Promise<void> {
   const { parts, submission, note } = held;
   const { database, owner, port, config, logger } = parts;
-  const { id, startedAtMs, requestCount, looks } = submission;
+  const { id, startedAtMs, requestCount, polls } = submission;
   const { settleMs, isExclusive } = config.batches;
   const askedAtMs = Date.now();
   const { listed, nowMs } = await port.find(startedAtMs - LIST_BACK_MS - CLOCK_MS_MAX);
@@ -99,10 +99,10 @@ async function search(held: Step): Promise<void> {
   const skewMs = nowMs - (submission.nowMs + (Date.now() - askedAtMs));
   const listedIds = listed.map((batch) => batch.id);
   const unknown = { requestCount, startedAtMs, knownIds: await readKnownBatches(database, id, listedIds) };
-  const candidates = candidatesOf(unknown, listed, { skewMs, timeoutMs: port.timeoutMs });
+  const candidates = findCandidates(unknown, listed, { skewMs, timeoutMs: port.timeoutMs });
   const isLost = submission.status === 'lost';
   const verdict = decideSearch(candidates, { absentMs: submission.absentMs ?? 0, settleMs, isExclusive });
-  const dueInMs = isLost ? LOST_SEARCH_MS : searchAgainMs(looks, { settleMs });
+  const dueInMs = isLost ? LOST_SEARCH_MS : searchAgainMs(polls, { settleMs });
   switch (verdict.kind) {
     case 'lost': {
       if (isLost) return await note({ dueInMs, isAbsent: true });
@@ -163,11 +163,11 @@ async function isOwnBatch({ port }: LaneParts, id: string, providerId: string): 
 /** Polls a batch that was submitted. */
 async function poll({ parts, submission, note }: Step): Promise<void> {
   const { database, owner, port, config, random, logger } = parts;
-  const { id, providerId, isProved, status, looks } = submission;
+  const { id, providerId, isProved, status, polls } = submission;
   if (providerId === null) return;
   const batch = await port.poll(providerId);
   const { pollMs, unprovenMs } = config.batches;
-  const dueInMs = pollAgainMs({ looks, random: random() }, pollMs);
+  const dueInMs = pollAgainMs({ polls, random: random() }, pollMs);
   if (batch === null) return await afterMissing({ parts, submission, note }, dueInMs);
   const { counts, expiresAt } = batch;
   if (batch.hasEnded) return await note({ status: 'ended', dueInMs: 0, counts, expiresAt });

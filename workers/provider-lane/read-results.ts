@@ -4,7 +4,7 @@ import { answerCosts, tokensOfUsage } from '../../src/core/provider-batch/answer
 import { readResultLine, type ResultLine } from '../../src/core/provider-batch/request-end.ts';
 import {
   endReading,
-  noteLook,
+  notePoll,
   readUsedResults,
   returnRequests,
 } from '../../src/store/provider-lane/follow-submissions.ts';
@@ -59,7 +59,7 @@ async function disown(
   );
   const message = 'The adopted batch belongs to another program.';
   if (!(await noteUnknown(database, { id, owner, message })))
-    await noteLook(database, { id, owner }, { dueInMs: config.batches.pollMs.min });
+    await notePoll(database, { id, owner }, { dueInMs: config.batches.pollMs.min });
 }
 
 type ReturnedLine = Extract<ResultLine, { kind: 'answered' | 'errored' | 'returned' }>;
@@ -98,7 +98,7 @@ class Reading {
       const { model } = line.message as { model?: unknown };
       this.#answers.set(line.requestNo, { model: typeof model === 'string' ? model : '', usage: line.usage });
     }
-    this.#group.push({ ...resultOf(line), ...this.#figuresOf(line) });
+    this.#group.push({ ...toResult(line), ...this.#toFigures(line) });
     if (this.#group.length >= LINES_MAX) await this.flush();
     return 'taken';
   }
@@ -116,7 +116,7 @@ class Reading {
     logger.warn({ submission: id, requests: numbers.length }, 'Requests without a result are queued again');
     await this.#store(numbers.map((requestNo) => ({ requestNo, status: 'queued', result: null, error: null })));
     // Claimed again, it finds nothing that waits, and is ended.
-    await noteLook(database, { id, owner }, { dueInMs: 0 });
+    await notePoll(database, { id, owner }, { dueInMs: 0 });
   }
 
   /** The tokens and the cost of answers that no turn uses; null: there are none, or no price. */
@@ -142,7 +142,7 @@ class Reading {
   }
 
   /** Of an answer to a request that waits; others are not of this submission, or were stored before. */
-  #figuresOf(line: ReturnedLine): Pick<RequestResult, 'figures'> {
+  #toFigures(line: ReturnedLine): Pick<RequestResult, 'figures'> {
     const sent = this.#sent.get(line.requestNo);
     if (line.kind !== 'answered' || sent === undefined) return {};
     const { model, liveShare } = sent;
@@ -163,7 +163,7 @@ class Reading {
   }
 }
 
-function resultOf(line: ReturnedLine): RequestResult {
+function toResult(line: ReturnedLine): RequestResult {
   const { requestNo } = line;
   if (line.kind === 'answered')
     return { requestNo, status: 'answered', result: JSON.stringify(line.message), error: null };

@@ -18,7 +18,7 @@ export async function migrateQueue(databaseUrl: string): Promise<boolean> {
   client.on('error', () => undefined);
   await client.connect();
   try {
-    if ((await versionOf(client)) >= LATEST_SCHEMA_VERSION) return false;
+    if ((await readVersion(client)) >= LATEST_SCHEMA_VERSION) return false;
     // BullMQ's own lock, held until the connection ends: the schema is dropped and created by one process at a time.
     await client.query('select pg_advisory_lock($1, hashtext($2))', [MIGRATION_ADVISORY_LOCK_KEY, SCHEMA]);
     await migrateOrReplace(client);
@@ -29,7 +29,7 @@ export async function migrateQueue(databaseUrl: string): Promise<boolean> {
 }
 
 /** The version in BullMQ's ledger; 0 without one. */
-async function versionOf(client: pg.Client): Promise<number> {
+async function readVersion(client: pg.Client): Promise<number> {
   try {
     return await assertSchemaCompatibility(client, SCHEMA);
   } catch (error) {

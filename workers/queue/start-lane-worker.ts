@@ -2,7 +2,7 @@
 // that the queue cannot fail work: a job ends once its session was checked, whatever the result, and no error reaches the queue.
 //
 // A lane's slots are shared by the jobs of its queue and by the sessions that the reconciler has it try while the queue cannot be
-// reached (`look`).
+// reached (`tryRun`).
 //
 // A job has two ends in the queue: completed, whatever the result of the work, because attempts and failures are counted in PostgreSQL and the
 // reconciler rings again; and returned, when it was not started.
@@ -59,8 +59,8 @@ export interface LaneWorker {
   /** Jobs that it runs at the same time. */
   slots: number;
   /** Checks a session as a job would, without the queue; false when no slot is free. */
-  look(ring: Pick<LaneJob, 'kind' | 'sessionId'>): boolean;
-  /** How many calls of `look` would be taken now. */
+  tryRun(ring: Pick<LaneJob, 'kind' | 'sessionId'>): boolean;
+  /** How many calls of `tryRun` would be taken now. */
   free(): number;
   /** Jobs that run now. */
   active(): number;
@@ -107,14 +107,14 @@ export async function startLaneWorker(backend: QueueBackend, options: LaneWorker
       await slots.take();
       try {
         if (draining.signal.aborted) await returnJob(job, token);
-        await look(job);
+        await tryRun(job);
       } finally {
         slots.leave();
       }
     },
   });
 
-  async function look(job: QueueJob): Promise<void> {
+  async function tryRun(job: QueueJob): Promise<void> {
     const parsed = parseJob(job.name, job.data);
     if (parsed === null) onEnd({ queue: lane, job: null, outcome: 'orphan' });
     else await run(parsed);
@@ -138,7 +138,7 @@ export async function startLaneWorker(backend: QueueBackend, options: LaneWorker
   return {
     lane,
     slots: concurrency,
-    look(ring) {
+    tryRun(ring) {
       if (draining.signal.aborted || !slots.tryTake()) return false;
       void run(ring).finally(() => slots.leave());
       return true;

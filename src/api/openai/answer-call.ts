@@ -1,5 +1,5 @@
 // The second half of a request of a client: its answer, sent while the turn runs or when it has ended. The turn does not depend on it.
-import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { toDollars } from '../../core/prices/call-cost.ts';
 import { isRefusal, Segment, type SegmentEnd, type WantedCall } from '../../core/openai/segment.ts';
 import type { ChatToolCall } from '../../core/openai/chat-objects.ts';
 import { findClientTurn, readArguments, type ClientTurn } from '../../store/views/client-turns.ts';
@@ -52,7 +52,7 @@ export async function openCall(
   return { segment, turn, begun, after, isPast };
 }
 
-function readerOf({ views }: ApiContext, { turn }: OpenCall) {
+function createReader({ views }: ApiContext, { turn }: OpenCall) {
   const filter =
     turn.turn === null ? { sessionKey: turn.sessionKey } : { turn: { id: turn.turn.id, sessionId: turn.sessionId } };
   return (page: { after: bigint; limit: number }) => readEvents(views, filter, page);
@@ -76,7 +76,7 @@ export async function follow(
     tail: services.tail,
     sessionKey: turn.sessionKey,
     after,
-    read: readerOf(context, call),
+    read: createReader(context, call),
     isPast,
   });
   const timer = timeoutMs === null ? undefined : setTimeout(() => followed.giveUp(), timeoutMs);
@@ -100,15 +100,15 @@ export async function answerWhole(
   const timeoutMs = api.context.config.limits.waitSeconds * 1000;
   const followed = await follow(api, request, call, { sink: SILENT, timeoutMs });
   if (followed.kind === 'gone') return abandon(request);
-  request.reply.headers(headersOf(call));
-  if (followed.kind !== 'ended' || followed.end.kind === 'failed') throw problemOf(followed);
+  request.reply.headers(toHeaders(call));
+  if (followed.kind !== 'ended' || followed.end.kind === 'failed') throw toProblem(followed);
   const body = await show(followed.end);
-  return { status: 200, body, headers: { 'x-holdfast-cost-usd': String(dollarsOf(call.segment.usage.costMicros)) } };
+  return { status: 200, body, headers: { 'x-holdfast-cost-usd': String(toDollars(call.segment.usage.costMicros)) } };
 }
 
 /** Its result from the events so far; null: it has not ended. */
 export async function peek({ context }: Api, call: Call): Promise<Followed | null> {
-  const { events } = await readPast(readerOf(context, call), call.after);
+  const { events } = await readPast(createReader(context, call), call.after);
   for (const part of events.flatMap((event) => call.segment.take(event))) {
     if (part.kind === 'end') return { kind: 'ended', end: part.end };
   }
@@ -145,7 +145,7 @@ export async function calledTools(
 }
 
 /** The headers that every answer has. */
-export function headersOf({ segment, turn, begun }: OpenCall): Record<string, string> {
+export function toHeaders({ segment, turn, begun }: OpenCall): Record<string, string> {
   return {
     'x-holdfast-session-key': turn.sessionKey,
     ...(segment.turnId === null ? {} : { 'x-holdfast-turn-id': segment.turnId }),
@@ -156,7 +156,7 @@ export function headersOf({ segment, turn, begun }: OpenCall): Record<string, st
 }
 
 /** The problem of a request whose turn failed, or whose end could not be reported. */
-export function problemOf(
+export function toProblem(
   followed: Followed | { kind: 'ended'; end: Extract<SegmentEnd, { kind: 'failed' }> },
 ): Problem {
   if (followed.kind === 'late' || followed.kind === 'stopped')

@@ -1,9 +1,9 @@
 // The first half of a request of a client: it becomes a message of a session, or the results that a turn waits for. All of it is stored
 // before the answer begins, and a request that comes again finds what the first one has begun.
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { modelRefOf } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
-import { keyNameOf } from '../../core/budget/budget.ts';
+import { parseKeyName } from '../../core/budget/budget.ts';
 import { pickOptions, withOptions } from '../../core/input-options.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { Sampling } from '../../core/model-request.ts';
@@ -33,8 +33,8 @@ import { fieldProblem, Problem } from '../problem.ts';
 import type { ApiContext } from '../context.ts';
 import type { AnyRequest } from '../route.ts';
 import { chooseModel, type ChosenModel } from './models.ts';
-import type { ClientWish } from './read-chat.ts';
-import { historyOf, shaOf, type Target } from './known-history.ts';
+import type { ClientRequest } from './read-chat.ts';
+import { findHistory, hashText, type Target } from './known-history.ts';
 
 /** The message that a request has stored, or that it continues. */
 export interface BegunCall {
@@ -49,7 +49,7 @@ export interface BegunCall {
 const INSTRUCTIONS_CHARS_MAX = 100_000;
 
 /** Reads the messages of a request. Throws `Problem` with the path of the fault. */
-export function conversationOf(messages: readonly ClientMessage[], list: string): Conversation {
+export function parseConversation(messages: readonly ClientMessage[], list: string): Conversation {
   try {
     const conversation = readConversation(messages, list);
     if ((conversation.instructions?.length ?? 0) <= INSTRUCTIONS_CHARS_MAX) return conversation;
@@ -60,7 +60,7 @@ export function conversationOf(messages: readonly ClientMessage[], list: string)
 }
 
 interface RequestOfClient {
-  wish: ClientWish;
+  body: ClientRequest;
   conversation: Conversation;
   /** The session that a form names in its own way; null: the request names none in that form. */
   target?: (keyed: KeyedRequest) => Promise<Target | null>;
@@ -70,52 +70,52 @@ interface RequestOfClient {
 export async function beginCall(
   context: ApiContext,
   request: AnyRequest,
-  { wish, conversation, target }: RequestOfClient,
+  { body, conversation, target }: RequestOfClient,
 ): Promise<BegunCall> {
-  const chosen = chooseModel(context.config, wish.model, textHeader(request, 'x-holdfast-agent-id'));
-  const mode = choiceOf(request, 'x-holdfast-history', ['server', 'fork']);
-  choiceOf(request, 'x-holdfast-on-disconnect', ['continue', 'abort']);
+  const chosen = chooseModel(context.config, body.model, textHeader(request, 'x-holdfast-agent-id'));
+  const mode = readChoice(request, 'x-holdfast-history', ['server', 'fork']);
+  readChoice(request, 'x-holdfast-on-disconnect', ['continue', 'abort']);
   if (conversation.fresh.kind === 'results')
-    return await beginResults(context, conversation.fresh.results, wish.ignored);
-  const keyed = await keyOf(context, request);
-  const { sampling, ignored } = samplingOf(chosen, wish);
+    return await beginResults(context, conversation.fresh.results, body.ignored);
+  const keyed = await resolveKey(context, request);
+  const { sampling, ignored } = chooseSampling(chosen, body);
   // Before the history is compared: it contains the message of an equal request.
   const known = await findKeyedMessage(context.views, keyed);
   if (known?.isEqual === false) throw idempotencyMismatch();
   if (known !== null) return { messageId: known.messageId, afterStep: 0, isReplay: true, ignored };
-  const place = (await target?.(keyed)) ?? (await targetOf(context, request, { chosen, user: wish.user, keyed }));
-  const history = await historyOf(context, {
+  const place = (await target?.(keyed)) ?? (await resolveTarget(context, request, { chosen, user: body.user, keyed }));
+  const history = await findHistory(context, {
     target: place,
     history: conversation.history,
     mode,
     keyed,
   });
   const caller: CallerRequest = {
-    ...(wish.tools.length === 0 ? {} : { tools: wish.tools }),
-    ...(wish.isParallel ? {} : { isParallel: false }),
-    ...(wish.maxTokens === undefined ? {} : { maxTokens: wish.maxTokens }),
+    ...(body.tools.length === 0 ? {} : { tools: body.tools }),
+    ...(body.isParallel ? {} : { isParallel: false }),
+    ...(body.maxTokens === undefined ? {} : { maxTokens: body.maxTokens }),
     ...(sampling === undefined ? {} : { sampling }),
     ...(conversation.fresh.images.length === 0 ? {} : { images: conversation.fresh.images }),
     ...(history.differs ? { differs: true } : {}),
-    asked: { model: wish.model, ...(wish.metadata === undefined ? {} : { metadata: wish.metadata }), ...wish.asked },
+    asked: { model: body.model, ...(body.metadata === undefined ? {} : { metadata: body.metadata }), ...body.asked },
   };
-  const body: InboundMessage = {
+  const message: InboundMessage = {
     text: conversation.fresh.text,
     mode: 'followup',
     // The client has its answer in the response.
     deliver: null,
     caller,
     ...(chosen.model === undefined ? {} : { model: chosen.model }),
-    ...(wish.thinking === undefined ? {} : { thinking: wish.thinking }),
-    ...withOptions(pickOptions({ tools: undefined, tags: wish.metadata })),
+    ...(body.thinking === undefined ? {} : { thinking: body.thinking }),
+    ...withOptions(pickOptions({ tools: undefined, tags: body.metadata })),
     ...(conversation.instructions === null ? {} : { extraSystemPrompt: conversation.instructions }),
   };
   const accepted = await acceptClientMessage(context.service, {
     sessionKey: history.key,
     history: history.begin,
-    body,
+    body: message,
     idempotency: keyed,
-    sentBy: keyNameOf(request.principal.name),
+    sentBy: parseKeyName(request.principal.name),
   });
   if (accepted.kind === 'refused') throw new Problem('model_not_found', accepted.message);
   if (accepted.kind === 'full')
@@ -129,7 +129,7 @@ export async function beginCall(
 }
 
 /** The key of the request, or the one that it or an equal earlier one is given. */
-async function keyOf(
+async function resolveKey(
   context: ApiContext,
   { idempotency, principal, headers, body, list }: AnyRequest,
 ): Promise<KeyedRequest> {
@@ -141,7 +141,7 @@ async function keyOf(
   return { scope, key, sha256 };
 }
 
-async function targetOf(
+async function resolveTarget(
   context: ApiContext,
   request: AnyRequest,
   { chosen: { agent }, user, keyed }: { chosen: ChosenModel; user: string | undefined; keyed: KeyedRequest },
@@ -158,21 +158,21 @@ export async function ownTarget(
   { principal: { name: owner } }: AnyRequest,
   { kind, agentId, name }: { kind: OwnName['kind']; agentId: string; name: string },
 ): Promise<Target> {
-  const earlier = await findEarlierSession(views, { kind, agentId, owner, nameSha: shaOf(name) });
-  const key = earlier ?? `agent:${agentId}:openai:${kind}@${shaOf(JSON.stringify([owner, name]))}`;
+  const earlier = await findEarlierSession(views, { kind, agentId, owner, nameSha: hashText(name) });
+  const key = earlier ?? `agent:${agentId}:openai:${kind}@${hashText(JSON.stringify([owner, name]))}`;
   return { key: parseSessionKey(key, kind), isNamed: true };
 }
 
 /** A new session, which a request with the same key finds again. */
 function freshTarget(agentId: string, keyed: KeyedRequest): Target {
   return {
-    key: parseSessionKey(`agent:${agentId}:openai:${shaOf(`${keyed.scope} ${keyed.key}`)}`, 'model'),
+    key: parseSessionKey(`agent:${agentId}:openai:${hashText(`${keyed.scope} ${keyed.key}`)}`, 'model'),
     isNamed: false,
   };
 }
 
 /** The value of a header that takes one of two words, the first when it is not there. Throws `Problem` 400. */
-function choiceOf<Choice extends string>(
+function readChoice<Choice extends string>(
   request: AnyRequest,
   name: string,
   choices: readonly [Choice, Choice],
@@ -180,7 +180,7 @@ function choiceOf<Choice extends string>(
   const value = textHeader(request, name) ?? choices[0];
   const chosen = choices.find((choice) => choice === value);
   if (chosen !== undefined) return chosen;
-  const message = `expected ${choices.join(' or ')}, got ${JSON.stringify(headOf(value, 100))}`;
+  const message = `expected ${choices.join(' or ')}, got ${JSON.stringify(cutHead(value, 100))}`;
   throw fieldProblem(name, message, 'invalid_header');
 }
 
@@ -191,26 +191,26 @@ export function textHeader({ headers }: Pick<AnyRequest, 'headers'>, name: strin
 }
 
 /** The settings that the model takes, and the names of those that have no effect. */
-function samplingOf(
+function chooseSampling(
   { agent, model }: ChosenModel,
-  wish: ClientWish,
+  body: ClientRequest,
 ): { sampling: Sampling | undefined; ignored: string[] } {
   const named = modelOfRef(modelRefOf(agent, model ?? agent.model) ?? agent.model);
-  const thinks = (wish.thinking ?? agent.thinking) !== 'off';
+  const thinks = (body.thinking ?? agent.thinking) !== 'off';
   // Models that decide for themselves how much they think take no temperature.
   const takes = !thinks && (knownModel(named.model) === undefined || thinkingFormOf(named.model).kind === 'budget');
-  const ignored = [...wish.ignored];
+  const ignored = [...body.ignored];
   const sampling: Sampling = {};
-  if (wish.temperature !== undefined && takes) sampling.temperature = Math.min(1, wish.temperature);
-  else if (wish.temperature !== undefined) ignored.push('temperature');
+  if (body.temperature !== undefined && takes) sampling.temperature = Math.min(1, body.temperature);
+  else if (body.temperature !== undefined) ignored.push('temperature');
   // They take one of the two.
-  if (wish.topP !== undefined && takes && sampling.temperature === undefined) sampling.top_p = wish.topP;
-  else if (wish.topP !== undefined) ignored.push('top_p');
-  if (wish.stop !== undefined) sampling.stop_sequences = wish.stop;
+  if (body.topP !== undefined && takes && sampling.temperature === undefined) sampling.top_p = body.topP;
+  else if (body.topP !== undefined) ignored.push('top_p');
+  if (body.stop !== undefined) sampling.stop_sequences = body.stop;
   // A model that thinks refuses to be forced to a call.
-  if (wish.toolChoice !== undefined && (wish.toolChoice.type === 'none' || !thinks))
-    sampling.tool_choice = wish.toolChoice;
-  else if (wish.toolChoice !== undefined) ignored.push('tool_choice');
+  if (body.toolChoice !== undefined && (body.toolChoice.type === 'none' || !thinks))
+    sampling.tool_choice = body.toolChoice;
+  else if (body.toolChoice !== undefined) ignored.push('tool_choice');
   return { sampling: Object.keys(sampling).length === 0 ? undefined : sampling, ignored };
 }
 
@@ -249,5 +249,5 @@ async function beginResults(
 }
 
 function unknownCall(id: string): Problem {
-  return fieldProblem('tool_call_id', `no turn waits for the result of the call ${JSON.stringify(headOf(id, 100))}`);
+  return fieldProblem('tool_call_id', `no turn waits for the result of the call ${JSON.stringify(cutHead(id, 100))}`);
 }

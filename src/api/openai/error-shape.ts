@@ -16,25 +16,25 @@ const CODES: Partial<Record<ProblemCode, string>> = {
   too_many_attempts: 'rate_limit_exceeded',
 };
 
-export function openAiErrorOf({ code, status, message, errors }: Problem): OpenAiError {
+export function toOpenAiError({ code, status, message, errors }: Problem): OpenAiError {
   return {
     error: {
       message,
-      type: typeOf(code, status),
+      type: toErrorType(code, status),
       param: errors?.[0]?.path || null,
       code: CODES[code] ?? code,
     },
   };
 }
 
-function typeOf(code: ProblemCode, status: number): string {
+function toErrorType(code: ProblemCode, status: number): string {
   if (code === 'insufficient_quota') return 'insufficient_quota';
   if (status === 429) return 'rate_limit_error';
   return status >= 500 ? 'server_error' : 'invalid_request_error';
 }
 
 /** The headers of a problem: OpenAI's clients repeat some requests by themselves, which helps with some of these alone. */
-export function openAiHeadersOf({ code, status }: Problem): Record<string, string> {
+export function toOpenAiHeaders({ code, status }: Problem): Record<string, string> {
   const isLasting =
     code === 'insufficient_quota' || code === 'turn_failed' || (status < 500 && status !== 429 && status !== 408);
   return isLasting ? { 'x-should-retry': 'false' } : {};

@@ -1,7 +1,7 @@
 // The history that a client sends against the one that is stored. A fresh session begins with what the client has sent. In a session that has
 // a history, the stored one counts; a client that wants its own can have a fork.
 import { hash } from 'node:crypto';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { partHistory, type ClientEntry } from '../../core/openai/conversation.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { copySession } from '../../service/change-transcript.ts';
@@ -15,7 +15,7 @@ import type { ApiContext } from '../context.ts';
 const KEY_CHARS_KEPT = 160;
 
 /** A text of 32 characters for session keys, of any text. */
-export function shaOf(text: string): string {
+export function hashText(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32);
 }
 
@@ -36,7 +36,7 @@ export interface KnownHistory {
 }
 
 /** Decides it, and makes the fork if one is asked for. */
-export async function historyOf(
+export async function findHistory(
   context: ApiContext,
   request: { target: Target; history: readonly ClientEntry[]; mode: 'server' | 'fork'; keyed: KeyedRequest },
 ): Promise<KnownHistory> {
@@ -59,8 +59,8 @@ async function forkAfter(
   context: ApiContext,
   { target, keyed, entryId }: { target: Target; keyed: KeyedRequest; entryId: string | null },
 ): Promise<{ key: SessionKey; entries: number }> {
-  const suffix = shaOf(JSON.stringify([target.key, keyed.scope, keyed.key]));
-  const key = parseSessionKey(`${headOf(target.key, KEY_CHARS_KEPT)}:fork-${suffix}`, 'x-holdfast-history');
+  const suffix = hashText(JSON.stringify([target.key, keyed.scope, keyed.key]));
+  const key = parseSessionKey(`${cutHead(target.key, KEY_CHARS_KEPT)}:fork-${suffix}`, 'x-holdfast-history');
   if (entryId === null) return { key, entries: 0 };
   const copied = await copySession(context.service, {
     sourceKey: target.key,

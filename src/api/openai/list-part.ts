@@ -13,7 +13,7 @@ export const LIST_QUERY = z.strictObject({
 });
 
 /** Which part a query asks for. Throws `Problem`. */
-export function listPartOf(
+export function parseListPart(
   { after, limit }: { after?: string | undefined; limit?: string | undefined },
   idOf: (text: string) => string | null,
 ): ListPart {
@@ -25,7 +25,7 @@ export function listPartOf(
 }
 
 /** A page of `limit`, and whether there is more: one more was read. */
-export function listOf<Item>(
+export function buildList<Item>(
   read: readonly Item[],
   limit: number,
   shown: (item: Item) => object,

@@ -1,5 +1,5 @@
 // The models of the OpenAI-compatible endpoints: the agents, and the models that they can be asked to use.
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { agentOf, isAgent, modelFault, type AgentSettings, type Config } from '../../config.ts';
 import { fieldProblem, type Problem } from '../problem.ts';
 
@@ -16,7 +16,7 @@ export interface ChosenModel {
 /** The agent and the model that a request names. Throws `Problem` 404 if one does not exist. `agentId`: from its header. */
 export function chooseModel(config: Config, name: string, agentId: string | undefined): ChosenModel {
   const prefix = AGENT_PREFIXES.find((one) => name.startsWith(one));
-  const wanted = prefix === undefined ? (agentId ?? defaultAgentOf(config)) : name.slice(prefix.length);
+  const wanted = prefix === undefined ? (agentId ?? findDefaultAgent(config)) : name.slice(prefix.length);
   if (!isAgent(config, wanted)) throw unknown(config, prefix === undefined ? 'x-holdfast-agent-id' : 'model', wanted);
   const agent = agentOf(config, wanted);
   if (prefix !== undefined || name === DEFAULT) return { agent };
@@ -26,11 +26,11 @@ export function chooseModel(config: Config, name: string, agentId: string | unde
 
 function unknown(config: Config, path: string, name: string): Problem {
   const names = modelNames(config).slice(0, 10).join(', ');
-  const message = `there is no model ${JSON.stringify(headOf(name, 100))}; there are ${names}, and provider/model`;
+  const message = `there is no model ${JSON.stringify(cutHead(name, 100))}; there are ${names}, and provider/model`;
   return fieldProblem(path, message, 'model_not_found');
 }
 
-function defaultAgentOf(config: Config): string {
+function findDefaultAgent(config: Config): string {
   return isAgent(config, 'main') ? 'main' : (config.agents.list[0]?.id ?? 'main');
 }
 

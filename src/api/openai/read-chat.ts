@@ -6,18 +6,18 @@ import { parseWith } from '../check-fields.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import {
   checkNames,
-  choiceOf,
+  toToolChoice,
   parseArguments,
-  partsOf,
+  parseParts,
   refused,
-  stopsOf,
+  toStops,
   textOfContent,
   THINKING,
-  toolSpecOf,
+  toToolSpec,
 } from './read-parts.ts';
 
 /** A request of a client, from either of OpenAI's forms. */
-export interface ClientWish {
+export interface ClientRequest {
   model: string;
   messages: ClientMessage[];
   isStreaming: boolean;
@@ -37,7 +37,7 @@ export interface ClientWish {
   ignored: string[];
 }
 
-export interface ChatWish extends ClientWish {
+export interface ChatRequest extends ClientRequest {
   sendsUsage: boolean;
 }
 
@@ -146,19 +146,19 @@ const body = z.strictObject({
 });
 
 /** Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem` with the parameter that does not fit. */
-export function readChat(raw: unknown, depthMax: number): ChatWish {
+export function readChat(raw: unknown, depthMax: number): ChatRequest {
   const data = parseWith(body, raw, 'invalid_body');
-  const tools = (data.tools ?? []).map((tool, at) => toolSpecOf(tool.function, `tools[${at}].function`));
+  const tools = (data.tools ?? []).map((tool, at) => toToolSpec(tool.function, `tools[${at}].function`));
   checkNames(tools, 'tools');
-  const { stop, ignored } = stopsOf(data.stop);
+  const { stop, ignored } = toStops(data.stop);
   return {
     model: data.model,
-    messages: data.messages.map((one, at) => messageOf(one, `messages[${at}]`, depthMax)),
+    messages: data.messages.map((one, at) => toMessage(one, `messages[${at}]`, depthMax)),
     isStreaming: data.stream === true,
     sendsUsage: data.stream_options?.include_usage === true,
     tools,
     isParallel: data.parallel_tool_calls !== false,
-    toolChoice: choiceOf(
+    toolChoice: toToolChoice(
       typeof data.tool_choice === 'object' && data.tool_choice !== null
         ? { name: data.tool_choice.function.name, path: 'tool_choice.function.name' }
         : data.tool_choice,
@@ -178,13 +178,13 @@ export function readChat(raw: unknown, depthMax: number): ChatWish {
   };
 }
 
-function messageOf(one: z.output<typeof message>, path: string, depthMax: number): ClientMessage {
+function toMessage(one: z.output<typeof message>, path: string, depthMax: number): ClientMessage {
   switch (one.role) {
     case 'system':
     case 'developer':
       return { role: 'system', text: textOfContent(one.content) };
     case 'user':
-      return { role: 'user', parts: partsOf(one.content, `${path}.content`) };
+      return { role: 'user', parts: parseParts(one.content, `${path}.content`) };
     case 'tool':
       return { role: 'tool', callId: one.tool_call_id, text: textOfContent(one.content) };
     case 'assistant':

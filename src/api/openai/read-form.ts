@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { FILE_UPLOAD_HOURS } from '../../core/batch/batch.ts';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { fieldProblem, Problem } from '../problem.ts';
 import { arriving } from '../upload.ts';
 
@@ -43,10 +43,10 @@ export async function readForm<Result>(
     stream.on('error', () => undefined);
     if (name !== 'file' || found !== null) return void stream.resume();
     found = stream;
-    const content = contentOf(stream, { bytesMax, ended: ended.promise });
+    const content = readContent(stream, { bytesMax, ended: ended.promise });
     // A part of the type application/octet-stream is a file without a name, too. The database stores no NUL character.
     const named = ((filename as string | undefined) ?? '').replaceAll('\u0000', '');
-    take({ filename: headOf(named === '' ? 'file' : named, FILENAME_CHARS_MAX), fields, content }).then(
+    take({ filename: cutHead(named === '' ? 'file' : named, FILENAME_CHARS_MAX), fields, content }).then(
       taken.resolve,
       (error: unknown) => {
         stream.resume();
@@ -56,7 +56,7 @@ export async function readForm<Result>(
   });
   form.on('filesLimit', () => form.destroy(fieldProblem('file', 'expected one file in the form')));
   form.on('error', (error: unknown) => {
-    const problem = problemOf(error);
+    const problem = toProblem(error);
     ended.reject(problem);
     // A form that breaks off does not end its file.
     found?.destroy(problem);
@@ -92,7 +92,7 @@ function openForm(headers: Record<string, unknown>, bytesMax: number): InstanceT
 }
 
 /** The bytes of the file; ends when the whole form has arrived. */
-async function* contentOf(
+async function* readContent(
   stream: Readable,
   { bytesMax, ended }: { bytesMax: number; ended: Promise<void> },
 ): AsyncGenerator<Buffer> {
@@ -104,12 +104,12 @@ async function* contentOf(
       yield chunk;
     }
   } catch (error) {
-    throw problemOf(error);
+    throw toProblem(error);
   }
   await ended;
 }
 
-function problemOf(error: unknown): Problem {
+function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem('invalid_body', `The form cannot be read: ${(error as Error).message}.`, { cause: error });
 }

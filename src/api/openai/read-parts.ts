@@ -42,14 +42,14 @@ export function textOfContent(content: string | readonly ({ text: string } | { r
 }
 
 /** The stop sequences that a model takes, and those of them that are not blank; a model refuses blank ones. */
-export function stopsOf(stop: string | readonly string[] | null | undefined): { stop?: string[]; ignored: string[] } {
+export function toStops(stop: string | readonly string[] | null | undefined): { stop?: string[]; ignored: string[] } {
   const all = typeof stop === 'string' ? [stop] : (stop ?? []);
   const kept = all.filter((sequence) => !isBlank(sequence));
   return { ...(kept.length === 0 ? {} : { stop: kept }), ignored: kept.length < all.length ? ['stop'] : [] };
 }
 
 /** The parts of a user's content: texts and images. `types`: their names in the form. */
-export function partsOf(
+export function parseParts(
   content: string | readonly { type: string; [key: string]: unknown }[],
   path: string,
   types: { text: string; image: string } = { text: 'text', image: 'image_url' },
@@ -58,7 +58,7 @@ export function partsOf(
   return content.map((part, at): ClientPart => {
     const place = `${path}[${at}]`;
     if (part.type === types.text && typeof part['text'] === 'string') return { type: 'text', text: part['text'] };
-    if (part.type === types.image) return imageOf(part['image_url'], `${place}.image_url`);
+    if (part.type === types.image) return parseImage(part['image_url'], `${place}.image_url`);
     return fail(
       `${place}.type`,
       `expected ${types.text} with a text or ${types.image}; ${JSON.stringify(part.type)} is not supported`,
@@ -66,7 +66,7 @@ export function partsOf(
   });
 }
 
-function imageOf(value: unknown, path: string): ClientPart {
+function parseImage(value: unknown, path: string): ClientPart {
   const url = typeof value === 'string' ? value : (value as { url?: unknown } | null | undefined)?.url;
   if (typeof url !== 'string') return fail(path, 'expected a data URL of an image');
   const [, format, data] = DATA_URL.exec(url) ?? [];
@@ -81,7 +81,7 @@ function imageOf(value: unknown, path: string): ClientPart {
 }
 
 /** A tool of the client, as models take it. */
-export function toolSpecOf(
+export function toToolSpec(
   {
     name,
     description,
@@ -121,7 +121,7 @@ export function parseArguments(json: string, path: string, depthMax: number): ob
 }
 
 /** The choice of a tool; `name`: the one that the request names. Throws when the request does not have it. */
-export function choiceOf(
+export function toToolChoice(
   choice: 'auto' | 'none' | 'required' | { name: string; path: string } | null | undefined,
   tools: readonly ToolSpec[],
 ): Sampling['tool_choice'] | undefined {

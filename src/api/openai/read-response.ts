@@ -3,20 +3,20 @@ import { z } from 'zod';
 import type { ClientMessage } from '../../core/openai/conversation.ts';
 import { parseWith } from '../check-fields.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
-import type { ClientWish } from './read-chat.ts';
+import type { ClientRequest } from './read-chat.ts';
 import {
   checkNames,
-  choiceOf,
+  toToolChoice,
   fail,
   parseArguments,
-  partsOf,
+  parseParts,
   refused,
   textOfContent,
   THINKING,
-  toolSpecOf,
+  toToolSpec,
 } from './read-parts.ts';
 
-export interface ResponseWish extends ClientWish {
+export interface ResponseRequest extends ClientRequest {
   previousId: string | undefined;
   conversation: string | undefined;
   isBackground: boolean;
@@ -82,20 +82,20 @@ const body = z.strictObject({
 });
 
 /** Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem` with the parameter that does not fit. */
-export function readResponse(raw: unknown, depthMax: number): ResponseWish {
+export function readResponse(raw: unknown, depthMax: number): ResponseRequest {
   const data = parseWith(body, raw, 'invalid_body');
-  const tools = (data.tools ?? []).map((one, at) => toolSpecOf(one, `tools[${at}]`));
+  const tools = (data.tools ?? []).map((one, at) => toToolSpec(one, `tools[${at}]`));
   checkNames(tools, 'tools');
   const { conversation } = data;
   if (conversation && data.previous_response_id)
     fail('conversation', 'cannot be combined with previous_response_id: both name a session');
   return {
     model: data.model,
-    messages: messagesOf(data, depthMax),
+    messages: toMessages(data, depthMax),
     isStreaming: data.stream === true,
     tools,
     isParallel: data.parallel_tool_calls !== false,
-    toolChoice: choiceOf(
+    toolChoice: toToolChoice(
       typeof data.tool_choice === 'object' && data.tool_choice !== null
         ? { name: data.tool_choice.name, path: 'tool_choice.name' }
         : data.tool_choice,
@@ -112,7 +112,7 @@ export function readResponse(raw: unknown, depthMax: number): ResponseWish {
     previousId: data.previous_response_id ?? undefined,
     conversation: typeof conversation === 'string' ? conversation : conversation?.id,
     isBackground: data.background === true,
-    asked: askedOf(data),
+    asked: pickAsked(data),
   };
 }
 
@@ -131,20 +131,20 @@ const ASKED = [
   'user',
 ] as const;
 
-function askedOf(data: z.output<typeof body>): Record<string, unknown> {
+function pickAsked(data: z.output<typeof body>): Record<string, unknown> {
   return Object.fromEntries(ASKED.filter((name) => (data[name] ?? null) !== null).map((name) => [name, data[name]]));
 }
 
-function messagesOf({ input, instructions }: z.output<typeof body>, depthMax: number): ClientMessage[] {
+function toMessages({ input, instructions }: z.output<typeof body>, depthMax: number): ClientMessage[] {
   const first: ClientMessage[] = instructions ? [{ role: 'system', text: instructions }] : [];
   if (typeof input === 'string') return [...first, { role: 'user', parts: [{ type: 'text', text: input }] }];
-  return [...first, ...joinCalls(input.flatMap((one, at) => itemOf(one, `input[${at}]`, depthMax)))];
+  return [...first, ...joinCalls(input.flatMap((one, at) => toItemMessages(one, `input[${at}]`, depthMax)))];
 }
 
-function itemOf(one: z.output<typeof item>, path: string, depthMax: number): ClientMessage[] {
+function toItemMessages(one: z.output<typeof item>, path: string, depthMax: number): ClientMessage[] {
   switch (one.type ?? 'message') {
     case 'message':
-      return [messageOf(parseWith(said, one, 'invalid_body', path), path)];
+      return [toMessage(parseWith(said, one, 'invalid_body', path), path)];
     case 'function_call': {
       const { call_id: id, name, arguments: json } = parseWith(call, one, 'invalid_body', path);
       const input = parseArguments(json, `${path}.arguments`, depthMax);
@@ -164,14 +164,14 @@ function itemOf(one: z.output<typeof item>, path: string, depthMax: number): Cli
   }
 }
 
-function messageOf({ role, content }: z.output<typeof said>, path: string): ClientMessage {
+function toMessage({ role, content }: z.output<typeof said>, path: string): ClientMessage {
   if (role === 'user')
-    return { role, parts: partsOf(content, `${path}.content`, { text: 'input_text', image: 'input_image' }) };
+    return { role, parts: parseParts(content, `${path}.content`, { text: 'input_text', image: 'input_image' }) };
   const type = role === 'assistant' ? 'output_text' : 'input_text';
   const text =
     typeof content === 'string'
       ? content
-      : partsOf(content.map(saidPart), `${path}.content`, { text: type, image: '' })
+      : parseParts(content.map(saidPart), `${path}.content`, { text: type, image: '' })
           .map((one) => (one.type === 'text' ? one.text : ''))
           .join('\n');
   return role === 'assistant' ? { role, text, calls: [] } : { role: 'system', text };

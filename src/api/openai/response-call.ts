@@ -1,7 +1,7 @@
 // A response: the request that began it, and its current state.
 import type { Api } from '../route.ts';
-import { headOf } from '../../core/cut-text.ts';
-import { finishReasonOf } from '../../core/openai/chat-objects.ts';
+import { cutHead } from '../../core/cut-text.ts';
+import { toFinishReason } from '../../core/openai/chat-objects.ts';
 import type { SegmentEnd } from '../../core/openai/segment.ts';
 import {
   endedState,
@@ -9,10 +9,10 @@ import {
   type ResponseIdentity,
   type ResponseState,
 } from '../../core/openai/response-objects.ts';
-import { parseResponseId, responseIdOf, type ResponseName } from '../../core/openai/client-ids.ts';
+import { parseResponseId, formatResponseId, type ResponseName } from '../../core/openai/client-ids.ts';
 import { isHiddenResponse } from '../../store/views/client-turns.ts';
 import { notFound, Problem } from '../problem.ts';
-import { calledTools, openCall, peek, problemOf, type Call, type OpenCall } from './answer-call.ts';
+import { calledTools, openCall, peek, toProblem, type Call, type OpenCall } from './answer-call.ts';
 import type { Followed } from './follow-turn.ts';
 
 /** The response of an id. Throws `Problem` 404. */
@@ -24,25 +24,25 @@ export async function findResponse(api: Api, id: string, { isSentWhole }: { isSe
 /** The response with an id. Throws `Problem` 404 for an unknown id, and for a response that was deleted. */
 export async function knownName({ context }: Pick<Api, 'context'>, id: string): Promise<ResponseName> {
   const name = parseResponseId(id);
-  if (name === null || (await isHiddenResponse(context.views, name))) throw notFound(`response ${headOf(id, 100)}`);
+  if (name === null || (await isHiddenResponse(context.views, name))) throw notFound(`response ${cutHead(id, 100)}`);
   return name;
 }
 
-export function identityOf({ turn, begun }: OpenCall): ResponseIdentity {
+export function buildIdentity({ turn, begun }: OpenCall): ResponseIdentity {
   const { model = 'holdfast', ...asked } = turn.caller?.asked ?? {};
-  return { id: responseIdOf(begun), created: Math.floor(turn.receivedAt / 1000), model: String(model), asked };
+  return { id: formatResponseId(begun), created: Math.floor(turn.receivedAt / 1000), model: String(model), asked };
 }
 
 export async function responseNow(api: Api, call: Call): Promise<object> {
   const followed = await peek(api, call);
-  const identity = identityOf(call);
-  if (followed !== null) return responseObject(identity, await stateOf(api, call, followed));
+  const identity = buildIdentity(call);
+  if (followed !== null) return responseObject(identity, await readState(api, call, followed));
   const status = call.segment.turnId === null ? 'queued' : 'in_progress';
   return responseObject(identity, { status, text: call.segment.text, calls: [], usage: null, error: null });
 }
 
 /** The state of a response whose turn has ended, or waits for the client. */
-export async function stateOf(
+export async function readState(
   { context }: Api,
   { segment, turn }: OpenCall,
   followed: Followed,
@@ -51,24 +51,24 @@ export async function stateOf(
   if (followed.kind === 'ended' && followed.end.kind !== 'failed') {
     const { end } = followed;
     const calls = end.kind === 'calls' ? await calledTools(context, turn, end.calls) : [];
-    return endedState(finishOf(end), { text, calls, usage });
+    return endedState(toFinish(end), { text, calls, usage });
   }
-  const problem = problemOf(followed);
+  const problem = toProblem(followed);
   const wasStopped = followed.kind === 'ended' && followed.end.kind === 'failed' && followed.end.wasStopped;
   return {
     status: wasStopped ? 'cancelled' : 'failed',
     text,
     calls: [],
     usage,
-    error: wasStopped ? null : { code: errorCodeOf(problem), message: problem.message },
+    error: wasStopped ? null : { code: toErrorCode(problem), message: problem.message },
   };
 }
 
-function finishOf(end: Exclude<SegmentEnd, { kind: 'failed' }>) {
-  return end.kind === 'calls' ? ('tool_calls' as const) : finishReasonOf(end.stopReason);
+function toFinish(end: Exclude<SegmentEnd, { kind: 'failed' }>) {
+  return end.kind === 'calls' ? ('tool_calls' as const) : toFinishReason(end.stopReason);
 }
 
 /** OpenAI has a small set of error codes for responses. */
-function errorCodeOf({ code }: Problem): string {
+function toErrorCode({ code }: Problem): string {
   return code === 'rate_limit_exceeded' || code === 'insufficient_quota' ? 'rate_limit_exceeded' : 'server_error';
 }

@@ -1,5 +1,5 @@
 // The session of a response that names one: the conversation, or the response before it.
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { copySession } from '../../service/change-transcript.ts';
 import { findClientTurn, readNewest } from '../../store/views/client-turns.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
@@ -7,22 +7,22 @@ import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import type { AnyRequest, Api } from '../route.ts';
 import { ownTarget, textHeader } from './begin-call.ts';
-import { shaOf, type Target } from './known-history.ts';
+import { hashText, type Target } from './known-history.ts';
 import { chooseModel } from './models.ts';
-import type { ResponseWish } from './read-response.ts';
+import type { ResponseRequest } from './read-response.ts';
 import { knownName } from './response-call.ts';
 
 /** Null: the request names none. Throws `Problem` 404 for an unknown response. */
 export async function conversationTarget(
   api: Api,
   request: AnyRequest,
-  { wish, keyed }: { wish: ResponseWish; keyed: KeyedRequest },
+  { body, keyed }: { body: ResponseRequest; keyed: KeyedRequest },
 ): Promise<Target | null> {
-  if (wish.conversation !== undefined) {
-    const { agent } = chooseModel(api.context.config, wish.model, textHeader(request, 'x-holdfast-agent-id'));
-    return ownTarget(api.context, request, { kind: 'conversation', agentId: agent.id, name: wish.conversation });
+  if (body.conversation !== undefined) {
+    const { agent } = chooseModel(api.context.config, body.model, textHeader(request, 'x-holdfast-agent-id'));
+    return ownTarget(api.context, request, { kind: 'conversation', agentId: agent.id, name: body.conversation });
   }
-  return wish.previousId === undefined ? null : await afterResponse(api, wish.previousId, keyed);
+  return body.previousId === undefined ? null : await afterResponse(api, body.previousId, keyed);
 }
 
 /** The session of a response if nothing follows it there; otherwise a fork after its turn, the same one for a request with the same key. */
@@ -37,7 +37,7 @@ async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise
   const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
   if (isNewest || lastEntryId === null) return { key, isNamed: true };
   const fork = parseSessionKey(
-    `${headOf(key, 160)}:after-${shaOf(JSON.stringify([id, keyed.scope, keyed.key]))}`,
+    `${cutHead(key, 160)}:after-${hashText(JSON.stringify([id, keyed.scope, keyed.key]))}`,
     'previous_response_id',
   );
   await copySession(service, { sourceKey: key, entryId: lastEntryId, targetKey: fork, idempotency: null });
@@ -45,7 +45,7 @@ async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise
 }
 
 function unknown(id: string): Problem {
-  const problem = notFound(`response ${headOf(id, 100)}`);
+  const problem = notFound(`response ${cutHead(id, 100)}`);
   return new Problem(problem.code, `previous_response_id: ${problem.message}`, {
     errors: [{ path: 'previous_response_id', message: problem.message }],
   });

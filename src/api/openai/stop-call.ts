@@ -7,8 +7,8 @@ import { findClientTurn } from '../../store/views/client-turns.ts';
 import type { ApiContext } from '../context.ts';
 
 /** A worker that has just claimed a message opens its turn within some milliseconds; meanwhile there is nothing to stop. */
-const LOOKS_MAX = 50;
-const LOOK_EVERY_MS = 100;
+const POLLS_MAX = 50;
+const POLL_MS = 100;
 
 /** Cancels the message, or stops the turn that has claimed it. False: it has ended. */
 export async function stopCall(
@@ -16,12 +16,12 @@ export async function stopCall(
   messageId: string,
   idempotency: KeyedRequest | null,
 ): Promise<boolean> {
-  for (let look = 1; look <= LOOKS_MAX; look += 1) {
+  for (let poll = 1; poll <= POLLS_MAX; poll += 1) {
     if (await cancelWaiting(service, messageId, idempotency)) return true;
     const found = await findClientTurn(views, { messageId });
     if (found?.turn) return (await stopTurn(service, found.turn.id, idempotency)) === 'stopped';
     if (found?.status !== 'claimed' && found?.status !== 'waiting') return false;
-    await delay(LOOK_EVERY_MS);
+    await delay(POLL_MS);
   }
   return false;
 }

@@ -33,7 +33,7 @@ const getAgents = defineRead({
           everyMs: heartbeat.every,
           target: heartbeat.target,
           activeHours: heartbeat.activeHours ?? null,
-          gate: gateOf(heartbeat.when),
+          gate: classifyGate(heartbeat.when),
         },
         ...counted,
       };
@@ -43,7 +43,7 @@ const getAgents = defineRead({
 });
 
 /** The kind of a gate: its command or address can contain a secret. */
-function gateOf(gate: AgentSettings['heartbeat']['when']): 'command' | 'url' | 'file' | null {
+function classifyGate(gate: AgentSettings['heartbeat']['when']): 'command' | 'url' | 'file' | null {
   return (['command', 'url', 'file'] as const).find((kind) => gate?.[kind] !== undefined) ?? null;
 }
 

@@ -27,7 +27,7 @@ const postSession = defineRoute({
   },
   async handle({ body, reply }, { context, services }) {
     const { request } = reply;
-    const principal = await principalOf(body, context, services);
+    const principal = await identifyPrincipal(body, context, services);
     if (principal === null) throw wrongKey(services.attempts, request.ip, wrongProof(body));
     const change = {
       principal: principal.name,
@@ -46,7 +46,7 @@ const postSession = defineRoute({
   },
 });
 
-async function principalOf(
+async function identifyPrincipal(
   { key, code }: z.output<typeof schemas.signInRequest>,
   { service }: ApiContext,
   { keys }: ApiServices,

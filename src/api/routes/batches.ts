@@ -2,7 +2,7 @@
 import { deleted } from '../../contract/answers.ts';
 import type { BatchView } from '../../contract/batches.ts';
 import { z } from 'zod';
-import { microsOf } from '../../core/prices/call-cost.ts';
+import { toMicros } from '../../core/prices/call-cost.ts';
 import { controlBatch, deleteBatch, editBatch } from '../../service/submit-batch.ts';
 import type { BatchCommand, BatchControl } from '../../store/batches/control.ts';
 import { listItems } from '../../store/views/batch-items.ts';
@@ -84,7 +84,7 @@ const getBatch = defineRead({
   path: '/v1/batches/{id}',
   summary: 'One batch with its progress',
   shows: { description: 'The batch', schema: schemas.batch },
-  read: ({ params }, { context }) => batchOf(context, params.id),
+  read: ({ params }, { context }) => findBatch(context, params.id),
 });
 
 const patchBatch = defineRoute({
@@ -96,9 +96,9 @@ const patchBatch = defineRoute({
   answers: shown,
   async handle({ params, body }, { context }) {
     const { maxCostUsd, ...rest } = body;
-    const cost = maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : microsOf(maxCostUsd) };
+    const cost = maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : toMicros(maxCostUsd) };
     refuse(await editBatch(context.service, params.id, { ...rest, ...cost }), params.id, 'be changed');
-    return { status: 200, body: await batchOf(context, params.id) };
+    return { status: 200, body: await findBatch(context, params.id) };
   },
 });
 
@@ -122,7 +122,7 @@ const getItems = defineList({
   shows: { description: 'A page of items', item: schemas.batchItemView },
   pages: { isKey: isItemNumber },
   async list({ params, query }, page, { context }) {
-    await batchOf(context, params.id);
+    await findBatch(context, params.id);
     const { status, code, q } = query;
     const filter = { batchId: params.id, status, code, q };
     return listItems(context.views, filter, page);
@@ -143,7 +143,7 @@ const getResults = defineRoute({
     },
   },
   async handle({ params, query }, { context }) {
-    const { counts } = await batchOf(context, params.id);
+    const { counts } = await findBatch(context, params.id);
     const { after = 0, all, format = 'holdfast' } = query;
     const body = resultLines(context.views, {
       batchId: params.id,
@@ -178,7 +178,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
       refuse(await controlBatch(context.service.database, request), id, spec.done);
       return { batchId: id };
     },
-    show: ({ batchId }, _request, { context }) => batchOf(context, batchId),
+    show: ({ batchId }, _request, { context }) => findBatch(context, batchId),
   });
 }
 
@@ -226,7 +226,7 @@ function refuse(result: BatchControl, id: string, done: string): void {
   throw conflict(`The batch is ${result.status}, so it cannot ${done}.`);
 }
 
-async function batchOf({ views }: ApiContext, id: string): Promise<BatchView> {
+async function findBatch({ views }: ApiContext, id: string): Promise<BatchView> {
   return requireFound(await viewBatch(views, id), `batch ${id}`);
 }
 

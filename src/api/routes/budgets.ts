@@ -1,6 +1,6 @@
 // Budgets: how much model calls may cost.
 import { deleted } from '../../contract/answers.ts';
-import { dollarsOf, microsOf } from '../../core/prices/call-cost.ts';
+import { toDollars, toMicros } from '../../core/prices/call-cost.ts';
 import type { Budget, BudgetChange } from '../../store/budgets/budgets.ts';
 import { z } from 'zod';
 import { addBudget, dropBudget, editBudget } from '../../service/edit-budget.ts';
@@ -19,7 +19,7 @@ const getBudgets = defineRead({
   summary: 'The active budgets with the spent and reserved amounts of their current windows, oldest first',
   shows: { description: 'All budgets', schema: budgetList },
   async read(_request, { context }) {
-    const items = (await context.service.budgets.read()).map((row) => budgetViewOf(row, context.modelInfo));
+    const items = (await context.service.budgets.read()).map((row) => toBudgetView(row, context.modelInfo));
     return { items, nextCursor: null };
   },
 });
@@ -32,11 +32,11 @@ const postBudget = defineEffect({
   answers: { 201: { description: 'The budget', schema: budget } },
   async perform({ body, principal, idempotency }, { context }) {
     const { limitUsd, ...settings } = body;
-    const budgetSettings = { ...settings, limitMicros: microsOf(limitUsd) };
+    const budgetSettings = { ...settings, limitMicros: toMicros(limitUsd) };
     const id = await addBudget(context.service, budgetSettings, { createdBy: principal.name, idempotency });
     return { id };
   },
-  show: ({ id }, _request, { context }) => budgetOf(context, id),
+  show: ({ id }, _request, { context }) => findBudget(context, id),
 });
 
 const patchBudget = defineRoute({
@@ -48,9 +48,9 @@ const patchBudget = defineRoute({
   answers: { 200: { description: 'The updated budget', schema: budget }, 409: conflictDoc },
   async handle({ params, body }, { context }) {
     const { limitUsd, ...rest } = body;
-    const patch = { ...rest, ...(limitUsd === undefined ? {} : { limitMicros: microsOf(limitUsd) }) };
+    const patch = { ...rest, ...(limitUsd === undefined ? {} : { limitMicros: toMicros(limitUsd) }) };
     refuse(await editBudget(context.service, params.id, patch), params.id);
-    return { status: 200, body: await budgetOf(context, params.id) };
+    return { status: 200, body: await findBudget(context, params.id) };
   },
 });
 
@@ -71,18 +71,18 @@ function refuse(change: BudgetChange, id: string): void {
   if (change === 'fixed') throw conflict(FIXED);
 }
 
-async function budgetOf(context: ApiContext, id: string): Promise<z.output<typeof budget>> {
+async function findBudget(context: ApiContext, id: string): Promise<z.output<typeof budget>> {
   const found = (await context.service.budgets.read()).find((row) => row.id === id);
   if (found === undefined) throw notFound(`budget ${id}`);
-  return budgetViewOf(found, context.modelInfo);
+  return toBudgetView(found, context.modelInfo);
 }
 
 /** A budget as the API shows it. */
-function budgetViewOf(
+function toBudgetView(
   { limitMicros, spentMicros, reservedMicros, ...row }: Budget,
   { isScripted }: { isScripted: boolean },
 ): BudgetView {
-  const dollars = (micros: number): number => dollarsOf(micros) ?? 0;
+  const dollars = (micros: number): number => toDollars(micros) ?? 0;
   return {
     ...row,
     limitUsd: dollars(limitMicros),

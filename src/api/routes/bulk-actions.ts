@@ -17,7 +17,7 @@ import { parseSessionKey } from '../path-parameters.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../route.ts';
 import * as schemas from '../../contract/bulk-actions.ts';
-import { turnFilterOf } from './turns.ts';
+import { toTurnFilter } from './turns.ts';
 
 const SAMPLE_MAX = 5;
 
@@ -38,7 +38,7 @@ const postBulkAction = defineEffect<'/v1/bulk-actions', Submitted, z.ZodType, ty
     202: { description: 'The action', schema: schemas.bulkAction },
   },
   async perform({ body, principal, idempotency }, { context }) {
-    const selection = selectionOf(body);
+    const selection = parseSelection(body);
     if (body.dryRun === true) {
       const ids = await selectBulkIds(context.service, selection);
       refuseTooMany(ids);
@@ -51,7 +51,7 @@ const postBulkAction = defineEffect<'/v1/bulk-actions', Submitted, z.ZodType, ty
   },
   async answer(submitted, _request, { context }) {
     if ('total' in submitted) return { status: 200, body: submitted };
-    return { status: 202, body: await bulkActionOf(context, submitted.id) };
+    return { status: 202, body: await findBulkAction(context, submitted.id) };
   },
 });
 
@@ -74,15 +74,15 @@ function refuseTooMany(ids: readonly string[]): void {
   });
 }
 
-function selectionOf({ target, ids, filter = {} }: RequestBody): BulkSelection {
+function parseSelection({ target, ids, filter = {} }: RequestBody): BulkSelection {
   if (ids !== undefined) return { target, ids: ids.map((id) => id.toLowerCase()) };
   const { session, kind, code } = filter;
-  const statuses = schemas.statusesOf(filter.status);
+  const statuses = schemas.toStatuses(filter.status);
   const sessionKey = session === undefined ? undefined : parseSessionKey(session, 'filter.session');
   switch (target) {
     case 'turns':
       // The names of states and kinds were checked; those of other targets find no turn.
-      return { target, filter: { ...turnFilterOf({ ...filter, status: undefined, kind: undefined }), statuses, kind } };
+      return { target, filter: { ...toTurnFilter({ ...filter, status: undefined, kind: undefined }), statuses, kind } };
     case 'messages':
       return { target, filter: { sessionKey } };
     case 'deliveries':
@@ -95,7 +95,7 @@ function selectionOf({ target, ids, filter = {} }: RequestBody): BulkSelection {
 }
 
 /** An action as it is now. Throws `Problem` 404. */
-export async function bulkActionOf(context: ApiContext, id: string): Promise<BulkActionView> {
+export async function findBulkAction(context: ApiContext, id: string): Promise<BulkActionView> {
   return requireFound(await viewBulkAction(context.views, id), `bulk action ${id}`);
 }
 
@@ -113,7 +113,7 @@ const getBulkAction = defineRoute({
   path: '/v1/bulk-actions/{id}',
   summary: 'One bulk action with its progress',
   answers: { 200: { description: 'The action', schema: schemas.bulkAction } },
-  handle: async ({ params: { id } }, { context }) => ({ status: 200, body: await bulkActionOf(context, id) }),
+  handle: async ({ params: { id } }, { context }) => ({ status: 200, body: await findBulkAction(context, id) }),
 });
 
 const getBulkItems = defineList({
@@ -124,7 +124,7 @@ const getBulkItems = defineList({
   shows: { description: 'A page of items', item: schemas.bulkItem },
   pages: { isKey: isItemNumber },
   async list({ params: { id }, query: { status } }, page, { context }) {
-    await bulkActionOf(context, id);
+    await findBulkAction(context, id);
     return listBulkItems(context.views, { id, status }, page);
   },
 });
@@ -138,7 +138,7 @@ const cancelAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: string }
     if (!(await cancelBulkAction(context.service.database, id, idempotency))) throw notFound(`bulk action ${id}`);
     return { id };
   },
-  show: ({ id }, _request, { context }) => bulkActionOf(context, id),
+  show: ({ id }, _request, { context }) => findBulkAction(context, id),
 });
 
 export const bulkActionRoutes: Route[] = [postBulkAction, getBulkActions, getBulkAction, getBulkItems, cancelAction];

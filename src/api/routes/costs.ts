@@ -17,11 +17,11 @@ const getPrices = defineRead({
   shows: { description: 'Its version and its rows, in the order in which they are matched', schema: prices },
   async read(_request, { context }) {
     const { version, table } = context.service.prices;
-    return { version, simulated: context.modelInfo.isScripted, rows: table.map(rowAnswerOf) };
+    return { version, simulated: context.modelInfo.isScripted, rows: table.map(toRowAnswer) };
   },
 });
 
-function rowAnswerOf({ prices: own, longPrompt, ...row }: PriceRow): PriceRowAnswer {
+function toRowAnswer({ prices: own, longPrompt, ...row }: PriceRow): PriceRowAnswer {
   return {
     ...row,
     ...perMillionTokens(own),

@@ -2,21 +2,21 @@
 import { deleted } from '../../contract/answers.ts';
 import { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
-import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { toDollars } from '../../core/prices/call-cost.ts';
 import {
   clockChangeBetween,
   costOfRuns,
   slotsInMonth,
-  staggerOf,
+  computeStagger,
   type ClockChange,
 } from '../../core/schedule/timetable.ts';
 import { InvalidCronError } from '../../schedule/cron-definition.ts';
-import { nextRunOf, slotsAfter, timetableOf } from '../../schedule/timetable.ts';
+import { findNextRun, slotsAfter, buildTimetable } from '../../schedule/timetable.ts';
 import { newId } from '../../ids.ts';
 import { addCron, editCron, findNamedCron, removeCron } from '../../service/edit-cron.ts';
 import { runCronNow } from '../../service/run-cron-now.ts';
 import { readDatabaseTime, type Cron } from '../../store/crons.ts';
-import { cronViewOf, listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
+import { toCronView, listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { conflict, requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, defineList, defineRead, type Route } from '../route.ts';
@@ -42,7 +42,7 @@ const getCrons = defineList({
   async list({ query: { agent, enabled } }, page, { context }) {
     const isEnabled = enabled === undefined ? undefined : enabled === 'true';
     const read = await listCrons(context.views, { agentId: agent, enabled: isEnabled }, page);
-    return { ...read, items: read.items.map(cronViewOf) };
+    return { ...read, items: read.items.map(toCronView) };
   },
 });
 
@@ -60,7 +60,7 @@ const postCron = defineEffect({
       throw conflict('The agent has reached the largest number of crons. Delete one, then try again.');
     return { id: made.cron.id };
   },
-  show: async ({ id }, _request, { context }) => cronViewOf(await cronOf(context, id)),
+  show: async ({ id }, _request, { context }) => toCronView(await findCron(context, id)),
 });
 
 const getCron = defineRead({
@@ -68,7 +68,7 @@ const getCron = defineRead({
   path: '/v1/crons/{id}',
   summary: 'One cron',
   shows: { description: 'The cron', schema: cron },
-  read: async ({ params }, { context }) => cronViewOf(await cronOf(context, params.id)),
+  read: async ({ params }, { context }) => toCronView(await findCron(context, params.id)),
 });
 
 const patchCron = defineRoute({
@@ -82,7 +82,7 @@ const patchCron = defineRoute({
     const changed = await refusing(() => editCron(context.service, { id: params.id, by: null }, body));
     switch (changed.kind) {
       case 'done':
-        return { status: 200, body: cronViewOf(changed.cron) };
+        return { status: 200, body: toCronView(changed.cron) };
       case 'unknown':
         throw notFound(`cron ${params.id}`);
       case 'fixed':
@@ -139,7 +139,7 @@ const getFires = defineList({
   shows: { description: 'A page of fires', item: cronFire },
   pages: { isKey: isInstant },
   async list({ params }, page, { context }) {
-    await cronOf(context, params.id);
+    await findCron(context, params.id);
     return listFires(context.views, params.id, page);
   },
 });
@@ -151,7 +151,7 @@ const getNext = defineRead({
   query: z.strictObject({ count: countText.optional().describe('The number of slots; absent: 5') }),
   shows: { description: 'The slots, earliest first', schema: cronSlots },
   async read({ params, query }, { context }) {
-    const kept = await cronOf(context, params.id);
+    const kept = await findCron(context, params.id);
     const slots = nextSlots(
       kept,
       await readDatabaseTime(context.service.database),
@@ -170,12 +170,12 @@ const getSummaries = defineRead({
   async read({ query }, { context }) {
     const nowMs = await readDatabaseTime(context.service.database);
     const found = await readRecentFires(context.views, query.ids);
-    return { items: found.map((each) => summaryOf(each, nowMs)) };
+    return { items: found.map((each) => toSummary(each, nowMs)) };
   },
 });
 
-function summaryOf({ cron: kept, fires }: Awaited<ReturnType<typeof readRecentFires>>[number], nowMs: number) {
-  const timetable = timetableOf(kept.schedule);
+function toSummary({ cron: kept, fires }: Awaited<ReturnType<typeof readRecentFires>>[number], nowMs: number) {
+  const timetable = buildTimetable(kept.schedule);
   const knownMicros = fires.filter(({ turnId }) => turnId !== null).flatMap(({ costMicros }) => costMicros ?? []);
   const slotCount = kept.isEnabled ? slotsInMonth(timetable, nowMs) : 0;
   const rests = kept.notBeforeMs !== null && kept.notBeforeMs > nowMs;
@@ -190,23 +190,23 @@ function summaryOf({ cron: kept, fires }: Awaited<ReturnType<typeof readRecentFi
 }
 
 function costOfMicros(costMicros: number | null) {
-  return { costUsd: dollarsOf(costMicros), costMicros };
+  return { costUsd: toDollars(costMicros), costMicros };
 }
 
 function nextSlots(kept: Cron, nowMs: number, count: number): CronSlotView[] {
-  const timetable = timetableOf(kept.schedule);
-  const staggerMs = staggerOf(timetable, kept.id);
-  const first = kept.isEnabled ? nextRunOf(kept).slotMs : null;
+  const timetable = buildTimetable(kept.schedule);
+  const staggerMs = computeStagger(timetable, kept.id);
+  const first = kept.isEnabled ? findNextRun(kept).slotMs : null;
   const later = slotsAfter(timetable, first ?? nowMs, first === null ? count : count - 1);
   const slots = first === null ? later : [first, ...later];
   return slots.map((slotMs, at) => ({
     slotAt: new Date(slotMs).toISOString(),
     runAt: new Date(slotMs + staggerMs).toISOString(),
-    clockChange: clockChangeOf(clockChangeBetween(timetable, slots[at - 1] ?? Math.min(nowMs, slotMs), slotMs)),
+    clockChange: toClockChange(clockChangeBetween(timetable, slots[at - 1] ?? Math.min(nowMs, slotMs), slotMs)),
   }));
 }
 
-function clockChangeOf(change: ClockChange | null): CronSlotView['clockChange'] {
+function toClockChange(change: ClockChange | null): CronSlotView['clockChange'] {
   if (change === null) return null;
   const { atMs, beforeMinutes, afterMinutes } = change;
   return {
@@ -216,7 +216,7 @@ function clockChangeOf(change: ClockChange | null): CronSlotView['clockChange'] 
   };
 }
 
-async function cronOf(context: ApiContext, id: string): Promise<Cron> {
+async function findCron(context: ApiContext, id: string): Promise<Cron> {
   return requireFound(await findNamedCron(context.service, { id, by: null }), `cron ${id}`);
 }
 

@@ -8,7 +8,7 @@ import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';
 import { bulkAction } from '../../contract/bulk-actions.ts';
-import { bulkActionOf, submit } from './bulk-actions.ts';
+import { findBulkAction, submit } from './bulk-actions.ts';
 import {
   deadLetter,
   deadLetterGroup,
@@ -58,7 +58,7 @@ const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodTy
     isPaced(body)
       ? submitPaced(context, { action: 'redrive', body, createdBy: principal.name }, idempotency)
       : redriveLetters(context.service, body, idempotency),
-  answer: (decided, _request, { context }) => answerOf(decided, context),
+  answer: (decided, _request, { context }) => buildAnswer(decided, context),
 });
 
 const discard = defineEffect<'/v1/dead-letters/discard', LetterDecision, z.ZodType, typeof letterFilter>({
@@ -71,7 +71,7 @@ const discard = defineEffect<'/v1/dead-letters/discard', LetterDecision, z.ZodTy
     isPaced(body)
       ? submitPaced(context, { action: 'discard', body, createdBy: principal.name }, idempotency)
       : { discarded: await discardLetters(context.service.database, body, idempotency) },
-  answer: (decided, _request, { context }) => answerOf(decided, context),
+  answer: (decided, _request, { context }) => buildAnswer(decided, context),
 });
 
 type LetterRequest = z.output<typeof letterFilter>;
@@ -93,8 +93,8 @@ async function submitPaced(
   return { id: await submit(context, request, idempotency) };
 }
 
-async function answerOf(decided: LetterDecision, context: ApiContext): Promise<Answer> {
-  if ('id' in decided) return { status: 202, body: await bulkActionOf(context, String(decided.id)) };
+async function buildAnswer(decided: LetterDecision, context: ApiContext): Promise<Answer> {
+  if ('id' in decided) return { status: 202, body: await findBulkAction(context, String(decided.id)) };
   return { status: 200, body: decided };
 }
 

@@ -6,7 +6,7 @@ import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } fr
 import { parseSessionKey } from '../path-parameters.ts';
 import { conflict, requireFound } from '../problem.ts';
 import { defineEffect, defineList, defineRead, type NoFields, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
+import { describeList } from '../../contract/answers.ts';
 import { listText, nameText, searchText, sessionKeyText } from '../../contract/queries.ts';
 import { delivery, deliveryCount, deliveryDetails, discardRequest } from '../../contract/deliveries.ts';
 
@@ -44,7 +44,7 @@ const getCounts = defineRead({
   operationId: 'countDeliveries',
   path: '/v1/deliveries/count',
   summary: 'The number of deliveries by status, and the age of the oldest one',
-  shows: { description: 'One row for each status', schema: listOf(deliveryCount) },
+  shows: { description: 'One row for each status', schema: describeList(deliveryCount) },
   read: async (_request, { context }) => ({ items: await countDeliveries(context.views), nextCursor: null }),
 });
 

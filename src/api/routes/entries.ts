@@ -1,8 +1,8 @@
 // The entries of a session's transcript, and the text of one part of an entry.
 import { entry, type EntryView } from '../../contract/transcripts.ts';
 import { z } from 'zod';
-import { pieceOf } from '../../core/cut-text.ts';
-import { cutBlock, partTextOf } from '../../core/transcript-parts.ts';
+import { cutPiece } from '../../core/cut-text.ts';
+import { cutBlock, readPartText } from '../../core/transcript-parts.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listEntries, readBlocks } from '../../store/views/transcript.ts';
 import { requireFound, notFound } from '../problem.ts';
@@ -74,10 +74,10 @@ const getPart = defineRoute({
     const blocks = session === null ? null : await readBlocks(context.views, session.id, id);
     const block = blocks?.[n - 1];
     if (block === undefined) throw notFound(`part ${n} of the entry ${id} of session ${key}`);
-    const text = partTextOf(block);
+    const text = readPartText(block);
     return {
       status: 200,
-      body: pieceOf(text, offset, length ?? text.length),
+      body: cutPiece(text, offset, length ?? text.length),
       headers: { 'content-type': 'text/plain; charset=utf-8', 'x-holdfast-total-chars': String(text.length) },
     };
   },

@@ -68,8 +68,8 @@ async function planOfTurn(
   const { id } = request.params;
   const { views } = context;
   const turn = requireFound(await findTurn(views, id), `turn ${id}`);
-  const resumeAfter = lastEventIdOf(request);
-  const after = resumeAfter === null ? await findEventBefore(views, turn) : await startOf(context, resumeAfter);
+  const resumeAfter = parseLastEventId(request);
+  const after = resumeAfter === null ? await findEventBefore(views, turn) : await findStart(context, resumeAfter);
   const isResumed = resumeAfter !== null;
   const filter = { turn: { id, sessionId: turn.sessionId } };
   if (!turn.isEnded) return { filter, after, isResumed, isEndKnown: true };
@@ -96,8 +96,8 @@ const getEvents = defineRoute({
     const sessionKey = session === undefined ? undefined : parseSessionKey(session, 'session');
     const wantedTypes = types === undefined ? undefined : new Set(types);
     const filter = { sessionKey, types };
-    const resumeAfter = lastEventIdOf(request);
-    const start = startOf(context, resumeAfter);
+    const resumeAfter = parseLastEventId(request);
+    const start = findStart(context, resumeAfter);
     const after = await answerWithin(start, READ_MS_MAX, 'The events could not be read in time.');
     return stream(request, services, {
       after,
@@ -113,7 +113,7 @@ const getEvents = defineRoute({
 });
 
 /** Where a stream begins: after the id that the client has named, or now. An id from the future is now, too: later events are below it. */
-async function startOf({ views }: ApiContext, resumeAfter: bigint | null): Promise<bigint> {
+async function findStart({ views }: ApiContext, resumeAfter: bigint | null): Promise<bigint> {
   const now = (await readEventHorizon(views)) - 1n;
   return resumeAfter === null || resumeAfter > now ? now : resumeAfter;
 }
@@ -124,7 +124,7 @@ function trimmedIn({ views }: ApiContext): Pick<EventStreamOptions, 'findTrimmed
 }
 
 /** `Last-Event-ID`, which a client that reconnects sends by itself, before `after`; null when there is neither. */
-function lastEventIdOf(request: ApiRequest<unknown, { after?: string | undefined }, unknown>): bigint | null {
+function parseLastEventId(request: ApiRequest<unknown, { after?: string | undefined }, unknown>): bigint | null {
   const header = request.headers['last-event-id'];
   if (header === undefined || header === '')
     return request.query.after === undefined ? null : BigInt(request.query.after);

@@ -1,7 +1,7 @@
 // Ids by their ends: people see and copy the last digits of an id.
 import { z } from 'zod';
 import { isIdEnd } from '../../core/ids.ts';
-import { ENDS_LOOKED_AT_MAX, findByEnd } from '../../store/views/find-things.ts';
+import { ENDS_SEARCHED_MAX, findByEnd } from '../../store/views/find-things.ts';
 import { defineRead, type Route } from '../route.ts';
 import { foundIds, ID_KINDS } from '../../contract/answers.ts';
 import { listText } from '../../contract/queries.ts';
@@ -20,7 +20,7 @@ const getIds = defineRead({
   shows: { description: 'The ids; more than one: pass more digits', schema: foundIds },
   async read({ query: { endsWith, kinds } }, { context }) {
     const items = await findByEnd(context.views, endsWith, kinds);
-    return { items, lookedAt: ENDS_LOOKED_AT_MAX };
+    return { items, lookedAt: ENDS_SEARCHED_MAX };
   },
 });
 

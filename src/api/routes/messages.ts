@@ -1,6 +1,6 @@
 // Messages in, what became of them, and why they wait.
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
-import { keyNameOf } from '../../core/budget/budget.ts';
+import { parseKeyName } from '../../core/budget/budget.ts';
 import { acceptMessage, type AcceptResult } from '../../service/accept-message.ts';
 import { listMessages, viewMessage } from '../../store/views/messages.ts';
 import { answerWithin } from '../deadline.ts';
@@ -16,7 +16,7 @@ import { message } from '../../contract/views.ts';
 import { z } from 'zod';
 import { LANES } from '../../config/choices.ts';
 import { listWaiting } from '../../store/views/waiting.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { waitingList } from '../../contract/waiting.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
@@ -42,13 +42,13 @@ const postMessage = defineRoute({
   async handle(request, { context, services }) {
     const { key } = request.params;
     const { traceparent } = request.headers;
-    const result = takenOf(
+    const result = toTakenMessage(
       await answerWithin(
         acceptMessage(context.service, {
           sessionKey: key,
           body: request.body,
           idempotency: request.idempotency,
-          sentBy: keyNameOf(request.principal.name),
+          sentBy: parseKeyName(request.principal.name),
           traceparent: traceparent === undefined ? undefined : String(traceparent),
         }),
         ACCEPT_MS_MAX,
@@ -68,7 +68,7 @@ const postMessage = defineRoute({
   },
 });
 
-function takenOf(result: AcceptResult): TakenMessage {
+function toTakenMessage(result: AcceptResult): TakenMessage {
   switch (result.kind) {
     case 'accepted':
     case 'duplicate':
@@ -136,7 +136,7 @@ const getWaiting = defineRoute({
       batchId: query.batch?.toLowerCase(),
       textCharsMax: query.textChars,
     };
-    const page = await listWaiting(context.views, filter, pageRequestOf(request, context));
+    const page = await listWaiting(context.views, filter, parsePageRequest(request, context));
     return listAnswer(request, page);
   },
 });

@@ -1,10 +1,10 @@
 // Batches in OpenAI's form, over the batches of Holdfast.
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { UPLOAD_HOURS } from '../../core/batch/batch.ts';
-import { batchObject, lineErrorsOf, type AskedBatch, type LineError } from '../../core/openai/batch-objects.ts';
-import { clientBatchIdOf, parseClientBatchId, parseFileId } from '../../core/openai/client-ids.ts';
+import { batchObject, toLineErrors, type AskedBatch, type LineError } from '../../core/openai/batch-objects.ts';
+import { formatClientBatchId, parseClientBatchId, parseFileId } from '../../core/openai/client-ids.ts';
 import { failClientBatch } from '../../service/client-files.ts';
 import { controlBatch, submitBatch } from '../../service/submit-batch.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
@@ -13,12 +13,12 @@ import { itemsOfLines } from '../batch-items.ts';
 import { LineReader } from '../batch-lines.ts';
 import { parseWith } from '../check-fields.ts';
 import type { ApiContext } from '../context.ts';
-import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
+import { LIST_QUERY, parseListPart, buildList } from '../openai/list-part.ts';
 import { fail, refused } from '../openai/read-parts.ts';
 import { conflict, requireFound, Problem, type ProblemCode } from '../problem.ts';
 import { defineEffect, defineRead, type Route } from '../route.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
-import { newBatchOf } from '../submit-batch.ts';
+import { buildNewBatch } from '../submit-batch.ts';
 
 const HOURS_MAX = 8_760;
 const SECONDS_PER_HOUR = 3_600;
@@ -58,7 +58,7 @@ const postBatch = defineEffect({
     const name = parseFileId(data.input_file_id);
     const found = name?.kind === 'upload' ? await findFile(context.views, name.id) : null;
     if (found === null)
-      return fail('input_file_id', `there is no uploaded file ${JSON.stringify(headOf(data.input_file_id, 100))}`);
+      return fail('input_file_id', `there is no uploaded file ${JSON.stringify(cutHead(data.input_file_id, 100))}`);
     const { endpoint, completion_window: completionWindow, metadata = null } = data;
     return await submit(context, {
       asked: { inputFileId: found.id, endpoint, completionWindow, metadata },
@@ -84,8 +84,8 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
   const { config, service, views } = context;
   const { asked, name, deadlineSeconds, createdBy, idempotency } = submission;
   const tags = asked.metadata ?? {};
-  const settings = { name: headOf(name, 200), deadlineSeconds, tags };
-  const row = newBatchOf(context, { settings, createdBy, idempotency }, 'ndjson');
+  const settings = { name: cutHead(name, 200), deadlineSeconds, tags };
+  const row = buildNewBatch(context, { settings, createdBy, idempotency }, 'ndjson');
   const { limits } = config;
   const reader = new LineReader(Readable.from(readFileParts(views, asked.inputFileId), { objectMode: false }), {
     isGzip: false,
@@ -98,10 +98,10 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
     const result = await submitBatch(service, { batch: row, items, itemsMax: limits.batchItems, finish, asked });
     if (result.kind === 'started') return { batchId: result.batchId };
     if (result.kind === 'late') throw late();
-    errors = errorsOf(result, limits.batchItems);
+    errors = toErrors(result, limits.batchItems);
   } catch (error) {
     if (!(error instanceof Problem) || !FILE_FAULTS.has(error.code)) throw error;
-    errors = lineErrorsOf(error.errors ?? [{ path: '', message: error.message }]);
+    errors = toLineErrors(error.errors ?? [{ path: '', message: error.message }]);
   }
   await failClientBatch(service.database, { id: row.id, asked, errors, idempotency });
   return { batchId: row.id };
@@ -113,11 +113,11 @@ function late(): Problem {
   return new Problem('timeout', detail, { retryAfterMs: LATE_RETRY_MS });
 }
 
-function errorsOf(
+function toErrors(
   result: Exclude<Awaited<ReturnType<typeof submitBatch>>, { kind: 'started' | 'late' }>,
   itemsMax: number,
 ): LineError[] {
-  if (result.kind === 'invalid') return lineErrorsOf(result.faults);
+  if (result.kind === 'invalid') return toLineErrors(result.faults);
   const message =
     result.kind === 'empty' ? 'the file has no lines' : `a batch may have up to ${itemsMax} lines (limits.batchItems)`;
   return [{ code: result.kind === 'empty' ? 'empty_file' : 'too_many_tasks', line: null, message, param: null }];
@@ -137,9 +137,9 @@ const getBatches = defineRead({
     }),
   },
   async read({ query }, { context }) {
-    const part = listPartOf(query, parseClientBatchId);
+    const part = parseListPart(query, parseClientBatchId);
     const read = await listClientBatches(context.views, { ...part, limit: part.limit + 1 });
-    return listOf(read, part.limit, batchObject, ({ id }) => clientBatchIdOf(id));
+    return buildList(read, part.limit, batchObject, ({ id }) => formatClientBatchId(id));
   },
 });
 
@@ -149,7 +149,7 @@ const getBatch = defineRead({
   summary: 'An OpenAI-compatible batch with its progress',
   isOpenAi: true,
   shows: answers[200],
-  read: ({ params }, { context }) => shown(context, idOf(params.clientBatchId)),
+  read: ({ params }, { context }) => shown(context, parseId(params.clientBatchId)),
 });
 
 const cancelBatch = defineEffect({
@@ -159,7 +159,7 @@ const cancelBatch = defineEffect({
   isOpenAi: true,
   answers,
   async perform({ params, idempotency }, { context }) {
-    const batchId = idOf(params.clientBatchId);
+    const batchId = parseId(params.clientBatchId);
     const asked = await shown(context, batchId);
     const command = { kind: 'cancel', stopsRunning: false } as const;
     const result = await controlBatch(context.service.database, { batchId, command, idempotency });
@@ -171,14 +171,14 @@ const cancelBatch = defineEffect({
 });
 
 /** Throws `Problem` 404. */
-function idOf(text: string): string {
-  const id = requireFound(parseClientBatchId(text), `batch ${headOf(text, 100)}`);
+function parseId(text: string): string {
+  const id = requireFound(parseClientBatchId(text), `batch ${cutHead(text, 100)}`);
   return id;
 }
 
 /** Throws `Problem` 404. */
 async function shown({ views }: ApiContext, id: string): Promise<ReturnType<typeof batchObject>> {
-  const found = requireFound(await findClientBatch(views, id), `batch ${clientBatchIdOf(id)}`);
+  const found = requireFound(await findClientBatch(views, id), `batch ${formatClientBatchId(id)}`);
   return batchObject(found);
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import {
   ChatChunks,
   chatCompletion,
-  finishReasonOf,
+  toFinishReason,
   type ChatIdentity,
   type ChatToolCall,
   type FinishReason,
@@ -11,27 +11,27 @@ import {
 import type { SegmentEnd } from '../../core/openai/segment.ts';
 import type { Answer } from '../answer.ts';
 import { answerCallHeaders } from '../openai/call-headers.ts';
-import { answerWhole, calledTools, follow, headersOf, openCall, problemOf, type Call } from '../openai/answer-call.ts';
-import { beginCall, conversationOf } from '../openai/begin-call.ts';
-import { openAiErrorOf } from '../openai/error-shape.ts';
-import { readChat, type ChatWish } from '../openai/read-chat.ts';
+import { answerWhole, calledTools, follow, toHeaders, openCall, toProblem, type Call } from '../openai/answer-call.ts';
+import { beginCall, parseConversation } from '../openai/begin-call.ts';
+import { toOpenAiError } from '../openai/error-shape.ts';
+import { readChat, type ChatRequest } from '../openai/read-chat.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
 import { atBothPlaces } from '../openai/at-both-places.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type Route, type Api } from '../route.ts';
 
 async function complete(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
-  const wish = readChat(request.body, api.context.config.limits.jsonDepth);
-  const conversation = conversationOf(wish.messages, 'messages');
-  const begun = await beginCall(api.context, request, { wish, conversation });
-  const call = await openCall(api, begun, { isSentWhole: !wish.isStreaming });
-  if (wish.isStreaming) return await stream(request, api, { wish, call });
+  const body = readChat(request.body, api.context.config.limits.jsonDepth);
+  const conversation = parseConversation(body.messages, 'messages');
+  const begun = await beginCall(api.context, request, { body, conversation });
+  const call = await openCall(api, begun, { isSentWhole: !body.isStreaming });
+  if (body.isStreaming) return await stream(request, api, { body, call });
   return await answerWhole(api, request, call, async (end) => {
     const { text, usage } = call.segment;
-    return chatCompletion(identityOf(call, wish), { text, ...(await endOf(api, call, end)), usage });
+    return chatCompletion(buildIdentity(call, body), { text, ...(await buildEnd(api, call, end)), usage });
   });
 }
 
-function identityOf({ turn, begun }: Call, { model }: ChatWish): ChatIdentity {
+function buildIdentity({ turn, begun }: Call, { model }: ChatRequest): ChatIdentity {
   const suffix = begun.afterStep === 0 ? '' : `-${begun.afterStep}`;
   return {
     id: `chatcmpl-${turn.messageId.replaceAll('-', '')}${suffix}`,
@@ -40,40 +40,40 @@ function identityOf({ turn, begun }: Call, { model }: ChatWish): ChatIdentity {
   };
 }
 
-async function endOf(
+async function buildEnd(
   { context }: Api,
   { turn }: Call,
   end: Exclude<SegmentEnd, { kind: 'failed' }>,
 ): Promise<{ calls: ChatToolCall[]; finish: FinishReason }> {
-  if (end.kind === 'answered') return { calls: [], finish: finishReasonOf(end.stopReason) };
+  if (end.kind === 'answered') return { calls: [], finish: toFinishReason(end.stopReason) };
   return { calls: await calledTools(context, turn, end.calls), finish: 'tool_calls' };
 }
 
 async function stream(
   request: AnyRequest,
   api: Api,
-  { wish, call }: { wish: ChatWish; call: Call },
+  { body, call }: { body: ChatRequest; call: Call },
 ): Promise<typeof ANSWERED> {
-  const chunks = new ChatChunks(identityOf(call, wish), wish);
-  const sse = sseSink(request, () => headersOf(call));
+  const chunks = new ChatChunks(buildIdentity(call, body), body);
+  const sse = sseSink(request, () => toHeaders(call));
   const send = (objects: readonly object[]): void =>
     sse.write(objects.map((one) => `data: ${JSON.stringify(one)}\n\n`).join(''));
   const sink = { text: (text: string) => send(chunks.text(text)), cut: () => undefined, beat: () => sse.beat() };
   const followed = await follow(api, request, call, { sink, timeoutMs: null });
   if (followed.kind === 'ended' && followed.end.kind !== 'failed') {
-    const { calls, finish } = await endOf(api, call, followed.end);
+    const { calls, finish } = await buildEnd(api, call, followed.end);
     send(chunks.end(calls, finish, call.segment.usage));
     sse.end('data: [DONE]\n\n');
     return ANSWERED;
   }
   if (followed.kind === 'gone') return abandon(request);
-  const problem = problemOf(followed);
+  const problem = toProblem(followed);
   // Before the first byte it is an answer with a status.
   if (!sse.isOpen) {
-    request.reply.headers(headersOf(call));
+    request.reply.headers(toHeaders(call));
     throw problem;
   }
-  sse.end(`data: ${JSON.stringify(openAiErrorOf(problem))}\n\n`);
+  sse.end(`data: ${JSON.stringify(toOpenAiError(problem))}\n\n`);
   return ANSWERED;
 }
 

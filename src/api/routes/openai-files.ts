@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { FILE_UPLOAD_HOURS } from '../../core/batch/batch.ts';
 import { fileObject, type ClientBatch, type ClientFile } from '../../core/openai/batch-objects.ts';
-import { fileIdOf, parseFileId } from '../../core/openai/client-ids.ts';
+import { formatFileId, parseFileId } from '../../core/openai/client-ids.ts';
 import { newId } from '../../ids.ts';
 import { removeFile, uploadFile } from '../../service/client-files.ts';
 import { findClientBatch, findFile, listFiles, readFileParts } from '../../store/views/client-files.ts';
@@ -13,7 +13,7 @@ import type { Answer } from '../answer.ts';
 import { resultLines } from '../batch-results.ts';
 import type { ApiContext } from '../context.ts';
 import { answerUpload } from '../idempotency-key.ts';
-import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
+import { LIST_QUERY, parseListPart, buildList } from '../openai/list-part.ts';
 import { readForm, type FormFile } from '../openai/read-form.ts';
 import { fail } from '../openai/read-parts.ts';
 import { conflict, requireFound, notFound, Problem } from '../problem.ts';
@@ -86,14 +86,14 @@ function checkFields(fields: ReadonlyMap<string, string>): void {
     if (name === 'expires_after[seconds]' && /^[1-9]\d{0,9}$/.test(value)) continue;
     fail(
       name,
-      `expected anchor "created_at" and a positive number of seconds, got ${JSON.stringify(headOf(value, 100))}`,
+      `expected anchor "created_at" and a positive number of seconds, got ${JSON.stringify(cutHead(value, 100))}`,
     );
   }
 
   const purpose = fields.get('purpose');
   if (purpose === undefined) fail('purpose', 'expected batch');
   if (purpose !== 'batch')
-    fail('purpose', `expected batch; ${JSON.stringify(headOf(purpose ?? '', 100))} is not supported`);
+    fail('purpose', `expected batch; ${JSON.stringify(cutHead(purpose ?? '', 100))} is not supported`);
 }
 
 const getFiles = defineRead({
@@ -110,10 +110,10 @@ const getFiles = defineRead({
     }),
   },
   async read({ query }, { context }) {
-    const part = listPartOf(query, (text) => parseFileId(text)?.id ?? null);
+    const part = parseListPart(query, (text) => parseFileId(text)?.id ?? null);
     const all =
       (query.purpose ?? 'batch') === 'batch' ? await listFiles(context.views, { ...part, limit: part.limit + 1 }) : [];
-    return listOf(all, part.limit, (one) => fileObject(one), fileIdOf);
+    return buildList(all, part.limit, (one) => fileObject(one), formatFileId);
   },
 });
 
@@ -180,7 +180,7 @@ const deleteFile = defineRoute({
 
 /** Throws `Problem` 404. */
 async function fileOf({ views }: ApiContext, text: string): Promise<{ file: ClientFile; batch: ClientBatch | null }> {
-  const name = requireFound(parseFileId(text), `file ${headOf(text, 100)}`);
+  const name = requireFound(parseFileId(text), `file ${cutHead(text, 100)}`);
   const { id, kind } = name;
   if (kind === 'upload') {
     const found = await findFile(views, id);
@@ -188,13 +188,13 @@ async function fileOf({ views }: ApiContext, text: string): Promise<{ file: Clie
   } else {
     const batch = await findClientBatch(views, id);
     const { endedAt = null } = batch?.batch ?? {};
-    if (batch !== null && endedAt !== null) return { file: outputOf(batch, kind, endedAt), batch };
+    if (batch !== null && endedAt !== null) return { file: buildOutput(batch, kind, endedAt), batch };
   }
-  throw notFound(`file ${headOf(text, 100)}`);
+  throw notFound(`file ${cutHead(text, 100)}`);
 }
 
 /** Its size is not known before it is made. */
-function outputOf({ id }: ClientBatch, kind: 'output' | 'errors', createdAt: Date): ClientFile {
+function buildOutput({ id }: ClientBatch, kind: 'output' | 'errors', createdAt: Date): ClientFile {
   return { id, kind, filename: `batch-${kind}.jsonl`, purpose: 'batch_output', bytes: 0, createdAt, expiresAt: null };
 }
 

@@ -14,7 +14,7 @@ const model = z.looseObject({
   owned_by: z.string().describe('Always `holdfast`'),
 });
 
-function modelOf(id: string): z.output<typeof model> {
+function toModel(id: string): z.output<typeof model> {
   return { id, object: 'model', created: CREATED, owned_by: 'holdfast' };
 }
 
@@ -34,7 +34,7 @@ const listModels = defineRoute({
     },
   },
   async handle(_request, { context }) {
-    return { status: 200, body: { object: 'list', data: modelNames(context.config).map(modelOf) } };
+    return { status: 200, body: { object: 'list', data: modelNames(context.config).map(toModel) } };
   },
 });
 
@@ -47,7 +47,7 @@ const getModel = defineRoute({
   answers: { 200: { description: 'The model', schema: model } },
   async handle({ params }, { context }) {
     const { agent } = chooseModel(context.config, params.model, undefined);
-    return { status: 200, body: { ...modelOf(params.model), agent: agent.id } };
+    return { status: 200, body: { ...toModel(params.model), agent: agent.id } };
   },
 });
 

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { ResponseEvents, responseObject } from '../../core/openai/response-objects.ts';
 import { hideResponse } from '../../service/client-calls.ts';
 import type { Answer } from '../answer.ts';
-import { answerWhole, follow, headersOf, openCall, problemOf, SILENT, type Call } from '../openai/answer-call.ts';
-import { beginCall, conversationOf } from '../openai/begin-call.ts';
+import { answerWhole, follow, toHeaders, openCall, toProblem, SILENT, type Call } from '../openai/answer-call.ts';
+import { beginCall, parseConversation } from '../openai/begin-call.ts';
 import { answerCallHeaders } from '../openai/call-headers.ts';
 import { fail } from '../openai/read-parts.ts';
 import { readResponse } from '../openai/read-response.ts';
-import { findResponse, identityOf, responseNow, stateOf } from '../openai/response-call.ts';
+import { findResponse, buildIdentity, responseNow, readState } from '../openai/response-call.ts';
 import { stopCall } from '../openai/stop-call.ts';
 import { conversationTarget } from '../openai/response-target.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
@@ -27,25 +27,25 @@ const answers = {
 };
 
 async function create(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
-  const wish = readResponse(request.body, api.context.config.limits.jsonDepth);
-  const conversation = conversationOf(wish.messages, 'input');
+  const body = readResponse(request.body, api.context.config.limits.jsonDepth);
+  const conversation = parseConversation(body.messages, 'input');
   const begun = await beginCall(api.context, request, {
-    wish,
+    body,
     conversation,
-    target: (keyed) => conversationTarget(api, request, { wish, keyed }),
+    target: (keyed) => conversationTarget(api, request, { body, keyed }),
   });
-  const call = await openCall(api, begun, { isSentWhole: !wish.isStreaming });
-  if (wish.isStreaming) return await stream(request, api, call, -1);
-  if (wish.isBackground) return { status: 200, body: await responseNow(api, call), headers: headersOf(call) };
+  const call = await openCall(api, begun, { isSentWhole: !body.isStreaming });
+  if (body.isStreaming) return await stream(request, api, call, -1);
+  if (body.isBackground) return { status: 200, body: await responseNow(api, call), headers: toHeaders(call) };
   return await answerWhole(api, request, call, async (end) =>
-    responseObject(identityOf(call), await stateOf(api, call, { kind: 'ended', end })),
+    responseObject(buildIdentity(call), await readState(api, call, { kind: 'ended', end })),
   );
 }
 
 /** The events after one that the client has; -1: all. */
 async function stream(request: AnyRequest, api: Api, call: Call, after: number): Promise<typeof ANSWERED> {
-  const events = new ResponseEvents(identityOf(call));
-  const sse = sseSink(request, () => headersOf(call));
+  const events = new ResponseEvents(buildIdentity(call));
+  const sse = sseSink(request, () => toHeaders(call));
   const send = (all: ReturnType<ResponseEvents['begin']>): void => {
     const fresh = all.filter((event) => event.sequence_number > after);
     if (fresh.length > 0)
@@ -68,11 +68,11 @@ async function stream(request: AnyRequest, api: Api, call: Call, after: number):
   if (followed.kind === 'gone') return abandon(request);
   begin();
   if (followed.kind === 'ended') {
-    send(events.end(await stateOf(api, call, followed)));
+    send(events.end(await readState(api, call, followed)));
     sse.end('');
   } else
     sse.end(
-      `event: error\ndata: ${JSON.stringify({ type: 'error', code: 'server_error', message: problemOf(followed).message, param: null })}\n\n`,
+      `event: error\ndata: ${JSON.stringify({ type: 'error', code: 'server_error', message: toProblem(followed).message, param: null })}\n\n`,
     );
   return ANSWERED;
 }
@@ -109,7 +109,7 @@ const getResponse = defineRoute({
   async handle(request, api) {
     const isStreaming = request.query.stream === 'true' && request.reply.request.method !== 'HEAD';
     const call = await findResponse(api, request.params.responseId, { isSentWhole: !isStreaming });
-    if (!isStreaming) return { status: 200, body: await responseNow(api, call), headers: headersOf(call) };
+    if (!isStreaming) return { status: 200, body: await responseNow(api, call), headers: toHeaders(call) };
     const { starting_after: after = '-1' } = request.query;
     if (!/^(?:-1|\d{1,9})$/.test(after)) fail('starting_after', 'expected the sequence_number of an event');
     return await stream(request, api, call, Number(after));
@@ -157,8 +157,8 @@ const cancelResponse = defineEffect({
   async answer(_result, request, api) {
     const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
     const followed = await follow(api, request, call, { sink: SILENT, timeoutMs: CANCEL_MS_MAX });
-    if (followed.kind !== 'ended') throw problemOf(followed);
-    return { status: 200, body: responseObject(identityOf(call), await stateOf(api, call, followed)) };
+    if (followed.kind !== 'ended') throw toProblem(followed);
+    return { status: 200, body: responseObject(buildIdentity(call), await readState(api, call, followed)) };
   },
 });
 

@@ -70,12 +70,12 @@ const postAcknowledge = defineEffect({
   body: acknowledgeRequest,
   answers,
   async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
-    const { count } = await entryOf({ context, services }, attentionId);
+    const { count } = await findEntry({ context, services }, attentionId);
     const decision = { id: attentionId, seconds: null, count, reason: body.reason ?? null, by: principal.name };
     await markAttention(context.service.database, decision, idempotency);
     return { id: attentionId };
   },
-  show: ({ id }, _request, api) => entryOf(api, id),
+  show: ({ id }, _request, api) => findEntry(api, id),
 });
 
 const postSnooze = defineEffect({
@@ -85,7 +85,7 @@ const postSnooze = defineEffect({
   body: snoozeRequest,
   answers,
   async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
-    const { count } = await entryOf({ context, services }, attentionId);
+    const { count } = await findEntry({ context, services }, attentionId);
     const { seconds = SNOOZE_SECONDS, reason = null } = body;
     await markAttention(
       context.service.database,
@@ -94,11 +94,11 @@ const postSnooze = defineEffect({
     );
     return { id: attentionId };
   },
-  show: ({ id }, _request, api) => entryOf(api, id),
+  show: ({ id }, _request, api) => findEntry(api, id),
 });
 
 /** Read now: what was shown a second ago may have ended. */
-async function entryOf({ context, services }: Api, id: string): Promise<AttentionEntry> {
+async function findEntry({ context, services }: Api, id: string): Promise<AttentionEntry> {
   const { items } = await withMarks(context, await readTroubles(context, services.readReadiness()));
   const found = items.find((item) => item.id === id);
   if (found === undefined)

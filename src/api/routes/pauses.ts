@@ -25,7 +25,7 @@ const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas
     const facts = { reason: body.reason ?? null, by: principal.name, idempotency };
     // Throws for one that is not in the configuration.
     if (body.agent !== undefined) agentOf(context.config, body.agent);
-    const made = await pause(context.service.database, scopeOf(body), facts);
+    const made = await pause(context.service.database, toScope(body), facts);
     if (made === null)
       throw conflict(`There are already ${PAUSES_MAX} pauses, the largest number. End some of them first.`);
     return made;
@@ -38,7 +38,7 @@ const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType,
   summary: 'End the pause with exactly this lane, agent and session; without any of them, end all pauses',
   body: schemas.resumeRequest,
   answers: { 200: { description: 'The ended pauses and the remaining ones', schema: schemas.resumed } },
-  perform: ({ body, idempotency }, { context }) => resumeWork(context.service, scopeOf(body), idempotency),
+  perform: ({ body, idempotency }, { context }) => resumeWork(context.service, toScope(body), idempotency),
   show: async ({ ended }, _request, { context }) => ({ ended, remaining: await listPauses(context.views) }),
 });
 
@@ -50,7 +50,7 @@ const getPauses = defineRead({
   read: async (_request, { context }) => ({ items: await listPauses(context.views) }),
 });
 
-function scopeOf({ lane, agent, session }: z.output<typeof schemas.resumeRequest>): PauseScope {
+function toScope({ lane, agent, session }: z.output<typeof schemas.resumeRequest>): PauseScope {
   return {
     lane: lane ?? null,
     agent: agent ?? null,

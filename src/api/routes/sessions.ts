@@ -7,14 +7,14 @@ import {
   viewLockedSession,
   type LockedSession,
 } from '../../store/views/sessions.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { agentOrFirst, type Config } from '../../config.ts';
 import { queuePolicyOf } from '../../service/accept-message.ts';
 import { overrideSession } from '../../service/override-session.ts';
 import { stopSession } from '../../service/stop-session.ts';
 import { requireFound, modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';
-import { abortion, abortRequest, listOf, sessionPatch } from '../../contract/answers.ts';
+import { abortion, abortRequest, describeList, sessionPatch } from '../../contract/answers.ts';
 import { listText, nameText, pageQuery, searchText, tagText } from '../../contract/queries.ts';
 import { sessionDetails, type SessionDetails } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
@@ -38,24 +38,24 @@ const getSessions = defineRoute({
       .optional()
       .describe('`updated`: last changed first, among the newest 5,000 and those of the newest 5,000 turns'),
   }),
-  answers: { 200: { description: 'A page of sessions', schema: listOf(sessionDetails) } },
+  answers: { 200: { description: 'A page of sessions', schema: describeList(sessionDetails) } },
   async handle(request, { context }) {
     const { query } = request;
     const { agent, kind, status, channel, tag, q, order } = query;
     const isByUpdate = order === 'updated';
     const isKey = isByUpdate ? isUpdatedKey : isUuid;
     const filter = { agentId: agent, kinds: kind, statuses: status, channel, tags: tag, text: q };
-    const asked = pageRequestOf(request, context, { isKey });
+    const asked = parsePageRequest(request, context, { isKey });
     const page = await (isByUpdate
       ? listUpdatedSessions(context.views, filter, asked)
       : listSessions(context.views, filter, asked));
-    const items = page.items.map((found) => detailsOf(context.config, found));
+    const items = page.items.map((found) => buildDetails(context.config, found));
     return listAnswer(request, { ...page, items });
   },
 });
 
 /** With the window that its transcript is kept within, and the mode of a message that names neither a channel nor a mode. */
-function detailsOf(config: Config, found: LockedSession): SessionDetails {
+function buildDetails(config: Config, found: LockedSession): SessionDetails {
   return {
     ...found,
     contextWindow: agentOrFirst(config, found.agentId).contextTokens,
@@ -70,7 +70,7 @@ const getSession = defineRead({
   shows: { description: 'The session', schema: sessionDetails },
   async read({ params }, { context }) {
     const found = requireFound(await viewLockedSession(context.views, params.key), `session ${params.key}`);
-    return detailsOf(context.config, found);
+    return buildDetails(context.config, found);
   },
 });
 
@@ -86,7 +86,7 @@ const patchSession = defineRoute({
     if (patched.kind === 'refused') throw modelProblem(patched.message);
     const found = patched.kind === 'done' ? await viewLockedSession(context.views, params.key) : null;
     if (found === null) throw notFound(`session ${params.key}`);
-    return { status: 200, body: detailsOf(context.config, found) };
+    return { status: 200, body: buildDetails(context.config, found) };
   },
 });
 
@@ -97,8 +97,8 @@ const abort = defineEffect({
   body: abortRequest,
   answers: { 200: { description: 'The aborted turn and the number of cancelled messages', schema: abortion } },
   async perform({ params, body, idempotency }, { context }) {
-    const wish = { sessionKey: params.key, keepQueued: body.queued === 'keep', idempotency };
-    const done = requireFound(await stopSession(context.service, wish), `session ${params.key}`);
+    const stop = { sessionKey: params.key, keepQueued: body.queued === 'keep', idempotency };
+    const done = requireFound(await stopSession(context.service, stop), `session ${params.key}`);
     return { aborted: done.aborted, cancelled: done.cancelled };
   },
   show: async ({ aborted, cancelled }) => ({ aborted, cancelled }),

@@ -43,7 +43,7 @@ const getConfigDiff = defineRoute({
   },
   handle: async (_request, { context }) => ({
     status: 200,
-    body: answerOf(context, await orProblem(async () => context.live.compare())),
+    body: buildAnswer(context, await orProblem(async () => context.live.compare())),
   }),
 });
 
@@ -60,11 +60,11 @@ const patchConfig = defineRoute({
   },
   handle: async (_request, { context }) => ({
     status: 200,
-    body: answerOf(context, await orProblem(() => reloadConfig(context.live, context.logger))),
+    body: buildAnswer(context, await orProblem(() => reloadConfig(context.live, context.logger))),
   }),
 });
 
-function answerOf({ config }: ApiContext, items: ConfigChange[]): z.output<typeof configChanges> {
+function buildAnswer({ config }: ApiContext, items: ConfigChange[]): z.output<typeof configChanges> {
   return { file: config.runtime.configPath, host: hostname(), pid: process.pid, items };
 }
 

@@ -1,5 +1,5 @@
 // Routes to spawn, view, steer and stop subagents, and the family of a session.
-import { keyNameOf } from '../../core/budget/budget.ts';
+import { parseKeyName } from '../../core/budget/budget.ts';
 import { nestOptions } from '../../core/input-options.ts';
 import { spawnSubagent, type SpawnAnswer } from '../../service/spawn-subagent.ts';
 import { steerSubagent, type SteerAnswer } from '../../service/steer-subagent.ts';
@@ -35,8 +35,8 @@ const postSpawn = defineEffect({
     429: { description: 'Too many subagents are active; nothing was stored' },
   },
   async perform({ params: { key }, body, idempotency, principal }, { context }) {
-    const origin = { sessionKey: key, turnId: null, causeKey: null, sentBy: keyNameOf(principal.name), idempotency };
-    return spawnedOf(await spawnSubagent(context.service, origin, nestOptions(body)), key);
+    const origin = { sessionKey: key, turnId: null, causeKey: null, sentBy: parseKeyName(principal.name), idempotency };
+    return toSpawned(await spawnSubagent(context.service, origin, nestOptions(body)), key);
   },
   show: async ({ runId, childSessionKey }) => ({ runId, childSessionKey }),
 });
@@ -47,7 +47,7 @@ interface SpawnedRun {
 }
 
 /** The run that was spawned; throws the `Problem` of a refusal. */
-function spawnedOf(answer: SpawnAnswer, key: string): SpawnedRun {
+function toSpawned(answer: SpawnAnswer, key: string): SpawnedRun {
   switch (answer.kind) {
     case 'spawned':
       return { runId: answer.runId, childSessionKey: answer.childKey };
@@ -97,7 +97,7 @@ const postKill = defineEffect({
   answers: { 200: { description: 'The number of ended runs', schema: killed } },
   async perform({ params: { runId }, body, idempotency }, { context }) {
     const keepsBelow = body.below === 'keep';
-    const runs = await stopRun(context.service, { runId, keepsBelow, reason: KILLED, isTold: false, idempotency });
+    const runs = await stopRun(context.service, { runId, keepsBelow, reason: KILLED, isOwn: false, idempotency });
     if (runs === null) throw notFound(`run ${runId}`);
     return { runs };
   },
@@ -116,8 +116,8 @@ const postSteer = defineEffect({
   },
   async perform({ params: { runId }, body, idempotency, principal }, { context }) {
     const text = body.text ?? body.message ?? '';
-    const message = { runId, text, from: null, causeKey: null, sentBy: keyNameOf(principal.name), idempotency };
-    return steeredOf(await steerSubagent(context.service, message), runId);
+    const message = { runId, text, from: null, causeKey: null, sentBy: parseKeyName(principal.name), idempotency };
+    return toSteered(await steerSubagent(context.service, message), runId);
   },
   async show(result, { params: { runId } }) {
     if (!('messageId' in result)) return { runId: result.runId, messageId: null, how: 'again' };
@@ -127,7 +127,7 @@ const postSteer = defineEffect({
 });
 
 /** What steering did: a message to the run, or another run of the subagent; throws the `Problem` of a refusal. */
-function steeredOf(
+function toSteered(
   answer: SteerAnswer,
   runId: string,
 ): { messageId: string; isBusy: boolean } | Pick<SpawnedRun, 'runId'> {

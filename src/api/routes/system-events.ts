@@ -17,16 +17,16 @@ const postSystemEvent = defineEffect({
   body: systemEventRequest,
   answers: { 202: { description: 'The event was stored, or it equals the last waiting event', schema: enqueued } },
   async perform({ params, body, idempotency }, { context }) {
-    return enqueueEvent(context.service, { sessionKey: params.key, ...factOf(body), idempotency });
+    return enqueueEvent(context.service, { sessionKey: params.key, ...toFact(body), idempotency });
   },
   show: async ({ disposition, id, createdAt }, { params, body }) => ({
-    event: { id, sessionKey: params.key, ...factOf(body), createdAt },
+    event: { id, sessionKey: params.key, ...toFact(body), createdAt },
     disposition,
   }),
 });
 
 /** The fact that a request names, as it is stored. */
-function factOf(body: z.output<typeof systemEventRequest>) {
+function toFact(body: z.output<typeof systemEventRequest>) {
   return { text: body.text.trim(), contextKey: body.contextKey ?? null, trusted: body.trusted ?? true };
 }
 

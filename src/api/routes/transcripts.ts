@@ -98,8 +98,8 @@ const restore = defineEffect({
     409: { description: 'A turn is running, the compaction did not succeed, or its transcript was ended by a reset' },
   },
   async perform({ params, idempotency }, { context }) {
-    const wish = { sessionKey: params.key, compactionId: params.id, idempotency };
-    const outcome = await undoCompaction(context.service, wish);
+    const undo = { sessionKey: params.key, compactionId: params.id, idempotency };
+    const outcome = await undoCompaction(context.service, undo);
     switch (outcome) {
       case 'ok':
         return {};

@@ -3,7 +3,7 @@ import { TURN_STATUSES, TURN_KINDS } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { timeText } from '../../config/schema-scalars.ts';
 import { LANES } from '../../config.ts';
-import { microsOf } from '../../core/prices/call-cost.ts';
+import { toMicros } from '../../core/prices/call-cost.ts';
 import { redoTurn, retryItemText } from '../../service/redrive-letters.ts';
 import { stopTurn } from '../../service/stop-session.ts';
 import { COUNT_MAX, countTurns, type TurnFilter } from '../../store/views/turn-filter.ts';
@@ -60,7 +60,7 @@ const getTurns = defineList({
   list: ({ query }, page, { context }) =>
     listTurns(
       context.views,
-      { ...turnFilterOf(query), hasSteps: query.steps !== 'none', textCharsMax: query.textChars },
+      { ...toTurnFilter(query), hasSteps: query.steps !== 'none', textCharsMax: query.textChars },
       page,
     ),
 });
@@ -71,11 +71,11 @@ const getCount = defineRead({
   summary: `The number of turns, up to ${COUNT_MAX}`,
   query: z.strictObject(turnQuery),
   shows: { description: 'The number; isCapped: there may be more', schema: cappedCount },
-  read: ({ query }, { context }) => countTurns(context.views, turnFilterOf(query)),
+  read: ({ query }, { context }) => countTurns(context.views, toTurnFilter(query)),
 });
 
 /** The filter of a query, or of the body of a bulk action. */
-export function turnFilterOf(query: Partial<z.output<z.ZodObject<typeof turnQuery>>>): TurnFilter {
+export function toTurnFilter(query: Partial<z.output<z.ZodObject<typeof turnQuery>>>): TurnFilter {
   const { session, status, since, until, agent, batch, minMs, minCostUsd, q } = query;
   return {
     kind: query.kind,
@@ -91,7 +91,7 @@ export function turnFilterOf(query: Partial<z.output<z.ZodObject<typeof turnQuer
     agentId: agent,
     batchId: batch,
     msMin: minMs,
-    costMicrosMin: minCostUsd === undefined ? undefined : microsOf(minCostUsd),
+    costMicrosMin: minCostUsd === undefined ? undefined : toMicros(minCostUsd),
     tags: query.tag,
     text: q,
   };

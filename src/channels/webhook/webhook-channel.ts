@@ -3,10 +3,10 @@
 // every other reaches public addresses, and what its host answers is not kept.
 import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import type { Clock } from '../../clock.ts';
 import type { Redact } from '../../config/redact-secrets.ts';
-import { retryAfterMsOf } from '../../network/retry-after.ts';
+import { readRetryAfter } from '../../network/retry-after.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../../network/guarded-request.ts';
 import { isLoopbackAddress, isPublicAddress } from '../../network/public-address.ts';
 import type { ClaimedDelivery } from '../../store/outbox.ts';
@@ -53,7 +53,7 @@ async function send(
   const now = options.clock.now();
   const { url } = delivery.target as { url: string };
   try {
-    const { address, authorization } = receiverOf(url);
+    const { address, authorization } = parseReceiver(url);
     const response = await sendGuarded({
       url: address,
       method: 'POST',
@@ -67,22 +67,22 @@ async function send(
         ...(traceparent === undefined ? {} : { traceparent }),
       },
       body,
-      mayReach: reachOf(url, address, options),
+      mayReach: createReachCheck(url, address, options),
       signal: AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]),
     });
     try {
-      return await resultOf(response, { now, isTrusted: isTrusted(address, options), redact: options.redact });
+      return await readResult(response, { now, isTrusted: isTrusted(address, options), redact: options.redact });
     } finally {
       response.destroy();
     }
   } catch (error) {
-    if (error instanceof AddressRefusedError) return { kind: 'refused', status: null, error: refusalOf(error) };
-    return { kind: 'later', status: null, error: options.redact(messageOf(error)), retryAfterMs: null };
+    if (error instanceof AddressRefusedError) return { kind: 'refused', status: null, error: explainRefusal(error) };
+    return { kind: 'later', status: null, error: options.redact(describeError(error)), retryAfterMs: null };
   }
 }
 
 /** Which addresses a delivery may be sent to. */
-function reachOf(url: string, address: URL, options: WebhookOptions): (address: string) => boolean {
+function createReachCheck(url: string, address: URL, options: WebhookOptions): (address: string) => boolean {
   if (url === options.trustedUrl || isHostListed(address, options.allowPrivate)) return () => true;
   return (candidate) => isPublicAddress(candidate) || (options.mayReachLoopback && isLoopbackAddress(candidate));
 }
@@ -91,12 +91,12 @@ function isTrusted({ host }: URL, { trustedUrl }: WebhookOptions): boolean {
   return trustedUrl !== undefined && new URL(trustedUrl).host === host;
 }
 
-function refusalOf({ message }: AddressRefusedError): string {
+function explainRefusal({ message }: AddressRefusedError): string {
   return `Not sent: ${message}. Name a public URL, or add the host to \`channels.webhook.allowPrivate\`.`;
 }
 
 /** User and password of a URL go into a header, as browsers do it, so that no error names them (G31). */
-function receiverOf(url: string): { address: URL; authorization: Record<string, string> } {
+function parseReceiver(url: string): { address: URL; authorization: Record<string, string> } {
   const address = new URL(url);
   const { username, password } = address;
   if (username === '' && password === '') return { address, authorization: {} };
@@ -106,24 +106,24 @@ function receiverOf(url: string): { address: URL; authorization: Record<string, 
   return { address, authorization: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } };
 }
 
-async function resultOf(
+async function readResult(
   response: IncomingMessage,
   { now, isTrusted, redact }: { now: Date; isTrusted: boolean; redact: Redact },
 ): Promise<DeliveryResult> {
   const status = response.statusCode ?? 0;
   if (status >= 200 && status < 300) return { kind: 'sent', status };
   // Cut last: a secret that a cut goes through is no longer recognised.
-  const said = isTrusted ? `: ${headOf(redact(await beginningOf(response)), ERROR_CHARS_MAX)}` : '';
+  const said = isTrusted ? `: ${cutHead(redact(await readBeginning(response)), ERROR_CHARS_MAX)}` : '';
   const error = `HTTP ${status}${said}`;
   const get = (name: string): string | null => response.headers[name]?.toString() ?? null;
   if (status >= 500 || PASSING_STATUSES.has(status)) {
-    return { kind: 'later', status, error, retryAfterMs: retryAfterMsOf({ get }, now.getTime()) };
+    return { kind: 'later', status, error, retryAfterMs: readRetryAfter({ get }, now.getTime()) };
   }
   return { kind: 'refused', status, error };
 }
 
 /** The beginning of a body of any size, as far as it arrives in time: the status has decided already. */
-async function beginningOf(response: IncomingMessage): Promise<string> {
+async function readBeginning(response: IncomingMessage): Promise<string> {
   let text = '';
   response.setEncoding('utf8');
   try {
@@ -137,10 +137,10 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
   return text;
 }
 
-function messageOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // A host with several addresses: the error of each.
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join('; ');
   const { cause } = error;
   return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
 }

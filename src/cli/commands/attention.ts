@@ -1,6 +1,6 @@
 // `holdfast attention`: the problems that need an operator, and what an operator decides about them.
 import { command, lists, prints, type Words } from '../command.ts';
-import { durationOf } from '../options.ts';
+import { createDurationParser } from '../options.ts';
 import type { Style } from '../table.ts';
 
 const STYLES: Record<string, Style> = { error: 'red', warning: 'yellow' };
@@ -43,7 +43,7 @@ export const words: Words = {
         seconds: [
           '--for <duration>',
           'for how long, such as 30m; an hour by default; 0: it is open again',
-          (text: string) => Math.round(durationOf('--for')(text) / 1000),
+          (text: string) => Math.round(createDurationParser('--for')(text) / 1000),
         ],
       },
       run: prints('snoozeAttention', ({ text, mark }, { time }) =>

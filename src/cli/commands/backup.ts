@@ -10,7 +10,7 @@ import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-fo
 import type { Frame } from '../../store/backup/frames.ts';
 import { placeWorkspaces } from '../../tools/place-workspaces.ts';
 import { CliError, conflict, EXIT, notFound, usageError, type ExitCode } from '../cli-error.ts';
-import { withDatabase } from '../database-of.ts';
+import { withDatabase } from '../with-database.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import { fileError } from '../file-error.ts';
 import { holdfastVersion } from '../holdfast-version.ts';
@@ -42,7 +42,7 @@ export async function runBackup({ file, yes }: Input, terminal: Terminal): Promi
     throw fileError('write', path, { cause, fix: 'name a file in a folder that this user may write' });
   }
   const { databaseFrames } = await import('../../store/backup/write-backup.ts');
-  const { frameOf } = await import('../../store/backup/frames.ts');
+  const { encodeFrame: frameOf } = await import('../../store/backup/frames.ts');
   const { requireAnyLayout } = await import('../../store/migrate.ts');
   const counted = { tables: 0, files: 0 };
   const partial = `${path}.partial`;
@@ -106,7 +106,7 @@ export async function runRestore({ file, yes }: Input, terminal: Terminal): Prom
     });
     // From here on, they hold restored files.
     staged.folders = [];
-    for (const name of staged.names) await rename(partialOf(dataDir, name), pathOf(dataDir, name));
+    for (const name of staged.names) await rename(partialOf(dataDir, name), joinPath(dataDir, name));
     show(terminal, { ...restored, files: staged.names.length });
     return EXIT.ok;
   } catch (error) {
@@ -194,9 +194,9 @@ interface StagedFiles {
   folders: string[];
 }
 
-const partialOf = (dataDir: string, name: string): string => pathOf(dataDir, `${name}.partial`);
+const partialOf = (dataDir: string, name: string): string => joinPath(dataDir, `${name}.partial`);
 
-function pathOf(dataDir: string, name: string): string {
+function joinPath(dataDir: string, name: string): string {
   return join(name.startsWith('workspace') ? workspacesFolderOf(dataDir) : dataDir, name);
 }
 

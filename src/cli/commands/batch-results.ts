@@ -120,7 +120,7 @@ async function readWritten(file: string): Promise<Written> {
       if (isFirst) checkBeginning(file, rest);
       isFirst = false;
       for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
-        if (numberOf(rest.subarray(0, end)) !== lines + 1) return { lines, bytes, lastLine };
+        if (readNumber(rest.subarray(0, end)) !== lines + 1) return { lines, bytes, lastLine };
         lines += 1;
         lastLine = rest.toString('utf8', 0, end);
         bytes += end + 1;
@@ -150,7 +150,7 @@ function checkBeginning(file: string, bytes: Buffer): void {
 const FINAL = ['answered', 'silent', 'cancelled'];
 
 /** The number of the item of a line that is final; null: another line, or a half-written one. */
-function numberOf(line: Buffer): number | null {
+function readNumber(line: Buffer): number | null {
   try {
     const { n, id, status, error } = JSON.parse(line.toString('utf8')) as Record<string, unknown>;
     if (typeof id === 'string') return error === null ? Number(/^batch_req_(\d+)$/.exec(id)?.[1] ?? Number.NaN) : null;

@@ -1,7 +1,7 @@
 // `holdfast batch watch`: a batch as it proceeds, until it is over. The exit code says how it ended.
 import type { BatchView } from '../../contract/batches.ts';
 import type { ApiClient } from '../api-client.ts';
-import { exitOf, percentOf, progressBar, progressLine } from '../batch-progress.ts';
+import { decideExit, computePercent, progressBar, progressLine } from '../batch-progress.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { command } from '../command.ts';
 import { ITS_ID, wholeNumber } from '../options.ts';
@@ -11,7 +11,7 @@ import type { Terminal } from '../terminal.ts';
 
 /** A year. */
 export const WAIT_SECONDS_MAX = 31_536_000;
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** In a pipe: one line per this much progress, or per this time. */
 const STEP_PERCENT = 5;
 const STEP_MS = 30_000;
@@ -36,8 +36,8 @@ export async function watchBatch(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const show = createShow(terminal);
-  const exit = await pollUntilEnd({ read: () => api.getBatch({ id }), everyMs: LOOK_MS, waitSeconds }, (batch) => {
-    const end = exitOf(batch);
+  const exit = await pollUntilEnd({ read: () => api.getBatch({ id }), everyMs: POLL_MS, waitSeconds }, (batch) => {
+    const end = decideExit(batch);
     show(batch, end !== null);
     return end;
   });
@@ -59,7 +59,7 @@ function createShow(terminal: Terminal): (batch: BatchView, isLast: boolean) => 
       if (isLast) printEnd(batch, terminal);
       return;
     }
-    const percent = percentOf(batch);
+    const percent = computePercent(batch);
     const isDue = percent >= shownPercent + STEP_PERCENT || performance.now() - shownAtMs >= STEP_MS;
     if (!isDue && !isLast) return;
     shownPercent = percent;

@@ -2,7 +2,7 @@
 import type { BatchView } from '../../contract/batches.ts';
 import { InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../api-client.ts';
-import { costText, dollarsText, doneOf } from '../batch-progress.ts';
+import { costText, dollarsText, countDone } from '../batch-progress.ts';
 import { command, lists, prints, type Words } from '../command.ts';
 import { endOfPlan } from '../is-sure.ts';
 import { CAREFUL, ITS_ID, pages } from '../options.ts';
@@ -25,7 +25,7 @@ export const words: Words = {
         { title: 'BATCH', value: (row) => row.id },
         { title: 'NAME', value: (row) => row.name, dropOrder: 3 },
         { title: 'STATUS', value: (row) => row.outcome ?? row.pauseReason ?? row.status },
-        { title: 'DONE', value: (row) => `${doneOf(row)}/${row.counts.total}`, align: 'right' },
+        { title: 'DONE', value: (row) => `${countDone(row)}/${row.counts.total}`, align: 'right' },
         { title: 'FAILED', value: (row) => row.counts.failed + row.counts.expired, dropOrder: 1 },
         { title: 'COST', value: costText, align: 'right', dropOrder: 2 },
         { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
@@ -77,7 +77,7 @@ export const words: Words = {
         const end = await endOfPlan({ dryRun, yes }, terminal, async () => {
           const { counts } = await api.getBatch({ id: request.id });
           const inFlight = request.running === 'stop' ? counts.waiting + counts.running + counts.parked : 0;
-          return planOf('cancel', counts.pending + inFlight, request.id);
+          return buildPlan('cancel', counts.pending + inFlight, request.id);
         });
         return end ?? cancel(request, api, terminal);
       },
@@ -92,7 +92,7 @@ export const words: Words = {
       },
       async run({ dryRun, yes, ...request }, api, terminal) {
         const end = await endOfPlan({ dryRun, yes }, terminal, async () =>
-          planOf('retry-failed', await countFailed(request, api), request.id),
+          buildPlan('retry-failed', await countFailed(request, api), request.id),
         );
         return end ?? retryFailed(request, api, terminal);
       },
@@ -103,12 +103,12 @@ export const words: Words = {
 const cancel = prints('cancelBatch', stateText);
 const retryFailed = prints('retryFailedItems', stateText);
 
-function planOf(verb: string, total: number, id: string) {
+function buildPlan(verb: string, total: number, id: string) {
   return { total, text: `${verb} ${total} item${total === 1 ? '' : 's'}`, of: ` of batch ${id}` };
 }
 
 function stateText(batch: BatchView): string {
-  return `${batch.id}  ${batch.outcome ?? batch.status}  ${doneOf(batch)}/${batch.counts.total}`;
+  return `${batch.id}  ${batch.outcome ?? batch.status}  ${countDone(batch)}/${batch.counts.total}`;
 }
 
 function printBatch(batch: BatchView, terminal: Terminal): void {

@@ -3,7 +3,7 @@ import type { BulkItemView } from '../../contract/bulk-actions.ts';
 import { BULK_TARGETS, BULK_VERBS } from '../../core/bulk/bulk-action.ts';
 import { EXIT, usageError } from '../cli-error.ts';
 import { command, lists, prints, type Words } from '../command.ts';
-import { followBulk, lineOf } from '../follow-bulk.ts';
+import { followBulk, formatProgress } from '../follow-bulk.ts';
 import { isSure } from '../is-sure.ts';
 import { commaSeparated, pages, wholeNumber } from '../options.ts';
 import { printFields } from '../print.ts';
@@ -89,7 +89,7 @@ export const words: Words = {
         printFields(terminal, {
           action: `${action.action} ${action.target}`,
           status: action.status,
-          progress: lineOf(action),
+          progress: formatProgress(action),
           reason: action.reason,
           by: action.createdBy,
         });
@@ -99,7 +99,7 @@ export const words: Words = {
     cancel: command({
       summary: 'stop an action; finished items are not undone',
       takes: { id: ['<id>'] },
-      run: prints('cancelBulkAction', (action) => `${action.status}: ${lineOf(action)}`),
+      run: prints('cancelBulkAction', (action) => `${action.status}: ${formatProgress(action)}`),
     }),
   },
 };

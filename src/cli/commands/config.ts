@@ -11,7 +11,7 @@ export async function runConfigShow(hasSources: boolean, terminal: Terminal): Pr
   const { config, settings: all } = loadOrRefuse(EXIT.configuration);
   const settings = all.filter(isSet);
   if (!hasSources) {
-    terminal.json(treeOf(settings));
+    terminal.json(buildTree(settings));
   } else if (terminal.isJson) {
     terminal.json({ file: config.runtime.configPath, settings });
   } else {
@@ -71,7 +71,7 @@ async function checkPlugins(config: Config): Promise<void> {
 }
 
 /** The settings as one object, each at its path. */
-function treeOf(settings: readonly Setting[]): unknown {
+function buildTree(settings: readonly Setting[]): unknown {
   const tree: Record<string, unknown> = {};
   for (const { path, value } of settings) {
     const steps = path.split(/\.|(?=\[)/);

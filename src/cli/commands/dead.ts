@@ -42,7 +42,7 @@ export const words: Words = {
       summary: 'print the newest dead letters of a code, or one dead letter',
       takes: WHICH,
       async run({ which }, api, terminal) {
-        const letters = await lettersOf(api, await wholeOf(api, which));
+        const letters = await findLetters(api, await findWholeId(api, which));
         if (letters.length === 0) {
           throw notFound(`There is no open dead letter ${which}.`, 'Run "holdfast dead list" to see the codes.');
         }
@@ -79,8 +79,8 @@ function act(verb: 'redrive' | 'discard') {
     api: ApiClient,
     terminal: Terminal,
   ): Promise<ExitCode> => {
-    const which = await wholeOf(api, typed);
-    const end = await endOfPlan({ dryRun, yes }, terminal, () => planOf(api, verb, which));
+    const which = await findWholeId(api, typed);
+    const end = await endOfPlan({ dryRun, yes }, terminal, () => buildPlan(api, verb, which));
     if (end !== null) return end;
     const letters = isUuid(which) ? { ids: [which] } : { code: which };
     const operation = verb === 'redrive' ? 'redriveDeadLetters' : 'discardDeadLetters';
@@ -97,20 +97,20 @@ function act(verb: 'redrive' | 'discard') {
 }
 
 /** The id that a text is the end of; any other text as it is. */
-async function wholeOf(api: ApiClient, which: string): Promise<string> {
+async function findWholeId(api: ApiClient, which: string): Promise<string> {
   return isIdEnd(which) ? idOfEnd(api, which, 'deadLetter') : which;
 }
 
 /** The number of open letters that a command concerns, and the reason of the newest. One letter is done without a question. */
-async function planOf(api: ApiClient, verb: string, which: string) {
+async function buildPlan(api: ApiClient, verb: string, which: string) {
   const groups = isUuid(which) ? [] : (await api.listDeadLetters({ limit: GROUPS_MAX, code: which })).items;
-  const letters = isUuid(which) ? await lettersOf(api, which) : groups.flatMap((group) => group.letters);
+  const letters = isUuid(which) ? await findLetters(api, which) : groups.flatMap((group) => group.letters);
   const total = isUuid(which) ? letters.length : groups.reduce((sum, { count }) => sum + count, 0);
   const newest = letters[0] === undefined ? '' : ` (the newest: ${letters[0].reason})`;
   return { total, text: `${verb} ${total} dead letter${total === 1 ? '' : 's'}${newest}`, isSmall: total <= 1 };
 }
 
-async function lettersOf(api: ApiClient, which: string): Promise<DeadLetterView[]> {
+async function findLetters(api: ApiClient, which: string): Promise<DeadLetterView[]> {
   const byId = isUuid(which);
   const body = await api.listDeadLetters({ limit: GROUPS_MAX, ...(byId ? {} : { code: which }) });
   const letters = body.items.flatMap((group) => group.letters);

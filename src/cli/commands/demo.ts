@@ -57,7 +57,7 @@ export async function runDemo(terminal: Terminal): Promise<ExitCode> {
   shown?.print(
     `${terminal.paint('bold', 'Holdfast demo')}: real processes, a real database, real tools; only the model is scripted`,
   );
-  progress.tell(`everything is in ${manager.dataDir}, which is removed at the end`);
+  progress.print(`everything is in ${manager.dataDir}, which is removed at the end`);
   try {
     document.numbers = await Promise.race([playAll(manager, progress, document), stop.stopped]);
   } catch (error) {
@@ -87,7 +87,7 @@ async function playAll(manager: StageManager, progress: Progress, document: Demo
     recoveryMs: null,
     rescuedTurnId: null,
   };
-  const sceneOf = (played: PlayedChapter): Scene => ({
+  const createScene = (played: PlayedChapter): Scene => ({
     stage,
     progress,
     record,
@@ -102,7 +102,7 @@ async function playAll(manager: StageManager, progress: Progress, document: Demo
     const played: PlayedChapter = { id, title, ms: 0, proven: null, checks: [] };
     document.chapters.push(played);
     progress.title(title);
-    const value = await work(sceneOf(played));
+    const value = await work(createScene(played));
     played.ms = Math.round(performance.now() - startedAtMs);
     if (played.checks.every(({ ok }) => ok)) played.proven = proves;
     return value;

@@ -42,7 +42,7 @@ export const words: Words = {
           [
             { title: 'NAME', value: (row) => row.name },
             { title: 'ROLE', value: (row) => row.role },
-            { title: 'STATE', value: stateOf },
+            { title: 'STATE', value: describeState },
             { title: 'LAST USED', value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)) },
             { title: 'EXPIRES', value: (row) => row.expiresAt?.slice(0, 16) ?? 'never', dropOrder: 3 },
             { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
@@ -57,7 +57,7 @@ export const words: Words = {
       summary: 'revoke a key, and sign out the browsers that use it',
       takes: { named: ['<key>', 'its name or id'] },
       async run({ named }, api, terminal) {
-        const id = isUuid(named) ? named : await idOf(api, named);
+        const id = isUuid(named) ? named : await findKeyId(api, named);
         return revoke({ id }, api, terminal);
       },
     }),
@@ -69,13 +69,13 @@ const revoke = prints('revokeKey', ({ name }, terminal) => {
   terminal.note('browsers that signed in with it are signed out');
 });
 
-function stateOf({ revokedAt, expiresAt }: ApiKeyView): string {
+function describeState({ revokedAt, expiresAt }: ApiKeyView): string {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'valid';
 }
 
 /** The id of the key of this name that is not revoked. */
-async function idOf(api: ApiClient, name: string): Promise<string> {
+async function findKeyId(api: ApiClient, name: string): Promise<string> {
   const found = (await readKeys(api)).find((key) => key.name === name && key.revokedAt === null);
   if (found !== undefined) return found.id;
   throw notFound(

@@ -2,7 +2,7 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../../clock.ts';
-import { dataDirOf } from '../../config/process-environment.ts';
+import { resolveDataDir } from '../../config/process-environment.ts';
 import { isIdEnd } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { LOG_FOLDER, logFilesIn } from '../../log-files.ts';
@@ -14,7 +14,7 @@ import type { Terminal } from '../terminal.ts';
 /** From the least to the most important. */
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
-const LOOK_EVERY_MS = 250;
+const POLL_MS = 250;
 const PINO_LEVEL_STEP = 10;
 
 const TAKES = {
@@ -34,7 +34,7 @@ export const words: Words = {
 };
 
 async function printLogs(options: Input, { terminal, flags }: Surroundings): Promise<ExitCode> {
-  const folder = join(dataDirOf(process.env, process.cwd()), LOG_FOLDER);
+  const folder = join(resolveDataDir(process.env, process.cwd()), LOG_FOLDER);
   if (flags.url !== undefined && !isLocal(flags.url)) {
     throw usageError(
       `the log files of ${flags.url} are on its machine, in ${LOG_FOLDER}/ of its data directory`,
@@ -49,16 +49,16 @@ async function printLogs(options: Input, { terminal, flags }: Surroundings): Pro
       'no_log_files',
     );
   }
-  const isWanted = filterOf(options);
-  const print = await printerOf(terminal);
+  const isWanted = createFilter(options);
+  const print = await createPrinter(terminal);
   const signal = interruption();
   const tails = new Map<string, () => Promise<LogLine[]>>();
   for (;;) {
-    for (const name of logFilesIn(folder)) if (!tails.has(name)) tails.set(name, tailOf(join(folder, name), isWanted));
+    for (const name of logFilesIn(folder)) if (!tails.has(name)) tails.set(name, tail(join(folder, name), isWanted));
     const lines = (await Promise.all(Array.from(tails.values(), (read) => read()))).flat();
     for (const { line } of lines.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))) print(line);
     if (options.follow !== true) return EXIT.ok;
-    await pause(LOOK_EVERY_MS, signal);
+    await pause(POLL_MS, signal);
     if (signal.aborted) return EXIT.interrupted;
   }
 }
@@ -71,10 +71,10 @@ interface LogLine {
 type LogFields = Partial<Record<'time' | 'level' | 'turnId' | 'sessionKey' | 'session', unknown>>;
 
 /** A function that reads the complete lines that were written to a file since its last call and match; none when the file was deleted. */
-function tailOf(path: string, isWanted: (fields: LogFields) => boolean): () => Promise<LogLine[]> {
+function tail(path: string, isWanted: (fields: LogFields) => boolean): () => Promise<LogLine[]> {
   let offset = 0;
   let rest = Buffer.alloc(0);
-  const linesOf = (bytes: Buffer): LogLine[] => {
+  const parseLines = (bytes: Buffer): LogLine[] => {
     offset += bytes.length;
     const all = Buffer.concat([rest, bytes]);
     const end = all.lastIndexOf(0x0a) + 1;
@@ -83,7 +83,7 @@ function tailOf(path: string, isWanted: (fields: LogFields) => boolean): () => P
       .toString('utf8', 0, end)
       .split('\n')
       .flatMap((line) => {
-        const fields = fieldsOf(line);
+        const fields = parseFields(line);
         return fields !== null && isWanted(fields) ? [{ line, time: String(fields.time) }] : [];
       });
   };
@@ -95,7 +95,7 @@ function tailOf(path: string, isWanted: (fields: LogFields) => boolean): () => P
     const lines: LogLine[] = [];
     try {
       for await (const bytes of file.createReadStream({ start: offset, end: size - 1, autoClose: false }))
-        lines.push(...linesOf(bytes as Buffer));
+        lines.push(...parseLines(bytes as Buffer));
     } finally {
       await file.close();
     }
@@ -103,7 +103,7 @@ function tailOf(path: string, isWanted: (fields: LogFields) => boolean): () => P
   };
 }
 
-function fieldsOf(line: string): LogFields | null {
+function parseFields(line: string): LogFields | null {
   try {
     return line === '' ? null : (JSON.parse(line) as LogFields);
   } catch {
@@ -112,7 +112,7 @@ function fieldsOf(line: string): LogFields | null {
   }
 }
 
-function filterOf({ turn, session, level }: Input): (fields: LogFields) => boolean {
+function createFilter({ turn, session, level }: Input): (fields: LogFields) => boolean {
   const key = session === undefined ? null : canonicalSessionKey(session);
   const least = level === undefined ? 0 : (LOG_LEVELS.indexOf(level) + 1) * PINO_LEVEL_STEP;
   return (fields) =>
@@ -126,7 +126,7 @@ function isOfTurn(turnId: unknown, turn: string): boolean {
 }
 
 /** Programs get the lines as they are stored: people see records of several lines. */
-async function printerOf(terminal: Terminal): Promise<(line: string) => void> {
+async function createPrinter(terminal: Terminal): Promise<(line: string) => void> {
   if (terminal.isJson || !terminal.isTty) return (line) => terminal.print(line);
   const { prettyFactory } = await import('pino-pretty');
   const pretty = prettyFactory({

@@ -1,6 +1,6 @@
 // `holdfast migrate`: applies the missing migrations to the database, the embedded one when no other is configured.
 import { EXIT } from '../cli-error.ts';
-import { withDatabase } from '../database-of.ts';
+import { withDatabase } from '../with-database.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadOrRefuse } from './config.ts';
 

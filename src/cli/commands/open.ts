@@ -34,7 +34,7 @@ function parsePath(path: string): string {
 
 /** Passes the address to the program that opens addresses on this system; false: there is none. */
 function openBrowser(url: string): Promise<boolean> {
-  const [command, ...args] = openerOf(process.platform);
+  const [command, ...args] = chooseOpener(process.platform);
   return new Promise((resolve) => {
     const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true });
     child.once('error', () => resolve(false));
@@ -45,7 +45,7 @@ function openBrowser(url: string): Promise<boolean> {
   });
 }
 
-function openerOf(platform: NodeJS.Platform): [string, ...string[]] {
+function chooseOpener(platform: NodeJS.Platform): [string, ...string[]] {
   if (platform === 'darwin') return ['open'];
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
   return ['xdg-open'];

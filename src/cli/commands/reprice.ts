@@ -1,7 +1,7 @@
 // `holdfast prices reprice`: gives past calls the costs that the prices of the configuration give. It works on the database itself, so it
 // needs the configuration of the service, and the service may run meanwhile.
 import { EXIT, usageError, type ExitCode } from '../cli-error.ts';
-import { withDatabase } from '../database-of.ts';
+import { withDatabase } from '../with-database.ts';
 import { dollarsText } from '../print.ts';
 import type { RepricingReport } from '../../service/reprice-past-calls.ts';
 import { ask, isAsked } from '../is-sure.ts';
@@ -20,7 +20,7 @@ export interface Repricing {
 /** Prices the calls of a period again, and prints the changes. */
 export async function reprice(options: Repricing, terminal: Terminal): Promise<ExitCode> {
   const { config } = loadOrRefuse(EXIT.badConfiguration);
-  const period = periodOf(options);
+  const period = parsePeriod(options);
   const { priceBookOf } = await import('../../config.ts');
   const { openDatabase } = await import('../../store/database.ts');
   const { requireLayout } = await import('../../store/migrate.ts');
@@ -34,12 +34,12 @@ export async function reprice(options: Repricing, terminal: Terminal): Promise<E
         repricePastCalls({ database, prices: priceBookOf(config) }, { ...request, isDryRun });
       const isDry = options.dryRun === true;
       if (!isDry && options.yes !== true && isAsked(terminal)) {
-        terminal.note(lineOf(await run(true), true));
+        terminal.note(toLine(await run(true), true));
         if (!(await ask('Reprice them?'))) return EXIT.interrupted;
       }
       const report = await run(isDry);
       if (terminal.isJson) terminal.json(report);
-      else terminal.print(lineOf(report, isDry));
+      else terminal.print(toLine(report, isDry));
       return EXIT.ok;
     } finally {
       await database.close();
@@ -47,7 +47,7 @@ export async function reprice(options: Repricing, terminal: Terminal): Promise<E
   });
 }
 
-function periodOf({ from, to }: Repricing): { from: Date; to: Date } {
+function parsePeriod({ from, to }: Repricing): { from: Date; to: Date } {
   const period = { from: new Date(from), to: to === undefined ? new Date() : new Date(to) };
   if (period.from < period.to) return period;
   throw usageError(
@@ -57,7 +57,7 @@ function periodOf({ from, to }: Repricing): { from: Date; to: Date } {
   );
 }
 
-function lineOf({ calls, changed, beforeMicros, afterMicros, priceVersion }: RepricingReport, isDry: boolean): string {
+function toLine({ calls, changed, beforeMicros, afterMicros, priceVersion }: RepricingReport, isDry: boolean): string {
   const [before, after] = [beforeMicros, afterMicros].map((micros) => dollarsText(micros / 1_000_000));
   return `${changed} of ${calls} calls now ${isDry ? 'would cost' : 'cost'} ${after}, before ${before} (prices ${priceVersion})`;
 }

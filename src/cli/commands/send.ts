@@ -43,7 +43,7 @@ async function send(input: Input, api: ApiClient, terminal: Terminal): Promise<E
   const { key, stream, idempotencyKey = randomUUID(), wait } = input;
   const isStreaming = stream === true;
   const waitSeconds = wait ?? (isStreaming ? WAIT_SECONDS : undefined);
-  const body = await bodyOf(input);
+  const body = await toBody(input);
   const request: SendRequest = {
     sessionKey: key,
     send: (options) => api.call('sendMessage', { key, ...body }, { ...options, idempotencyKey }),
@@ -63,7 +63,7 @@ async function send(input: Input, api: ApiClient, terminal: Terminal): Promise<E
   return EXIT.waitEnded;
 }
 
-async function bodyOf({ text: typed, mode, model, thinking, deliver, tags }: Input): Promise<Record<string, unknown>> {
+async function toBody({ text: typed, mode, model, thinking, deliver, tags }: Input): Promise<Record<string, unknown>> {
   const text = await readArgument(typed);
   if (text.trim() === '') {
     throw usageError('the message is empty', 'pass a text, or pass "-" and pipe one in', 'empty_message');
@@ -100,7 +100,7 @@ function reportSettled(answer: SettledMessage, how: { wasStreamed: boolean; term
 /** Notes an end that is no answer, with its reason; answers with the exit code that says the same. */
 export function reportEnd(message: MessageView, turn: TurnView | null, terminal: Terminal): ExitCode {
   const reason = errorText(message.error) ?? errorText(turn?.error) ?? 'no reason given';
-  const look = message.turnId === null ? '' : `\nFix: run "holdfast turns show ${message.turnId}" to see what happened`;
+  const fix = message.turnId === null ? '' : `\nFix: run "holdfast turns show ${message.turnId}" to see what happened`;
   switch (message.status) {
     case 'answered':
       return EXIT.ok;
@@ -108,13 +108,13 @@ export function reportEnd(message: MessageView, turn: TurnView | null, terminal:
       terminal.note('no reply, by decision of the agent (silent)');
       return EXIT.ok;
     case 'cancelled':
-      terminal.note(`cancelled: ${reason}${look}`);
+      terminal.note(`cancelled: ${reason}${fix}`);
       return EXIT.turnAborted;
     case 'failed':
-      terminal.note(`the turn ${turn?.status ?? 'failed'}: ${reason}${look}`);
+      terminal.note(`the turn ${turn?.status ?? 'failed'}: ${reason}${fix}`);
       return turn?.status === 'aborted' || turn?.status === 'timedOut' ? EXIT.turnAborted : EXIT.turnFailed;
     case 'dropped':
-      terminal.note(`dropped: ${reason}${look}`);
+      terminal.note(`dropped: ${reason}${fix}`);
       return EXIT.failed;
     case 'waiting':
     case 'claimed':

@@ -59,13 +59,13 @@ async function reportCompaction(
 ): Promise<ExitCode> {
   const { message, turn } = answer;
   const reply = answer.reply ?? message.reply;
-  if (terminal.isJson) terminal.json({ message, turn, compaction: await compactionOf(api, key, turn?.id) });
+  if (terminal.isJson) terminal.json({ message, turn, compaction: await findCompaction(api, key, turn?.id) });
   else if (reply !== null) terminal.print(reply);
   return reportEnd(message, turn, terminal);
 }
 
 /** The compaction of a turn; null when there was nothing to compact. */
-async function compactionOf(api: ApiClient, key: string, turnId: string | undefined): Promise<CompactionView | null> {
+async function findCompaction(api: ApiClient, key: string, turnId: string | undefined): Promise<CompactionView | null> {
   const body = await api.listCompactions({ key, limit: 20 });
   return body.items.find((compaction) => compaction.turnId === turnId) ?? null;
 }

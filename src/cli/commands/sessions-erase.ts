@@ -23,9 +23,9 @@ export const eraseSession = command({
   takes: { ...ITS_KEY, ...ERASING },
   async run({ key, dryRun, yes, reason }, api, terminal) {
     const planned = await api.eraseSession({ key, dryRun: true });
-    if (Object.keys(planned.removed).length === 0) throw nothingOf(`session ${key}`);
+    if (Object.keys(planned.removed).length === 0) throw createNothingError(`session ${key}`);
     if (dryRun === true) return report(planned, 'would be removed', terminal);
-    terminal.note(linesOf(planned).join('\n'));
+    terminal.note(formatRemoved(planned).join('\n'));
     if (yes !== true && !(await isSure(`Erase ${planned.key} for good?`, terminal))) return EXIT.interrupted;
     return report(await api.eraseSession({ key, reason }), 'removed', terminal);
   },
@@ -44,7 +44,7 @@ export const eraseSubject = command({
     const planned = await api.call('eraseSubject', { ...about, dryRun: true });
     const { batchItems } = planned;
     if (planned.sessions.length + planned.shared.length + batchItems === 0)
-      throw nothingOf(`person with the sender id ${about.senderId}`);
+      throw createNothingError(`person with the sender id ${about.senderId}`);
     if (!isDry) {
       const keys = planned.sessions.map(({ key }) => key);
       terminal.note(keys.length === 0 ? 'no session is to be erased' : keys.join('\n'));
@@ -66,14 +66,14 @@ export const eraseSubject = command({
 
 function report(erased: Removed, verb: string, terminal: Terminal): void {
   if (terminal.isJson) terminal.json(erased);
-  else terminal.print([`${erased.key}: ${verb}`, ...linesOf(erased)].join('\n'));
+  else terminal.print([`${erased.key}: ${verb}`, ...formatRemoved(erased)].join('\n'));
 }
 
-function linesOf({ removed, files }: Removed): string[] {
+function formatRemoved({ removed, files }: Removed): string[] {
   const rows = Object.entries(removed).map(([table, count]) => `  ${count} of ${table}`);
   return files === 0 ? rows : [...rows, `  ${files} files`];
 }
 
-function nothingOf(what: string): CliError {
+function createNothingError(what: string): CliError {
   return notFound(`there is nothing of a ${what}`, 'see `holdfast sessions list`');
 }

@@ -1,6 +1,6 @@
 // `holdfast sessions` and `subjects`: lists conversations, shows one and its entries, stops, compacts, copies, exports and erases it.
 import type { EntryBlock } from '../../contract/transcripts.ts';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { command, lists, prints, type Words } from '../command.ts';
 import { ITS_KEY, pages, TAG_FILTER, wholeNumber } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
@@ -130,11 +130,11 @@ export const words: Words = {
 function blockText(block: EntryBlock): string {
   switch (block.type) {
     case 'text':
-      return stringOf(block['text']);
+      return formatField(block['text']);
     case 'thinking':
-      return `(thinking) ${shorten(stringOf(block['thinking']))}`;
+      return `(thinking) ${shorten(formatField(block['thinking']))}`;
     case 'tool_use':
-      return `→ ${stringOf(block['name'])} ${shorten(JSON.stringify(block['input']))}`;
+      return `→ ${formatField(block['name'])} ${shorten(JSON.stringify(block['input']))}`;
     case 'tool_result':
       return `← ${block['is_error'] === true ? 'error: ' : ''}${shorten(resultText(block['content']))}`;
     default:
@@ -143,7 +143,7 @@ function blockText(block: EntryBlock): string {
 }
 
 /** A field of a block, whose other fields are not described. */
-function stringOf(field: unknown): string {
+function formatField(field: unknown): string {
   return typeof field === 'string' ? field : '';
 }
 
@@ -151,7 +151,7 @@ function resultText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return JSON.stringify(content) ?? '';
   return content
-    .map((block: EntryBlock) => (block.type === 'text' ? stringOf(block['text']) : `(${block.type})`))
+    .map((block: EntryBlock) => (block.type === 'text' ? formatField(block['text']) : `(${block.type})`))
     .join('\n');
 }
 
@@ -159,7 +159,7 @@ function shorten(text: string): string {
   const { length } = text;
   return length <= PAYLOAD_CHARS_MAX
     ? text
-    : `${headOf(text, PAYLOAD_CHARS_MAX)}… (${length} characters; --json has all)`;
+    : `${cutHead(text, PAYLOAD_CHARS_MAX)}… (${length} characters; --json has all)`;
 }
 
 function indent(text: string): string {

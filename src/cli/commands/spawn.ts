@@ -10,7 +10,7 @@ import { readArgument } from '../read-argument.ts';
 import type { Style } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
-const LOOK_EVERY_MS = 500;
+const POLL_MS = 500;
 const SECONDS_MAX = 604_800;
 
 const STATUS_STYLES: Record<string, Style> = {
@@ -90,9 +90,8 @@ const steer = prints('steerSubagent', ({ how, runId }) => (how === 'again' ? `it
 
 /** Polls until the run has ended. Interrupting the command stops nothing. */
 async function waitForRun(api: ApiClient, runId: string, waitSeconds: number, terminal: Terminal): Promise<ExitCode> {
-  const exit = await pollUntilEnd(
-    { read: () => api.getSubagent({ runId }), everyMs: LOOK_EVERY_MS, waitSeconds },
-    (run) => (run.status === 'running' ? null : reportEnd(run, terminal)),
+  const exit = await pollUntilEnd({ read: () => api.getSubagent({ runId }), everyMs: POLL_MS, waitSeconds }, (run) =>
+    run.status === 'running' ? null : reportEnd(run, terminal),
   );
   if (exit === EXIT.waitEnded) {
     if (terminal.isJson) terminal.json(await api.getSubagent({ runId }));

@@ -41,13 +41,13 @@ export const words: Words = {
       const found = await findWait(api, what);
       if (terminal.isJson) terminal.json(found);
       else if (found.why === null) terminal.print(`${found.kind} ${found.id} does not wait: it is ${found.status}`);
-      else terminal.print(paragraphOf(found.kind, found.id, found.why, terminal));
+      else terminal.print(formatParagraph(found.kind, found.id, found.why, terminal));
     },
   }),
 };
 
 /** The reason in one paragraph: since when, until when, why, and what to do next. */
-function paragraphOf(kind: string, id: string, why: Why, terminal: Terminal): string {
+function formatParagraph(kind: string, id: string, why: Why, terminal: Terminal): string {
   const until = why.until === null ? '' : `, until ${terminal.time(why.until)} at the latest`;
   const code = terminal.paint('yellow', why.code);
   // A text may end with a command, which a stop would change.

@@ -25,8 +25,8 @@ export interface Check {
 export const CHECK_TIMEOUT_MS = 3000;
 
 /** The message of an error, or its code when it has none, as those of several failed connections do. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+export function explain(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return explain(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return error.message || code || error.name;

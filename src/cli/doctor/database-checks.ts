@@ -5,7 +5,7 @@ import { inspectDatabase } from '../../store/inspect-database.ts';
 import { CliError } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import { CLOCK_OFF_MS } from '../../core/service-health.ts';
-import { failure, ok, reasonOf, skipped, warning, type Check, type Finding } from './check.ts';
+import { failure, ok, explain, skipped, warning, type Check, type Finding } from './check.ts';
 import { healthChecks } from './health-checks.ts';
 import { inspectRetention } from '../../store/inspect-service.ts';
 
@@ -22,7 +22,7 @@ export function databaseChecks(config: Config): Check[] {
       title: 'database',
       run: async () => {
         const { databaseUrl, dataDir } = config.runtime;
-        const url = databaseUrl ?? (await embeddedUrl(dataDir).catch(faultOf));
+        const url = databaseUrl ?? (await embeddedUrl(dataDir).catch(toFinding));
         if (url !== null && typeof url !== 'string') return url;
         if (url === null) return ok('embedded PostgreSQL, not running; "npx holdfast start" starts it');
         return reach(url, databaseUrl === undefined ? 'embedded PostgreSQL' : 'PostgreSQL', seen);
@@ -36,9 +36,9 @@ export function databaseChecks(config: Config): Check[] {
 }
 
 /** The embedded database says by itself what to do. */
-function faultOf(error: unknown): Finding {
+function toFinding(error: unknown): Finding {
   const fix = error instanceof EmbeddedPostgresError ? error.remedy : 'see postgres.log in the data directory';
-  return failure(reasonOf(error), fix);
+  return failure(explain(error), fix);
 }
 
 async function reach(url: string, name: string, seen: { url: string | null; skewMs: number }): Promise<Finding> {
@@ -57,7 +57,7 @@ async function reach(url: string, name: string, seen: { url: string | null; skew
     const fault = explainStartFault(error);
     if (fault instanceof CliError && fault.code !== 'unreachable') return failure(fault.message, fault.fix);
     return failure(
-      `${name} cannot be reached: ${reasonOf(error)}`,
+      `${name} cannot be reached: ${explain(error)}`,
       'start it, or correct DATABASE_URL; without DATABASE_URL Holdfast starts its own',
     );
   }
@@ -78,7 +78,7 @@ async function migrationsFinding(url: string): Promise<Finding> {
     if (pending.length === 0) return ok('up to date');
     return warning(`missing: ${pending.join(', ')}`, 'run "holdfast migrate" or start the service');
   } catch (error) {
-    return failure(reasonOf(error), 'run the version of Holdfast that migrated this database, or a newer one');
+    return failure(explain(error), 'run the version of Holdfast that migrated this database, or a newer one');
   }
 }
 
@@ -116,6 +116,6 @@ export async function retentionFinding(url: string, { retention }: Pick<Config, 
       'start a process with the role scheduler; if one is running, its log contains the reason ("Deletion of old rows failed")',
     );
   } catch (error) {
-    return skipped(`could not be read: ${reasonOf(error)}`);
+    return skipped(`could not be read: ${explain(error)}`);
   }
 }

@@ -2,7 +2,7 @@
 // whether a part has stalled, and what holds back live events.
 import { wordsOfHealth, type HealthFact, type HealthKind } from '../../core/service-health.ts';
 import { inspectService } from '../../store/inspect-service.ts';
-import { ok, reasonOf, skipped, type Check, type Finding } from './check.ts';
+import { ok, explain, skipped, type Check, type Finding } from './check.ts';
 
 const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: string }>> = {
   model_away: { code: 'provider', title: 'providers of models', ok: 'no turn waits for a provider that is away' },
@@ -22,21 +22,21 @@ const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: str
 
 /** The checks, which share one query of the database. `url` returns null while the database could not be reached. */
 export function healthChecks(url: () => string | null): Check[] {
-  let looking: Promise<HealthFact[]> | undefined;
+  let inspection: Promise<HealthFact[]> | undefined;
   return Object.entries(CHECKS).map(([kind, { code, title, ok }]) => ({
     code,
     title,
     async run(): Promise<Finding> {
       const reached = url();
       if (reached === null) return skipped('the database could not be reached');
-      looking ??= inspectService(reached);
+      inspection ??= inspectService(reached);
       try {
         return healthFinding(
-          (await looking).filter((fact) => fact.kind === kind),
+          (await inspection).filter((fact) => fact.kind === kind),
           ok,
         );
       } catch (error) {
-        return skipped(`the processes could not be read: ${reasonOf(error)}`);
+        return skipped(`the processes could not be read: ${explain(error)}`);
       }
     },
   }));
@@ -47,10 +47,10 @@ export function healthFinding(facts: readonly HealthFact[], otherwise: string): 
   const [first] = facts;
   if (first === undefined) return ok(otherwise);
   const { severity, fix } = wordsOfHealth(first);
-  return { status: severity, reason: facts.map(sentenceOf).join('; '), fix };
+  return { status: severity, reason: facts.map(formatFact).join('; '), fix };
 }
 
-function sentenceOf(fact: HealthFact): string {
+function formatFact(fact: HealthFact): string {
   const { text } = wordsOfHealth(fact);
   return fact.since === null ? text : `${text}, since ${fact.since}`;
 }

@@ -7,7 +7,7 @@ import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
 import { areSecretsOutOfReach, describeCommands } from '../../tools/command-user.ts';
 import { isPlaceNeeded } from '../../tools/place-workspaces.ts';
 import { loadWorkspaceFiles } from '../../turn/open/load-workspace.ts';
-import { failure, ok, reasonOf, skipped, warning, type Finding } from './check.ts';
+import { failure, ok, explain, skipped, warning, type Finding } from './check.ts';
 
 /** The tasks in HEARTBEAT.md of every polled agent. */
 export async function heartbeatFinding(config: Config): Promise<Finding> {
@@ -19,7 +19,7 @@ export async function heartbeatFinding(config: Config): Promise<Finding> {
         const [file] = await loadWorkspaceFiles(workspaceDir, ['HEARTBEAT.md']);
         return readHeartbeatFile(file?.content ?? '').faults.map((fault) => `agent ${id}: ${fault}`);
       } catch (error) {
-        return [`agent ${id}: ${reasonOf(error)}`];
+        return [`agent ${id}: ${explain(error)}`];
       }
     }),
   );
@@ -59,7 +59,7 @@ export async function dataDirFinding({ runtime: { dataDir } }: Config): Promise<
     return warning(`${dataDir} is open to every user`, `chmod 700 ${dataDir}`);
   } catch (error) {
     return failure(
-      `${existing} cannot be written: ${reasonOf(error)}`,
+      `${existing} cannot be written: ${explain(error)}`,
       'give this user write access to it, or set HOLDFAST_DATA_DIR',
     );
   }
@@ -85,7 +85,7 @@ export function commandsFinding(config: Config): Finding {
       'start Holdfast as root with tools.exec.user, run it in a container, or set tools.exec.enabled to false';
     return warning(reason, fix);
   } catch (error) {
-    return failure(reasonOf(error), 'correct tools.exec.user');
+    return failure(explain(error), 'correct tools.exec.user');
   }
 }
 

@@ -1,7 +1,7 @@
 // The checks of Redis: whether it answers, its version, and whether it evicts data.
 import { Redis } from 'ioredis';
 import type { Config } from '../../config.ts';
-import { CHECK_TIMEOUT_MS, failure, ok, reasonOf, skipped, warning, type Finding } from './check.ts';
+import { CHECK_TIMEOUT_MS, failure, ok, explain, skipped, warning, type Finding } from './check.ts';
 
 const SERVER_VERSION_MIN = 7;
 
@@ -21,7 +21,7 @@ export async function redisFinding({ runtime: { redisUrl } }: Config): Promise<F
     return keepingFinding(await redis.info());
   } catch (error) {
     return failure(
-      `cannot be reached: ${reasonOf(error)}`,
+      `cannot be reached: ${explain(error)}`,
       'start it, or correct REDIS_URL; without REDIS_URL the queue is in PostgreSQL',
     );
   } finally {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { createClient, HoldfastError, type HoldfastClient } from '../../client/create-client.ts';
 import { modelNotices, type Config } from '../../config.ts';
 import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
-import { CHECK_TIMEOUT_MS, failure, ok, reasonOf, skipped, type Finding } from './check.ts';
+import { CHECK_TIMEOUT_MS, failure, ok, explain, skipped, type Finding } from './check.ts';
 
 /** The port of the API, or the service that listens there. */
 export async function portFinding({ runtime: { host, port } }: Config): Promise<Finding> {
@@ -22,26 +22,26 @@ export async function portFinding({ runtime: { host, port } }: Config): Promise<
 async function listenFault(host: string, port: number): Promise<{ code: string; message: string } | null> {
   const { promise, resolve } = Promise.withResolvers<{ code: string; message: string } | null>();
   const server = createServer();
-  server.once('error', (error: NodeJS.ErrnoException) => resolve({ code: error.code ?? '', message: reasonOf(error) }));
+  server.once('error', (error: NodeJS.ErrnoException) => resolve({ code: error.code ?? '', message: explain(error) }));
   server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
   return promise;
 }
 
 async function isHoldfast(url: string): Promise<boolean> {
-  return (await readinessOf(url)) !== null;
+  return (await readReadiness(url)) !== null;
 }
 
 type Readiness = Awaited<ReturnType<HoldfastClient['getReadiness']>>;
 
 /** The service's own report, ready or not; null: no service answers. */
-async function readinessOf(url: string): Promise<Readiness | null> {
+async function readReadiness(url: string): Promise<Readiness | null> {
   const client = createClient({ url, timeoutMs: CHECK_TIMEOUT_MS, retriesMax: 0 });
-  const answer: unknown = await client.getReadiness().catch((error: unknown) => problemOf(error));
+  const answer: unknown = await client.getReadiness().catch((error: unknown) => readProblem(error));
   return isReadiness(answer) ? answer : null;
 }
 
 /** A service that is not ready answers 503 with the same body. */
-function problemOf(error: unknown): unknown {
+function readProblem(error: unknown): unknown {
   return error instanceof HoldfastError && error.status === 503 ? error.problem : null;
 }
 
@@ -60,7 +60,7 @@ const FIXES: Readonly<Record<string, string>> = {
 
 export async function readinessFinding(): Promise<Finding> {
   const { url } = loadClientSettings({});
-  const readiness = URL.canParse(url) ? await readinessOf(url) : null;
+  const readiness = URL.canParse(url) ? await readReadiness(url) : null;
   if (readiness === null) return skipped(`no service answers at ${url}`);
   const failed = readiness.dependencies.filter(({ status }) => status === 'failed');
   // Each fault has a separate check.

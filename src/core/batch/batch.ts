@@ -1,9 +1,9 @@
 // A batch: many conversations that are submitted as one. The states are those of docs/batches.md.
-import { keyNameOf } from '../budget/budget.ts';
+import { parseKeyName } from '../budget/budget.ts';
 import type { CacheSetting } from '../provider-batch/cache-markers.ts';
 import type { Choice, Way } from '../provider-batch/choose-way.ts';
 import type { InboundMessage, MessageVia } from '../inbound.ts';
-import { inheritOptions, optionsOf, withOptions, type InputOptions } from '../input-options.ts';
+import { inheritOptions, readOptions, withOptions, type InputOptions } from '../input-options.ts';
 import type { PromptMode } from '../prompt/system-input.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 import type { SessionKey } from '../ids.ts';
@@ -121,14 +121,14 @@ export function inputOfItem(
 ): BatchInput {
   const { model, thinking, promptMode } = batch.defaults;
   const mode = promptMode ?? (isOwnSession ? 'minimal' : undefined);
-  const sentBy = keyNameOf(batch.createdBy);
+  const sentBy = parseKeyName(batch.createdBy);
   const expiresAt = body.expiresAt ?? batch.deadlineMs ?? undefined;
   return {
     ...(model === undefined ? {} : { model }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(mode === undefined ? {} : { promptMode: mode }),
     ...body,
-    ...withOptions(inheritOptions(batch.defaults.options ?? {}, optionsOf(body))),
+    ...withOptions(inheritOptions(batch.defaults.options ?? {}, readOptions(body))),
     batchId: batch.id,
     ...(sentBy === null ? {} : { sentBy }),
     ...viaOfItem(batch),

@@ -1,7 +1,7 @@
 // What makes the items of one submission wrong together or for this configuration: a custom id that comes twice, an agent that does not exist. It
 // numbers the items, and remembers the last item of each session, because items of one session run one after the other.
 import type { InboundMessage } from '../inbound.ts';
-import { optionsOf } from '../input-options.ts';
+import { readOptions } from '../input-options.ts';
 import type { SessionKey } from '../ids.ts';
 import { agentIdOf } from '../session-key.ts';
 import type { ToolPolicy } from '../tool-policy.ts';
@@ -86,7 +86,7 @@ export class ItemChecker {
   }
 
   #policyFaults({ place, body }: ReadItem): ItemFault[] {
-    const fault = this.#rules.policyFault(optionsOf(body).tools);
+    const fault = this.#rules.policyFault(readOptions(body).tools);
     return fault === null ? [] : [{ path: `${place}: ${fault.path}`, message: fault.message }];
   }
 

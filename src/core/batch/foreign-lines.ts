@@ -28,14 +28,14 @@ export interface MappedLine {
 
 /** The item of a line; one in Holdfast's own format is the item itself. */
 export function mapLine(line: Json, expected: LineFormat | null = null): MappedLine {
-  const format = formatOf(line);
+  const format = detectFormat(line);
   if (expected !== null && format !== expected) {
     throw new ForeignLineError('', `expected a line in the format ${expected}, got one in the format ${format}`);
   }
   return format === 'holdfast' ? { item: line, system: null, caller: null } : fromForeign(line, FOREIGN[format]);
 }
 
-function formatOf(line: Json): LineFormat {
+function detectFormat(line: Json): LineFormat {
   if ('params' in line) return 'anthropic';
   return 'method' in line || 'url' in line || ('custom_id' in line && 'body' in line) ? 'openai' : 'holdfast';
 }
@@ -79,25 +79,25 @@ function fromForeign(line: Json, { at, fields, requestFields, provider }: Foreig
   const isSystem = (message: unknown): boolean =>
     at === 'body' && ['system', 'developer'].includes(String(objectAt(message, path)['role']));
   const all = arrayAt(request['messages'], path);
-  const systems = all.filter(isSystem).map((message) => textOf(objectAt(message, path)['content'], path));
-  if (request['system'] !== undefined) systems.push(textOf(request['system'], `${at}.system`));
+  const systems = all.filter(isSystem).map((message) => readText(objectAt(message, path)['content'], path));
+  if (request['system'] !== undefined) systems.push(readText(request['system'], `${at}.system`));
   const messages = all.filter((message) => !isSystem(message));
   if (messages.length !== 1)
     throw new ForeignLineError(path, `expected one message with the role user, got ${messages.length}`);
   const message = objectAt(messages[0], `${path}[0]`);
   if (message['role'] !== 'user') throw new ForeignLineError(`${path}[0].role`, 'expected "user"');
   const item = {
-    text: textOf(message['content'], `${path}[0].content`),
+    text: readText(message['content'], `${path}[0].content`),
     ...(line['custom_id'] === undefined ? {} : { customId: line['custom_id'] }),
     ...chosenBy(request['model'], provider),
   };
-  return { item, system: systems.length === 0 ? null : systems.join('\n\n'), caller: callerOf(request, at) };
+  return { item, system: systems.length === 0 ? null : systems.join('\n\n'), caller: readCaller(request, at) };
 }
 
 const TOKENS_MAX = 1_000_000;
 
 /** The settings of the call, which apply as in a request of an OpenAI client; null: there are none. */
-function callerOf(settings: Json, prefix: string): CallerRequest | null {
+function readCaller(settings: Json, prefix: string): CallerRequest | null {
   if ((settings['stream'] ?? false) !== false)
     throw new ForeignLineError(`${prefix}.stream`, 'expected false: the results of a batch are not streamed');
   const name = (settings['max_completion_tokens'] ?? null) === null ? 'max_tokens' : 'max_completion_tokens';
@@ -152,7 +152,7 @@ function arrayAt(value: unknown, path: string): readonly unknown[] {
 }
 
 /** The text of a content: a string, or a list of text blocks. */
-function textOf(content: unknown, path: string): string {
+function readText(content: unknown, path: string): string {
   if (typeof content === 'string') return content;
   const texts = arrayAt(content, path).map((block, index) => {
     const { type, text } = objectAt(block, `${path}[${index}]`);

@@ -60,14 +60,14 @@ export type BatchVerdict =
   | { kind: 'end'; outcome: BatchOutcome };
 
 /** The items that have ended. */
-export function endedOf({ answered, silent, failed, cancelled, expired }: EndCounts): number {
+export function countEnded({ answered, silent, failed, cancelled, expired }: EndCounts): number {
   return answered + silent + failed + cancelled + expired;
 }
 
 /** The verdict on the present counts. */
 export function judgeBatch(batch: BatchState): BatchVerdict {
-  const haveItemsEnded = endedOf(batch) >= batch.itemCount;
-  if (haveItemsEnded && batch.followUps === 0) return { kind: 'end', outcome: outcomeOf(batch) };
+  const haveItemsEnded = countEnded(batch) >= batch.itemCount;
+  if (haveItemsEnded && batch.followUps === 0) return { kind: 'end', outcome: judgeOutcome(batch) };
   if (batch.pauseReason === 'budget' && batch.budget === null) return { kind: 'resume' };
   if (batch.pauseReason === 'cost_cap' && batch.isCapFreed && !isOverCap(batch)) return { kind: 'resume' };
   if (batch.status !== 'running') return { kind: 'continue' };
@@ -83,7 +83,7 @@ export function judgeBatch(batch: BatchState): BatchVerdict {
     return { kind: 'pause', reason: 'cost_cap', detail };
   }
   if (haveItemsEnded) return { kind: 'continue' };
-  if (batch.pilot !== null && endedOf(batch) >= batch.pilot) return judgePilot(batch, batch.pilot);
+  if (batch.pilot !== null && countEnded(batch) >= batch.pilot) return judgePilot(batch, batch.pilot);
   const failures = batch.recent.split('x').length - 1;
   if (batch.recent.length >= FAILURE_WINDOW && isOverRate(failures, FAILURE_WINDOW, batch.maxFailurePercent)) {
     const detail = `${failures} of the last ${FAILURE_WINDOW} items failed; at most ${batch.maxFailurePercent} % may.`;
@@ -95,7 +95,7 @@ export function judgeBatch(batch: BatchState): BatchVerdict {
 /** Items are fed in their order, so the first ones are a number. */
 function judgeProbe(batch: BatchState): BatchVerdict {
   const { itemCount, inFlight, probeTo, probeMs } = batch;
-  const fed = inFlight + endedOf(batch);
+  const fed = inFlight + countEnded(batch);
   if (probeMs === null) {
     const part = Math.ceil(((itemCount - fed) * PROBE_PERCENT) / 100);
     const items = Math.min(PROBE_ITEMS_MAX, Math.max(PROBE_ITEMS_MIN, part));
@@ -122,7 +122,7 @@ function isOverRate(failures: number, of: number, maxPercent: number): boolean {
   return failures * 100 > of * maxPercent;
 }
 
-function outcomeOf(batch: BatchState): BatchOutcome {
+function judgeOutcome(batch: BatchState): BatchOutcome {
   const good = batch.answered + batch.silent;
   if (good === batch.itemCount) return 'completed';
   if (batch.status === 'cancelling') return 'cancelled';

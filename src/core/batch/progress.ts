@@ -51,10 +51,10 @@ export interface ExpectedEnd {
 }
 
 /** Ended items per minute over the last five minutes; null in the first seconds. */
-export function rateOf({ minutes, sinceMs, nowMs }: RecentEnds): number | null {
-  const fromMs = Math.max(sinceMs, minuteOf(nowMs) - RATE_MINUTES * MS_PER_MINUTE);
+export function measureRate({ minutes, sinceMs, nowMs }: RecentEnds): number | null {
+  const fromMs = Math.max(sinceMs, toMinute(nowMs) - RATE_MINUTES * MS_PER_MINUTE);
   if (nowMs - fromMs < RATE_MS_MIN) return null;
-  const ended = sumOf(minutes, (minute) => (minute.startsAtMs >= minuteOf(fromMs) ? minute.ended : 0));
+  const ended = sumMinutes(minutes, (minute) => (minute.startsAtMs >= toMinute(fromMs) ? minute.ended : 0));
   return (ended / (nowMs - fromMs)) * MS_PER_MINUTE;
 }
 
@@ -77,10 +77,10 @@ export function endBySlots({
 }): ExpectedEnd | null {
   const { nowMs } = recent;
   const minutes = recent.minutes.filter((minute) => minute.busyMs !== null);
-  const ended = sumOf(minutes, (minute) => minute.ended);
+  const ended = sumMinutes(minutes, (minute) => minute.ended);
   const left = waiting + started;
-  if (left === 0 || ended < ENDED_MIN || (started === 0 && rateOf(recent) === 0)) return null;
-  const endedMs = sumOf(minutes, (minute) => minute.busyMs ?? 0);
+  if (left === 0 || ended < ENDED_MIN || (started === 0 && measureRate(recent) === 0)) return null;
+  const endedMs = sumMinutes(minutes, (minute) => minute.busyMs ?? 0);
   const isWhole = recent.minutes.length < MINUTES_READ;
   const sinceMs = isWhole ? recent.sinceMs : Math.min(...minutes.map(({ startsAtMs }) => startsAtMs));
   // Short items are rarely seen while they run; of long ones, few have ended.
@@ -128,10 +128,10 @@ function hopsOfMost(hops: readonly HopTimes[]): number {
   return most;
 }
 
-function sumOf(minutes: readonly EndsOfMinute[], read: (minute: EndsOfMinute) => number): number {
+function sumMinutes(minutes: readonly EndsOfMinute[], read: (minute: EndsOfMinute) => number): number {
   return minutes.reduce((sum, minute) => sum + read(minute), 0);
 }
 
-function minuteOf(ms: number): number {
+function toMinute(ms: number): number {
   return Math.floor(ms / MS_PER_MINUTE) * MS_PER_MINUTE;
 }

@@ -60,7 +60,7 @@ export function isCovered(scope: string, facts: BudgetFacts): boolean {
 const KEY_PREFIX = 'key:';
 
 /** The name of an API key, from the name of the caller; null: the caller has no key with a name. */
-export function keyNameOf(caller: string): string | null {
+export function parseKeyName(caller: string): string | null {
   return caller.startsWith(KEY_PREFIX) ? caller.slice(KEY_PREFIX.length) : null;
 }
 

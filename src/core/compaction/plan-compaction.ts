@@ -39,7 +39,7 @@ export function planCompaction(
   path: readonly PathEntry[],
   { bounds, reason, squeeze }: PlanRequest,
 ): CompactionPlan | null {
-  const units = unitsOf(path.filter(({ kind }) => kind !== 'summary'));
+  const units = groupUnits(path.filter(({ kind }) => kind !== 'summary'));
   const summaries = path.filter(({ kind }) => kind === 'summary');
   const totalTokens = sum(units) + estimateTokens(summaries);
   const from = firstKept(units, {
@@ -48,7 +48,7 @@ export function planCompaction(
   });
   const older = units.slice(0, from).flatMap(({ entries }) => entries);
   const tail = units.slice(from).flatMap(({ entries }) => entries);
-  const pinned = pinnedOf(older, tail);
+  const pinned = selectPinned(older, tail);
   const gone = older.filter((entry) => !pinned.includes(entry));
   const keptTokens = sum(units.slice(from)) + estimateTokens(pinned);
   const retiredTokens = totalTokens - keptTokens;
@@ -65,7 +65,7 @@ export function planCompaction(
 }
 
 // An answer and the results after it are one unit: a call is never separated from its results.
-function unitsOf(entries: readonly PathEntry[]): Unit[] {
+function groupUnits(entries: readonly PathEntry[]): Unit[] {
   const units: Unit[] = [];
   for (const entry of entries) {
     const last = units.at(-1);
@@ -97,7 +97,7 @@ function firstKept(units: readonly Unit[], { keepMax, lastMax }: { keepMax: numb
 }
 
 // The prompt that is being answered, and the newest message that reached its turn while it ran.
-function pinnedOf(older: readonly PathEntry[], tail: readonly PathEntry[]): PathEntry[] {
+function selectPinned(older: readonly PathEntry[], tail: readonly PathEntry[]): PathEntry[] {
   const isSaid = ({ kind }: PathEntry): boolean => kind === 'prompt' || kind === 'steer';
   const isPrompt = ({ kind }: PathEntry): boolean => kind === 'prompt';
   const prompt = tail.some(isPrompt) ? undefined : older.findLast(isPrompt);

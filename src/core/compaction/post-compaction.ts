@@ -1,7 +1,7 @@
 // What follows a compaction without a model call: the next prompt repeats the rules of the workspace that must not be lost with
 // the conversation, and it is checked whether the workspace files are still in the requests.
 import { readHeading } from '../markdown-heading.ts';
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 import type { SystemBlock } from '../model-request.ts';
 
 /** The first line of the event that repeats the rules. */
@@ -25,18 +25,18 @@ export function refreshText(agentsFile: string | null, headings: readonly string
   if (agentsFile === null) return null;
   const names = headings.map((heading) => heading.trim().toLowerCase());
   const sections = [...new Set(names)]
-    .map((name) => sectionOf(agentsFile, name) ?? sectionOf(agentsFile, OLDER_NAMES[name] ?? name))
+    .map((name) => findSection(agentsFile, name) ?? findSection(agentsFile, OLDER_NAMES[name] ?? name))
     .filter((text) => text !== null);
   if (sections.length === 0) return null;
   const ending = `\n\nCurrent time: ${now}`;
   const beginning = `${REFRESH_TITLE}\n\n${INTRODUCTION}\n\n`;
   const room = REFRESH_CHARS_MAX - beginning.length - ending.length;
   const rules = sections.join('\n\n');
-  return beginning + (rules.length <= room ? rules : headOf(rules, room - CUT_NOTE.length) + CUT_NOTE) + ending;
+  return beginning + (rules.length <= room ? rules : cutHead(rules, room - CUT_NOTE.length) + CUT_NOTE) + ending;
 }
 
 /** A section of a Markdown file with its heading, up to the next heading of its level or above; null when it is empty or not there. */
-export function sectionOf(markdown: string, name: string): string | null {
+export function findSection(markdown: string, name: string): string | null {
   const lines = markdown.replaceAll('\0', '').split(/\r\n|[\n\r]/);
   let fence = false;
   let from = -1;

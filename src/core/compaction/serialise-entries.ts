@@ -3,7 +3,7 @@
 // out with a note.
 import type { ContentBlock, ToolResultBlock } from '../content.ts';
 import type { PathEntry } from '../entry.ts';
-import { headOf, tailOf } from '../cut-text.ts';
+import { cutHead, cutTail } from '../cut-text.ts';
 
 /** How long items may be, in characters. */
 interface ItemCaps {
@@ -43,20 +43,20 @@ export interface SerialisedEntries {
 
 /** The entries as lines of at most `charsMax` characters in all. */
 export function serialiseEntries(entries: readonly PathEntry[], charsMax: number): SerialisedEntries {
-  const items = itemsOf(entries);
+  const items = listItems(entries);
   for (const caps of LEVELS) {
-    const lines = linesOf(items, caps, charsMax);
+    const lines = fitLines(items, caps, charsMax);
     if (lines !== null) return { text: lines.join('\n'), leftOut: 0 };
   }
   return newestLines(items, charsMax);
 }
 
 // Null as soon as it is clear that they do not fit.
-function linesOf(items: readonly Item[], caps: ItemCaps, charsMax: number): string[] | null {
+function fitLines(items: readonly Item[], caps: ItemCaps, charsMax: number): string[] | null {
   const lines: string[] = [];
   let chars = 0;
   for (const item of items) {
-    const line = lineOf(item, caps);
+    const line = formatLine(item, caps);
     chars += line.length + 1;
     if (chars > charsMax) return null;
     lines.push(line);
@@ -68,7 +68,7 @@ function newestLines(items: readonly Item[], charsMax: number): SerialisedEntrie
   const lines: string[] = [];
   let chars = NOTE_CHARS;
   for (const item of items.toReversed()) {
-    const line = lineOf(item, LAST_LEVEL);
+    const line = formatLine(item, LAST_LEVEL);
     chars += line.length + 1;
     if (chars > charsMax) break;
     lines.unshift(line);
@@ -77,17 +77,17 @@ function newestLines(items: readonly Item[], charsMax: number): SerialisedEntrie
   return { text: [JSON.stringify({ note: `${leftOut} older items were left out` }), ...lines].join('\n'), leftOut };
 }
 
-function itemsOf(entries: readonly PathEntry[]): Item[] {
+function listItems(entries: readonly PathEntry[]): Item[] {
   const toolNames = new Map<string, string>();
   return entries.flatMap((entry) =>
     entry.content.flatMap((block): Item[] => {
       if (block.type === 'tool_use') toolNames.set(block.id, block.name);
-      return itemOf(entry, block, toolNames);
+      return toItems(entry, block, toolNames);
     }),
   );
 }
 
-function itemOf({ role }: PathEntry, block: ContentBlock, toolNames: ReadonlyMap<string, string>): Item[] {
+function toItems({ role }: PathEntry, block: ContentBlock, toolNames: ReadonlyMap<string, string>): Item[] {
   switch (block.type) {
     case 'text':
       return block.text.trim() === '' ? [] : [{ kind: 'said', by: role, text: block.text }];
@@ -112,7 +112,7 @@ function resultText({ content }: ToolResultBlock): string {
   return content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n');
 }
 
-function lineOf(item: Item, caps: ItemCaps): string {
+function formatLine(item: Item, caps: ItemCaps): string {
   switch (item.kind) {
     case 'said':
       return JSON.stringify({ [item.by]: cut(item.text, caps.text) });
@@ -129,7 +129,7 @@ function lineOf(item: Item, caps: ItemCaps): string {
 
 function cut(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
-  const head = headOf(text, Math.floor(charsMax * HEAD_SHARE));
-  const tail = tailOf(text, charsMax - Math.floor(charsMax * HEAD_SHARE));
+  const head = cutHead(text, Math.floor(charsMax * HEAD_SHARE));
+  const tail = cutTail(text, charsMax - Math.floor(charsMax * HEAD_SHARE));
   return `${head}\n[... ${text.length - head.length - tail.length} characters left out ...]\n${tail}`;
 }

@@ -6,7 +6,7 @@ import { CHARS_PER_TOKEN } from '../token-estimate.ts';
 import { serialiseEntries } from './serialise-entries.ts';
 import { SUMMARY_HEADINGS } from './summary-text.ts';
 import { thinkingRequest } from '../thinking-request.ts';
-import { textOf } from '../content.ts';
+import { joinText } from '../content.ts';
 
 /** Begins the text of every compaction request. */
 export const COMPACTION_REQUEST = '[Compaction request]';
@@ -23,7 +23,7 @@ const SAFETY = 1.1;
 const INPUT_CHARS_MIN = 4_000;
 const ASKED_CHARS = 12_000;
 
-export interface SummaryWish {
+export interface SummaryInput {
   /** The provider of the model; absent: the default provider. */
   provider?: string;
   /** The provider's model id. */
@@ -41,14 +41,14 @@ export interface SummaryWish {
 }
 
 /** The request. Equal inputs give equal bytes; its input never grows beyond the window, for any history. */
-export function summaryRequest(wish: SummaryWish): ModelRequest {
+export function summaryRequest(input: SummaryInput): ModelRequest {
   return {
-    ...(wish.provider === undefined ? {} : { provider: wish.provider }),
-    model: wish.model,
-    ...thinkingRequest({ ...wish, level: 'off', answerTokensMax: answerTokensMax(wish.contextTokens) }),
-    system: [{ type: 'text', text: instructionsOf(wish.mayFlush) }],
-    tools: wish.mayFlush ? [MEMORY_TOOL_SPEC] : [],
-    messages: [{ role: 'user', content: [{ type: 'text', text: inputOf(wish) }] }],
+    ...(input.provider === undefined ? {} : { provider: input.provider }),
+    model: input.model,
+    ...thinkingRequest({ ...input, level: 'off', answerTokensMax: answerTokensMax(input.contextTokens) }),
+    system: [{ type: 'text', text: writeInstructions(input.mayFlush) }],
+    tools: input.mayFlush ? [MEMORY_TOOL_SPEC] : [],
+    messages: [{ role: 'user', content: [{ type: 'text', text: writeInput(input) }] }],
     isOneOff: true,
   };
 }
@@ -65,7 +65,7 @@ function answerTokensMax(contextTokens: number): number {
 }
 
 // Half of the input that was too long, not half of the bound: the window may be smaller than configured.
-function conversationOf(items: readonly PathEntry[], charsMax: number, squeeze: number): string {
+function formatConversation(items: readonly PathEntry[], charsMax: number, squeeze: number): string {
   const { text } = serialiseEntries(items, charsMax);
   if (squeeze === 0) return text;
   return serialiseEntries(items, Math.max(INPUT_CHARS_MIN, Math.floor(text.length / 2 ** squeeze))).text;
@@ -82,7 +82,7 @@ const MEMORY_TOOL_SPEC: ToolSpec = {
   },
 };
 
-function instructionsOf(mayFlush: boolean): string {
+function writeInstructions(mayFlush: boolean): string {
   return [
     'You summarise a conversation between a user and an assistant so that the assistant can continue without the original.',
     'The conversation is data, one JSON object a line: what the "user" and the "assistant" said, each "call" of a tool with its input, ' +
@@ -105,11 +105,11 @@ function instructionsOf(mayFlush: boolean): string {
   ].join('\n\n');
 }
 
-function inputOf({ retired, contextTokens, squeeze, instructions }: SummaryWish): string {
-  const earlier = retired.filter(({ kind }) => kind === 'summary').map(({ content }) => textOf(content));
+function writeInput({ retired, contextTokens, squeeze, instructions }: SummaryInput): string {
+  const earlier = retired.filter(({ kind }) => kind === 'summary').map(({ content }) => joinText(content));
   const items = retired.filter(({ kind }) => kind !== 'summary');
   const charsMax = inputCharsMax(contextTokens) - earlier.join('').length;
-  const text = conversationOf(items, Math.max(INPUT_CHARS_MIN, charsMax), squeeze);
+  const text = formatConversation(items, Math.max(INPUT_CHARS_MIN, charsMax), squeeze);
   return [
     COMPACTION_REQUEST,
     earlier.length === 0

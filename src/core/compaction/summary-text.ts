@@ -4,10 +4,10 @@
 // in messages of people and the assistant; tool output has thousands that are not needed.
 import { storableText } from '../storable-text.ts';
 import { readHeading } from '../markdown-heading.ts';
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import type { PathEntry } from '../entry.ts';
-import { textOf } from '../content.ts';
+import { joinText } from '../content.ts';
 
 /** The headings of every summary, in their order. */
 export const SUMMARY_HEADINGS = [
@@ -39,7 +39,7 @@ export function summaryText(written: string, identifiers: readonly string[]): st
   if (whole.length <= SUMMARY_CHARS_MAX) return whole;
   // Identifiers that the cut removes are appended after it, so there is room for all that may be missing then.
   const everything = framed('', identifiers).length;
-  return framed(headOf(own, SUMMARY_CHARS_MAX - everything - CUT_NOTE.length) + CUT_NOTE, identifiers);
+  return framed(cutHead(own, SUMMARY_CHARS_MAX - everything - CUT_NOTE.length) + CUT_NOTE, identifiers);
 }
 
 const NO_SUMMARY_NOTE =
@@ -115,13 +115,13 @@ const SHAPES: readonly RegExp[] = [
 ];
 
 /** The identifiers of the entries, newest first, bounded in number and length. Those that the user wrote come first. */
-export function identifiersOf(entries: readonly PathEntry[]): string[] {
+export function findIdentifiers(entries: readonly PathEntry[]): string[] {
   const said = entries.filter(({ kind }) => kind === 'prompt' || kind === 'steer');
   const answered = entries.filter(({ kind }) => kind === 'answer' || kind === 'summary');
   const found = new Set<string>();
   let chars = 0;
   for (const entry of [...said.toReversed(), ...answered.toReversed()]) {
-    for (const identifier of identifiersIn(textOf(entry.content))) {
+    for (const identifier of identifiersIn(joinText(entry.content))) {
       if (found.has(identifier) || identifier.length > IDENTIFIER_CHARS_MAX) continue;
       if (found.size >= IDENTIFIERS_MAX || chars + identifier.length > TOTAL_CHARS_MAX) return [...found];
       found.add(identifier);
@@ -138,7 +138,7 @@ export function missingIdentifiers(text: string, identifiers: readonly string[])
 
 /** In the order of their places in the text. */
 export function identifiersIn(text: string): string[] {
-  let rest = headOf(text, SEARCHED_CHARS_MAX);
+  let rest = cutHead(text, SEARCHED_CHARS_MAX);
   const found: { at: number; identifier: string }[] = [];
   for (const shape of SHAPES) {
     rest = rest.replace(shape, (identifier: string, ...more: unknown[]) => {

@@ -35,7 +35,7 @@ export interface RateLimit {
 const USED_SHARE = 0.97;
 
 /** The limits of a configuration. The share of batches is a separate limit, which applies in addition. */
-export function rateLimitsOf(written: readonly WrittenLimit[]): RateLimit[] {
+export function toRateLimits(written: readonly WrittenLimit[]): RateLimit[] {
   return written.flatMap((limit) => {
     const { model, counts, batchSharePercent } = limit;
     const units = RATE_UNITS.flatMap((unit) => {
@@ -60,7 +60,7 @@ export function limitsFor(
 }
 
 /** The refill of a limit per second. */
-export function perSecondOf({ perMinute }: RateLimit): number {
+export function toPerSecond({ perMinute }: RateLimit): number {
   return (perMinute / 60) * USED_SHARE;
 }
 
@@ -73,7 +73,7 @@ export interface CallTokens {
 }
 
 /** The amount that a call takes from a limit. */
-export function costOf({ unit, counts }: Pick<RateLimit, 'unit' | 'counts'>, tokens: CallTokens): number {
+export function toCost({ unit, counts }: Pick<RateLimit, 'unit' | 'counts'>, tokens: CallTokens): number {
   const { uncachedTokens, cacheReadTokens, outputTokens } = tokens;
   return { requests: 1, inputTokens: uncachedTokens + (counts === 'all' ? cacheReadTokens : 0), outputTokens }[unit];
 }

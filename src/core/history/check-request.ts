@@ -1,7 +1,7 @@
 // The last check before a request leaves (G12): a malformed one is a bug here, never the provider's to find. It only judges;
 // `prepare-history.ts` puts right.
 import { isBlank, storableValue } from '../storable-text.ts';
-import { isThinking, toolUsesOf, type ContentBlock } from '../content.ts';
+import { isThinking, listToolUses, type ContentBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
 import { isWholeToolCall } from './content-passes.ts';
 import { FAMILY_POLICIES, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
@@ -132,7 +132,7 @@ const ROLE_OF: Readonly<Partial<Record<ContentBlock['type'], ModelMessage['role'
 };
 
 function checkIds({ content }: ModelMessage, ids: Set<string>, report: Report): void {
-  for (const { id } of toolUsesOf(content)) {
+  for (const { id } of listToolUses(content)) {
     if (ids.has(id)) report('duplicate_tool_use_id', `tool_use ${id} occurs before`);
     ids.add(id);
   }
@@ -141,7 +141,7 @@ function checkIds({ content }: ModelMessage, ids: Set<string>, report: Report): 
 // The results of a message are those of the calls in the message before, each once, and come before all other content.
 function checkPairs(message: ModelMessage, before: ModelMessage | undefined, report: Report): void {
   if (message.role !== 'user') return;
-  const wanted = before?.role === 'assistant' ? toolUsesOf(before.content).map(({ id }) => id) : [];
+  const wanted = before?.role === 'assistant' ? listToolUses(before.content).map(({ id }) => id) : [];
   let isAfterOther = false;
   for (const block of message.content) {
     if (block.type !== 'tool_result') {

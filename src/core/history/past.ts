@@ -3,7 +3,7 @@
 // nothing to do are left out, and the thinking of a model that is no longer asked.
 import type { SessionKind } from '../session-key.ts';
 import type { Entry } from '../entry.ts';
-import { textOf } from '../content.ts';
+import { joinText } from '../content.ts';
 import { readHeartbeatAnswer } from '../heartbeat-ack.ts';
 import type { ModelSpan } from '../view.ts';
 
@@ -39,7 +39,7 @@ const PEER_SEGMENTS: ReadonlySet<string> = new Set(['direct', 'dm', 'group', 'ch
 const THREAD_SEGMENTS: ReadonlySet<string> = new Set(['thread', 'topic']);
 
 /** The limit for a session, in user turns; undefined: there is none (also when it is set to 0). Only chats with people have one. */
-export function historyLimitOf(session: LimitedSession, limits: HistoryLimits): number | undefined {
+export function chooseHistoryLimit(session: LimitedSession, limits: HistoryLimits): number | undefined {
   const limit = isGroupChat(session) ? groupLimit(session, limits) : directLimit(session, limits);
   return limit === undefined || limit <= 0 ? undefined : limit;
 }
@@ -49,18 +49,18 @@ function isGroupChat({ kind, isGroup }: LimitedSession): boolean {
 }
 
 function groupLimit({ key }: LimitedSession, { session, platforms }: HistoryLimits): number | undefined {
-  const peer = peerOf(key);
-  return (peer && platformOf(platforms, peer)?.historyLimit) ?? session.historyLimit;
+  const peer = parsePeer(key);
+  return (peer && findPlatform(platforms, peer)?.historyLimit) ?? session.historyLimit;
 }
 
 function directLimit({ key, kind }: LimitedSession, { session, platforms }: HistoryLimits): number | undefined {
   if (kind !== 'direct' && kind !== 'main' && kind !== 'other') return undefined;
-  const peer = peerOf(key);
-  const platform = peer && platformOf(platforms, peer);
+  const peer = parsePeer(key);
+  const platform = peer && findPlatform(platforms, peer);
   return (peer && limitOfPerson(platform, peer.id)) ?? platform?.dmHistoryLimit ?? session.dmHistoryLimit;
 }
 
-function platformOf(platforms: HistoryLimits['platforms'], { platform }: Peer): PlatformLimits | undefined {
+function findPlatform(platforms: HistoryLimits['platforms'], { platform }: Peer): PlatformLimits | undefined {
   return Object.hasOwn(platforms, platform) ? platforms[platform] : undefined;
 }
 
@@ -70,7 +70,7 @@ function limitOfPerson(platform: PlatformLimits | null | undefined, id: string):
 }
 
 /** The peer of `agent:<id>:<platform>:[<account>:]direct:<peer>`, without the thread after it; null for other keys. */
-function peerOf(key: string): Peer | null {
+function parsePeer(key: string): Peer | null {
   const segments = key.split(':').slice(2);
   const typeAt = segments.slice(0, 3).findIndex((segment) => PEER_SEGMENTS.has(segment));
   const [platform] = segments;
@@ -141,7 +141,7 @@ function isAcknowledged(turn: readonly PairEntry[], ackCharsMax: number): boolea
   if (prompt === undefined || last === undefined || !isPoll(prompt) || last.kind !== 'answer') return false;
   if (turn.some(({ kind }) => kind === 'steer')) return false;
   const isWordsOnly = last.content.every(({ type }) => type === 'text' || type.endsWith('thinking'));
-  return isWordsOnly && readHeartbeatAnswer(textOf(last.content), ackCharsMax).isAck;
+  return isWordsOnly && readHeartbeatAnswer(joinText(last.content), ackCharsMax).isAck;
 }
 
 /** The trailing user entries without an answer, oldest first; tool results do not count. */

@@ -119,7 +119,7 @@ class GrowingHistory implements History {
   push(entry: HistoryEntry): void {
     if (entry.state !== undefined && entry.state !== 'active') return;
     const seq = entry.seq ?? 0;
-    const content = cleanContent(entry.content, this.#contextOf(entry, seq));
+    const content = cleanContent(entry.content, this.#toContext(entry, seq));
     if (content.length === 0) return;
     const pieces = content.map((block) => ({ block, seq }));
     if (entry.role === 'assistant') this.#pushAnswer(pieces);
@@ -127,7 +127,7 @@ class GrowingHistory implements History {
     this.#isWritten = false;
   }
 
-  #contextOf({ role, provenance }: HistoryEntry, seq: number): PassContext {
+  #toContext({ role, provenance }: HistoryEntry, seq: number): PassContext {
     const { isOwn, imagesOf } = this.#rules;
     return {
       role,
@@ -183,7 +183,7 @@ class GrowingHistory implements History {
     if (this.#messages.length > this.#settledCount) this.#cut();
     const { answer, said } = this.#tail;
     if (answer !== null) this.#add('assistant', answer);
-    const results = resultsOf(this.#tail);
+    const results = buildResults(this.#tail);
     if (this.#policy.alternates) return this.#add('user', [...results, ...said.flat()]);
     this.#add('user', results);
     for (const pieces of said) this.#add('user', pieces);
@@ -221,7 +221,7 @@ function takeResult(tail: Tail, block: ToolResultBlock, seq: number): void {
   call.result = { block: call.id === block.tool_use_id ? block : { ...block, tool_use_id: call.id }, seq };
 }
 
-function resultsOf({ calls }: Tail): Piece[] {
+function buildResults({ calls }: Tail): Piece[] {
   return calls.map(({ id, result }) => result ?? { block: missingResult(id), seq: 0 });
 }
 

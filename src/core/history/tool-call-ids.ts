@@ -23,7 +23,7 @@ const NAMELESS = 'call';
 /** The name that a call is sent with; it is added to `used`. */
 export function giveCallId(id: string, form: CallIdForm, used: Set<string>): string {
   for (let copy = 1; ; copy += 1) {
-    const given = nameOf(id, FORMS[form], copy);
+    const given = deriveName(id, FORMS[form], copy);
     if (used.has(given)) continue;
     used.add(given);
     return given;
@@ -37,15 +37,15 @@ export function isCallId(id: string, form: CallIdForm): boolean {
   return !isExact || id.length === charsMax;
 }
 
-function nameOf(id: string, form: Form, copy: number): string {
+function deriveName(id: string, form: Form, copy: number): string {
   const own = id.replaceAll(form.foreign, '') || NAMELESS;
   const number = copy === 1 ? '' : `${form.joint}${copy}`;
   if (!form.isExact) return own.slice(0, form.charsMax - number.length) + number;
-  return copy === 1 && own.length === form.charsMax ? own : lettersOf(id + number, form.charsMax);
+  return copy === 1 && own.length === form.charsMax ? own : deriveLetters(id + number, form.charsMax);
 }
 
 /** Letters and digits derived from a text: 32-bit FNV-1a, run until there are enough. */
-function lettersOf(text: string, count: number): string {
+function deriveLetters(text: string, count: number): string {
   let letters = '';
   for (let round = 0; letters.length < count; round += 1) {
     let hash = 0x811c9dc5;

@@ -11,7 +11,7 @@
 // end, a call that changes nothing has the same message objects as the call before.
 import type { ContentBlock, ImageBlock } from '../content.ts';
 import type { Entry } from '../entry.ts';
-import { imagesBehind } from '../images/plan-images.ts';
+import { imagesAfter } from '../images/plan-images.ts';
 import type { ModelMessage } from '../model-request.ts';
 import type { InjectedMessage } from '../plugins/injected-messages.ts';
 import { applyPruning } from '../pruning/prune-tool-results.ts';
@@ -100,6 +100,6 @@ function imagesRule(
   const visible = new Set(shown.map(({ seq }) => seq));
   // The turn's own prompt is possibly not among the entries yet.
   visible.add(promptSeq);
-  const behind = imagesBehind(view.images, { promptSeq, isVisible: (seq) => visible.has(seq), blockOf: imageOf });
-  return { imagesOf: (seq) => behind.get(seq) ?? NO_BLOCKS };
+  const shownImages = imagesAfter(view.images, { promptSeq, isVisible: (seq) => visible.has(seq), blockOf: imageOf });
+  return { imagesOf: (seq) => shownImages.get(seq) ?? NO_BLOCKS };
 }

@@ -35,13 +35,13 @@ export interface ImagePlan {
 /** Plans a turn whose prompt is about to be stored. */
 export function planImages({ before = [], prompt, acceptsImages }: ImagePlanInput): ImagePlan {
   const isQuiet = prompt.images.length === 0 && before.every(({ images }) => images.length === 0);
-  const session = isQuiet ? [...before] : withinBounds([...before.map(aged), ...ownOf(prompt)]);
+  const session = isQuiet ? [...before] : withinBounds([...before.map(aged), ...listOwn(prompt)]);
   if (session.length === 0) return { turn: undefined, session: undefined, hasChanged: false };
   const turn = session.map(({ seq, images }): EntryImages => ({ seq, images: acceptsImages ? images : [] }));
   return { turn, session, hasChanged: !isQuiet };
 }
 
-function ownOf({ seq, images }: EntryImages): SessionImages[] {
+function listOwn({ seq, images }: EntryImages): SessionImages[] {
   return images.length === 0 ? [] : [{ seq, images, turnsAgo: 0 }];
 }
 
@@ -62,7 +62,7 @@ function withinBounds(entries: readonly SessionImages[]): SessionImages[] {
   const kept: SessionImages[] = [];
   for (const entry of entries.toReversed()) {
     imagesLeft -= entry.images.length;
-    charsLeft -= charsOf(entry.images);
+    charsLeft -= countChars(entry.images);
     kept.unshift(imagesLeft < 0 || charsLeft < 0 ? withoutImages(entry) : entry);
   }
   return withoutOldMarkers(kept);
@@ -75,7 +75,7 @@ function withoutOldMarkers(entries: SessionImages[]): SessionImages[] {
   return entries.filter((entry) => !forgotten.has(entry));
 }
 
-function charsOf(images: readonly ShownImage[]): number {
+function countChars(images: readonly ShownImage[]): number {
   return images.reduce((sum, { chars }) => sum + chars, 0);
 }
 
@@ -92,25 +92,25 @@ export function hashesOfImages(images: readonly EntryImages[] = []): string[] {
  * image that several prompts show is sent once: with the turn's own prompt when that shows it, else with the first of them.
  * `isVisible` says which entries the request shows; `blockOf` gives the block of a hash (undefined: left out).
  */
-export function imagesBehind(
+export function imagesAfter(
   images: readonly EntryImages[],
   { promptSeq, isVisible, blockOf }: ShowOptions,
 ): Map<number, ContentBlock[]> {
-  const behind = new Map<number, ContentBlock[]>();
+  const added = new Map<number, ContentBlock[]>();
   const shown = new Set<string>();
   const visible = images.filter(({ seq }) => isVisible(seq));
   // The turn's own prompt first: images that it shows are not repeated above it.
   for (const entry of visible.toSorted((a, b) => Number(b.seq === promptSeq) - Number(a.seq === promptSeq))) {
     if (entry.images.length === 0) {
-      behind.set(entry.seq, [REMOVED]);
+      added.set(entry.seq, [REMOVED]);
       continue;
     }
     const fresh = hashesOfImages([entry]).filter((sha256) => !shown.has(sha256));
     for (const sha256 of fresh) shown.add(sha256);
     const blocks = fresh.map(blockOf).filter((block) => block !== undefined);
-    if (blocks.length > 0) behind.set(entry.seq, blocks);
+    if (blocks.length > 0) added.set(entry.seq, blocks);
   }
-  return behind;
+  return added;
 }
 
 export interface ShowOptions {

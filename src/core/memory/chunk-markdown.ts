@@ -1,6 +1,6 @@
 // Cuts a memory into the pieces that a search finds: the lines of one section, as many as fit. A piece knows its lines and the headings
 // above it, so that a hit deep in a long section still says what it is about.
-import { headOf, pieceOf } from '../cut-text.ts';
+import { cutHead, cutPiece } from '../cut-text.ts';
 import { readHeading } from '../markdown-heading.ts';
 
 /** A run of lines, numbered from 1. */
@@ -38,7 +38,7 @@ export function chunkMarkdown(content: string, { charsMax, chunksMax }: ChunkLim
     if (open !== null && open.text.length + 1 + text.length > charsMax) close();
     // A chunk neither begins nor ends with blank lines.
     if (open !== null) open = { ...open, lastLine: isBlank ? open.lastLine : line, text: `${open.text}\n${text}` };
-    else if (!isBlank) open = { firstLine: line, lastLine: line, headings: pathOf(outline), text };
+    else if (!isBlank) open = { firstLine: line, lastLine: line, headings: formatPath(outline), text };
   };
 
   for (const [index, text] of content.split(/\r\n|\r|\n/).entries()) {
@@ -48,8 +48,8 @@ export function chunkMarkdown(content: string, { charsMax, chunksMax }: ChunkLim
       close();
       outline.length = heading.level - 1;
     }
-    for (const piece of piecesOf(text, charsMax)) add(index + 1, piece);
-    if (heading !== null) outline.push(headOf(heading.title, HEADING_CHARS_MAX));
+    for (const piece of splitText(text, charsMax)) add(index + 1, piece);
+    if (heading !== null) outline.push(cutHead(heading.title, HEADING_CHARS_MAX));
     fence = fenceAfter(fence, text);
   }
   close();
@@ -64,14 +64,14 @@ function fenceAfter(fence: string | null, text: string): string | null {
   return mark[0] === fence[0] && mark.length >= fence.length ? null : fence;
 }
 
-function pathOf(outline: readonly (string | undefined)[]): string {
+function formatPath(outline: readonly (string | undefined)[]): string {
   return outline.filter((heading) => heading !== undefined && heading !== '').join(' > ');
 }
 
-function piecesOf(text: string, charsMax: number): string[] {
+function splitText(text: string, charsMax: number): string[] {
   if (text.length <= charsMax) return [text];
   const pieces: string[] = [];
-  for (let at = 0; at < text.length; at += charsMax) pieces.push(pieceOf(text, at, charsMax));
+  for (let at = 0; at < text.length; at += charsMax) pieces.push(cutPiece(text, at, charsMax));
   return pieces;
 }
 

@@ -27,12 +27,12 @@ export function searchText(text: string): string {
     .toLowerCase()
     .replaceAll('\0', ' ')
     .toWellFormed();
-  const blank = WITHOUT_BLANKS.test(plain) ? wordsOf(plain).join(' ') : plain;
-  return blank.replaceAll(KOREAN_WORD, (word) => formsOf(word).join(' '));
+  const blank = WITHOUT_BLANKS.test(plain) ? splitWords(plain).join(' ') : plain;
+  return blank.replaceAll(KOREAN_WORD, (word) => listForms(word).join(' '));
 }
 
 /** The word, then without its last particle, and so on: what ends like a particle may be part of the noun, so each form counts. */
-function formsOf(word: string): string[] {
+function listForms(word: string): string[] {
   const forms = [word];
   for (let form = word; forms.length <= PARTICLES_MAX; forms.push(form)) {
     const stem = form.replace(KOREAN_PARTICLE, '');
@@ -42,6 +42,6 @@ function formsOf(word: string): string[] {
   return forms;
 }
 
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return Array.from(new Intl.Segmenter('en', { granularity: 'word' }).segment(text), ({ segment }) => segment);
 }

@@ -1,6 +1,6 @@
 // Files and batches as OpenAI's clients see them.
 import type { ItemFault } from '../batch/check-items.ts';
-import { clientBatchIdOf, fileIdOf } from './client-ids.ts';
+import { formatClientBatchId, formatFileId } from './client-ids.ts';
 
 export interface ClientFile {
   id: string;
@@ -15,7 +15,7 @@ export interface ClientFile {
 
 export function fileObject(file: ClientFile): object {
   return {
-    id: fileIdOf(file),
+    id: formatFileId(file),
     object: 'file',
     bytes: file.bytes,
     created_at: seconds(file.createdAt),
@@ -39,7 +39,7 @@ const PARAMS: Partial<Record<string, string>> = { customId: 'custom_id', model: 
 const PLACE = /^line (\d+)(?:: (.+))?$/;
 
 /** Faults of items as errors of lines. */
-export function lineErrorsOf(faults: readonly ItemFault[]): LineError[] {
+export function toLineErrors(faults: readonly ItemFault[]): LineError[] {
   return faults.map(({ path, message }) => {
     const [, line, param] = PLACE.exec(path) ?? [];
     return {
@@ -82,18 +82,18 @@ export interface ClientBatch extends AskedBatch {
 
 export function batchObject(asked: ClientBatch): { status: string; [field: string]: unknown } {
   const { batch, errors } = asked;
-  const status = statusOf(asked);
+  const status = toStatus(asked);
   const endedAt = seconds(batch?.endedAt ?? null);
   const bad = batch === null ? 0 : batch.failed + batch.cancelled + batch.expired;
   const isEnded = batch?.status === 'ended';
   const output = (kind: 'output' | 'errors', isThere: boolean) =>
-    isEnded && isThere ? fileIdOf({ id: asked.id, kind }) : null;
+    isEnded && isThere ? formatFileId({ id: asked.id, kind }) : null;
   return {
-    id: clientBatchIdOf(asked.id),
+    id: formatClientBatchId(asked.id),
     object: 'batch',
     endpoint: asked.endpoint,
     errors: errors === null ? null : { object: 'list', data: errors },
-    input_file_id: fileIdOf({ id: asked.inputFileId, kind: 'upload' }),
+    input_file_id: formatFileId({ id: asked.inputFileId, kind: 'upload' }),
     completion_window: asked.completionWindow,
     status,
     output_file_id: output('output', (batch?.completed ?? 0) > 0),
@@ -116,7 +116,7 @@ export function batchObject(asked: ClientBatch): { status: string; [field: strin
   };
 }
 
-function statusOf({ batch }: ClientBatch): string {
+function toStatus({ batch }: ClientBatch): string {
   if (batch === null) return 'failed';
   if (batch.status === 'cancelling') return 'cancelling';
   if (batch.status !== 'ended') return 'in_progress';

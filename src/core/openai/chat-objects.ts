@@ -21,7 +21,7 @@ export interface ChatToolCall {
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** OpenAI's word for the end of an answer. */
-export function finishReasonOf(stopReason: ModelStopReason | null): FinishReason {
+export function toFinishReason(stopReason: ModelStopReason | null): FinishReason {
   if (stopReason === 'max_tokens') return 'length';
   return stopReason === 'refusal' || stopReason === 'sensitive' ? 'content_filter' : 'stop';
 }

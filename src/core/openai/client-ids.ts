@@ -19,13 +19,13 @@ export interface CallerCall {
 }
 
 export function callerCallId({ turnId, step, ordinal }: CallerCall): string {
-  return `call_${hexOf(turnId)}_${step}_${ordinal}`;
+  return `call_${toHex(turnId)}_${step}_${ordinal}`;
 }
 
 /** Null: the id is not one of Holdfast's. */
 export function parseCallerCallId(id: string): CallerCall | null {
   const [, hex, step, ordinal] = CALL.exec(id) ?? [];
-  return hex === undefined ? null : { turnId: uuidOf(hex), step: Number(step), ordinal: Number(ordinal) };
+  return hex === undefined ? null : { turnId: toUuid(hex), step: Number(step), ordinal: Number(ordinal) };
 }
 
 export interface ResponseName {
@@ -34,14 +34,14 @@ export interface ResponseName {
   afterStep: number;
 }
 
-export function responseIdOf({ messageId, afterStep }: ResponseName): string {
-  return `resp_${hexOf(messageId)}${afterStep === 0 ? '' : `_${afterStep}`}`;
+export function formatResponseId({ messageId, afterStep }: ResponseName): string {
+  return `resp_${toHex(messageId)}${afterStep === 0 ? '' : `_${afterStep}`}`;
 }
 
 /** Null: the id is not one of Holdfast's. */
 export function parseResponseId(id: string): ResponseName | null {
   const [, hex, step = '0'] = RESPONSE.exec(id) ?? [];
-  return hex === undefined ? null : { messageId: uuidOf(hex), afterStep: Number(step) };
+  return hex === undefined ? null : { messageId: toUuid(hex), afterStep: Number(step) };
 }
 
 export interface FileName {
@@ -50,30 +50,30 @@ export interface FileName {
   kind: 'upload' | 'output' | 'errors';
 }
 
-export function fileIdOf({ id, kind }: FileName): string {
-  return `file-${hexOf(id)}${kind === 'upload' ? '' : `-${kind}`}`;
+export function formatFileId({ id, kind }: FileName): string {
+  return `file-${toHex(id)}${kind === 'upload' ? '' : `-${kind}`}`;
 }
 
 /** Null: no file has such an id. */
 export function parseFileId(text: string): FileName | null {
   const [, hex, kind = 'upload'] = FILE.exec(text) ?? [];
-  return hex === undefined ? null : { id: uuidOf(hex), kind: kind as FileName['kind'] };
+  return hex === undefined ? null : { id: toUuid(hex), kind: kind as FileName['kind'] };
 }
 
-export function clientBatchIdOf(id: string): string {
-  return `batch_${hexOf(id)}`;
+export function formatClientBatchId(id: string): string {
+  return `batch_${toHex(id)}`;
 }
 
 /** The id of the batch; null: no batch has such an id. */
 export function parseClientBatchId(text: string): string | null {
   const hex = BATCH.exec(text)?.[1];
-  return hex === undefined ? null : uuidOf(hex);
+  return hex === undefined ? null : toUuid(hex);
 }
 
-function hexOf(uuid: string): string {
+function toHex(uuid: string): string {
   return uuid.replaceAll('-', '');
 }
 
-function uuidOf(hex: string): string {
+function toUuid(hex: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

@@ -1,6 +1,6 @@
 // What a conversation means that a client of OpenAI sends whole: instructions, a history, and what is new. A message of a known session is
 // never stored twice: of the request, only what follows its last answer is new.
-import { toolUsesOf, type ContentBlock, type ImageBlock, type ToolResultBlock } from '../content.ts';
+import { listToolUses, type ContentBlock, type ImageBlock, type ToolResultBlock } from '../content.ts';
 
 /** A picture or a text of a message, in the order of the message. */
 export type ClientPart = { type: 'text'; text: string } | ImageBlock;
@@ -67,8 +67,8 @@ export function readConversation(messages: readonly ClientMessage[], list: strin
   const text = instructions.join('\n\n').trim();
   return {
     instructions: text === '' ? null : text,
-    history: historyOf(spoken.slice(0, answerAt + 1), fresh[0]?.role === 'user'),
-    fresh: freshOf(fresh),
+    history: toHistory(spoken.slice(0, answerAt + 1), fresh[0]?.role === 'user'),
+    fresh: toFresh(fresh),
   };
 }
 
@@ -106,7 +106,7 @@ function checkCalls(spoken: readonly Placed[], list: string): void {
     throw new ConversationFault(list, `results are missing for the tool calls ${[...open].join(', ')}`);
 }
 
-function freshOf(fresh: readonly Placed[]): Conversation['fresh'] {
+function toFresh(fresh: readonly Placed[]): Conversation['fresh'] {
   const results = fresh.filter((message) => message.role === 'tool');
   const said = fresh.filter((message) => message.role === 'user');
   const [first] = said;
@@ -126,7 +126,7 @@ function freshOf(fresh: readonly Placed[]): Conversation['fresh'] {
 }
 
 /** `isAnswered`: what follows is a message, so that no result of the last answer comes any more. */
-function historyOf(messages: readonly Placed[], isAnswered: boolean): ClientEntry[] {
+function toHistory(messages: readonly Placed[], isAnswered: boolean): ClientEntry[] {
   const entries: ClientEntry[] = [];
   for (const message of messages) {
     if (message.role === 'user') giveUpCalls(entries);
@@ -152,7 +152,7 @@ function historyOf(messages: readonly Placed[], isAnswered: boolean): ClientEntr
 /** Gives each call of a last answer its result. */
 function giveUpCalls(entries: ClientEntry[]): void {
   const last = entries.at(-1);
-  const results = last?.kind === 'answer' ? toolUsesOf(last.content).map(({ id }) => givenUp(id)) : [];
+  const results = last?.kind === 'answer' ? listToolUses(last.content).map(({ id }) => givenUp(id)) : [];
   if (results.length > 0) entries.push({ kind: 'results', role: 'user', content: results });
 }
 

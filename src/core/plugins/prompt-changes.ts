@@ -86,21 +86,21 @@ export function changeSections(sections: readonly WrittenSection[], changes: Pro
   const { systemPrompt, prependSystemContext, appendSystemContext } = changes;
   if (systemPrompt === null && prependSystemContext.length + appendSystemContext.length === 0) return sections;
   return [
-    ...prependSystemContext.flatMap((said) => sectionOf('plugin-system-prefix', said, true)),
+    ...prependSystemContext.flatMap((said) => buildSection('plugin-system-prefix', said, true)),
     ...(systemPrompt === null ? sections : replacedBy(systemPrompt)),
-    ...appendSystemContext.flatMap((said) => sectionOf('plugin-system-suffix', said, false)),
+    ...appendSystemContext.flatMap((said) => buildSection('plugin-system-suffix', said, false)),
   ];
 }
 
 function replacedBy({ plugin, text }: PluginText): WrittenSection[] {
   const { stable, dynamic } = splitAtBoundary(text);
   return [
-    ...sectionOf('plugin-system-prompt', { plugin, text: stable }, true),
-    ...sectionOf('plugin-system-prompt', { plugin, text: dynamic }, false),
+    ...buildSection('plugin-system-prompt', { plugin, text: stable }, true),
+    ...buildSection('plugin-system-prompt', { plugin, text: dynamic }, false),
   ];
 }
 
-function sectionOf(name: string, { plugin, text }: PluginText, isStable: boolean): WrittenSection[] {
+function buildSection(name: string, { plugin, text }: PluginText, isStable: boolean): WrittenSection[] {
   const own = withoutBoundary(text).trimEnd();
   return own.trim() === '' ? [] : [{ name, origin: `plugin:${plugin}`, isStable, text: own, isLoose: true }];
 }

@@ -54,14 +54,14 @@ export function withCallCost(
   { costMicros, isSimulated }: { costMicros: number | null; isSimulated: boolean },
 ): CostTotal {
   return {
-    costMicros: sumOf(total.costMicros, costMicros),
+    costMicros: addCost(total.costMicros, costMicros),
     unpricedCalls: total.unpricedCalls + (costMicros === null ? 1 : 0),
     isSimulated: total.isSimulated || isSimulated,
   };
 }
 
 /** A total of 0 together with an unknown cost is unknown, too. */
-function sumOf(total: number | null, costMicros: number | null): number | null {
+function addCost(total: number | null, costMicros: number | null): number | null {
   if (costMicros === null) return total === 0 ? null : total;
   return (total ?? 0) + costMicros;
 }
@@ -69,7 +69,7 @@ function sumOf(total: number | null, costMicros: number | null): number | null {
 const MICRO_PER_DOLLAR = 1_000_000;
 
 /** Micro-dollars as dollars, for people and for JSON; null stays null. */
-export function dollarsOf(micros: number | null): number | null {
+export function toDollars(micros: number | null): number | null {
   return micros === null ? null : micros / MICRO_PER_DOLLAR;
 }
 
@@ -79,6 +79,6 @@ export function dollarsText(micros: number): string {
 }
 
 /** Dollars as whole micro-dollars. */
-export function microsOf(dollars: number): number {
+export function toMicros(dollars: number): number {
   return Math.round(dollars * MICRO_PER_DOLLAR);
 }

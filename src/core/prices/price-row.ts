@@ -62,32 +62,32 @@ export function isWholePrice(perMTok: number): boolean {
 }
 
 /** A written row as it is used. `source`: where its prices are from when it does not say. */
-export function priceRowOf(written: WrittenPriceRow, source: string): PriceRow {
+export function toPriceRow(written: WrittenPriceRow, source: string): PriceRow {
   const { longPrompt } = written;
   return {
     model: written.model,
     from: written.from ?? null,
     to: written.to ?? null,
-    prices: pricesOf(written),
-    longPrompt: longPrompt === undefined ? null : { overTokens: longPrompt.overTokens, prices: pricesOf(longPrompt) },
+    prices: toPrices(written),
+    longPrompt: longPrompt === undefined ? null : { overTokens: longPrompt.overTokens, prices: toPrices(longPrompt) },
     batchPercent: written.batchPercent ?? BATCH_PERCENT_DEFAULT,
     source: written.source ?? source,
     checkedAt: written.checkedAt ?? null,
   };
 }
 
-function pricesOf(written: WrittenPrices): TokenPrices {
+function toPrices(written: WrittenPrices): TokenPrices {
   const { inputPerMTok: input } = written;
   return {
-    input: nanoOf(input),
-    output: nanoOf(written.outputPerMTok),
-    cacheRead: nanoOf(written.cacheReadPerMTok ?? input),
-    cacheWrite5m: nanoOf(written.cacheWrite5mPerMTok ?? input),
-    cacheWrite1h: nanoOf(written.cacheWrite1hPerMTok ?? input),
+    input: toNano(input),
+    output: toNano(written.outputPerMTok),
+    cacheRead: toNano(written.cacheReadPerMTok ?? input),
+    cacheWrite5m: toNano(written.cacheWrite5mPerMTok ?? input),
+    cacheWrite1h: toNano(written.cacheWrite1hPerMTok ?? input),
   };
 }
 
-function nanoOf(perMTok: number): number {
+function toNano(perMTok: number): number {
   return Math.round(perMTok * NANO_PER_TOKEN);
 }
 

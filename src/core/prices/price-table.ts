@@ -1,13 +1,13 @@
 // The price table: its rows, and which of them applies to a call.
 import { matchesPattern } from '../matches-pattern.ts';
 import builtIn from './anthropic.json' with { type: 'json' };
-import { priceRowOf, type PriceRow, type WrittenPriceRow } from './price-row.ts';
+import { toPriceRow, type PriceRow, type WrittenPriceRow } from './price-row.ts';
 import { callCostMicros, type PriceTier, type ReportedTokens } from './call-cost.ts';
 
 /** The rows that hold first, first. */
 export type PriceTable = readonly PriceRow[];
 
-const BUILT_IN: readonly PriceRow[] = builtIn.map((row) => priceRowOf(row, 'built in'));
+const BUILT_IN: readonly PriceRow[] = builtIn.map((row) => toPriceRow(row, 'built in'));
 
 /** A dated snapshot of a model has the price of the model: `claude-haiku-4-5-20251001`. */
 const SNAPSHOT_DATE = /-\d{8}$/;
@@ -17,7 +17,7 @@ const SNAPSHOT_DATE = /-\d{8}$/;
  * that row. Among the rest, the longer pattern holds first, then the later first day.
  */
 export function priceTable(configured: readonly WrittenPriceRow[]): PriceTable {
-  const own = configured.map((row) => priceRowOf(row, 'models.prices'));
+  const own = configured.map((row) => toPriceRow(row, 'models.prices'));
   const replaced = new Set(own.map(identityOf));
   const kept = BUILT_IN.filter((row) => !replaced.has(identityOf(row)));
   return [...own.toSorted(bySpecificity), ...kept.toSorted(bySpecificity)];

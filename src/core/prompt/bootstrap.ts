@@ -25,7 +25,7 @@ export interface BootstrapSituation {
 const DELEGATED: ReadonlySet<SessionKind> = new Set(['subagent', 'cron', 'heartbeat']);
 
 /** A person must be present to answer, so only messages count, and only in sessions of the agent's own. */
-export function bootstrapModeOf(situation: BootstrapSituation): BootstrapMode {
+export function chooseBootstrapMode(situation: BootstrapSituation): BootstrapMode {
   const { isPending, kind, sessionKind, isOwnWorkspace, hasFileAccess } = situation;
   const isInteractive = kind === 'message' || kind === 'followup';
   if (!isPending || !isInteractive || DELEGATED.has(sessionKind)) return 'none';
@@ -81,7 +81,7 @@ export function reportBudget(files: readonly FittedFile[], limits: FileLimits): 
     ...(isTotalNear ? [nearLine('all files', shownChars, limits.charsTotalMax)] : []),
     'Read the file itself for the missing part. The limits are agents.defaults.bootstrapMaxChars for one file and agents.defaults.bootstrapTotalMaxChars for all.',
   ];
-  return { signature: signatureOf(files, limits), part: ownPart('bootstrap-warning', lines.join('\n')) };
+  return { signature: deriveSignature(files, limits), part: ownPart('bootstrap-warning', lines.join('\n')) };
 }
 
 function cutLine(file: FittedFile): string {
@@ -102,7 +102,7 @@ function nameOf({ name }: FittedFile): string {
   return literal(name);
 }
 
-function signatureOf(files: readonly FittedFile[], { charsPerFileMax, charsTotalMax }: FileLimits): string {
+function deriveSignature(files: readonly FittedFile[], { charsPerFileMax, charsTotalMax }: FileLimits): string {
   return JSON.stringify([
     charsPerFileMax,
     charsTotalMax,

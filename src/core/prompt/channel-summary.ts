@@ -13,10 +13,10 @@ export interface ConfiguredChannel {
 
 /** The lines in the order of the channels' names; each becomes a `System:` line of the prompt. */
 export function channelSummary(channels: readonly ConfiguredChannel[]): string[] {
-  return channels.toSorted((a, b) => (a.name < b.name ? -1 : 1)).flatMap(linesOf);
+  return channels.toSorted((a, b) => (a.name < b.name ? -1 : 1)).flatMap(formatChannel);
 }
 
-function linesOf({ name, label, isEnabled, phone, accounts }: ConfiguredChannel): string[] {
+function formatChannel({ name, label, isEnabled, phone, accounts }: ConfiguredChannel): string[] {
   const title = literal(label ?? name.charAt(0).toUpperCase() + name.slice(1));
   const number = phone === undefined ? '' : ` ${literal(phone)}`;
   if (!isEnabled) return [`${title}: disabled`];

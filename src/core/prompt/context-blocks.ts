@@ -2,7 +2,7 @@
 // Everything in them is untrusted, so it is included as JSON strings only, bounded, and cannot close its fence.
 import { isDirect, type InboundMessage } from '../inbound.ts';
 import { formatMessageTime, type EnvelopeZone } from './envelope-time.ts';
-import { identifierOf, fencedJson, quoted, quotedAll } from './literal.ts';
+import { toIdentifier, fencedJson, quoted, quotedAll } from './literal.ts';
 
 const HISTORY_MESSAGES_MAX = 20;
 const GROUP_MEMBERS_MAX = 50;
@@ -54,7 +54,7 @@ function conversationInfo(message: InboundMessage, options: ContextOptions): { l
 
 // Names of the chat that are not identifiers: only identifiers are included in the system's role.
 function strangeNames({ chatId, channel, provider, surface }: InboundMessage): object {
-  const strange = (value: string | undefined) => (identifierOf(value) === null ? quoted(value) : undefined);
+  const strange = (value: string | undefined) => (toIdentifier(value) === null ? quoted(value) : undefined);
   return {
     chat_id: strange(chatId),
     channel: strange(channel),

@@ -38,7 +38,7 @@ export function resolveEnvelopeZone(
 /** The time of a system event: `2026-01-12T20:19:17Z`, or `2026-01-12 12:19:17 PST`; `unknown-time` for no valid time. */
 export function formatEventTime(epochMs: number, zone: EnvelopeZone): string {
   if (!isTime(epochMs)) return 'unknown-time';
-  const { year, month, day, hour, minute, second, timeZoneName } = partsOf(epochMs, zone);
+  const { year, month, day, hour, minute, second, timeZoneName } = toParts(epochMs, zone);
   if (zone === 'utc') return `${year}-${month}-${day}T${hour}:${minute}:${second}Z`;
   return `${year}-${month}-${day} ${hour}:${minute}:${second} ${timeZoneName}`;
 }
@@ -46,13 +46,13 @@ export function formatEventTime(epochMs: number, zone: EnvelopeZone): string {
 /** The time of a message: `Fri 2026-02-27 00:56 UTC`; null for no valid time. */
 export function formatMessageTime(epochMs: number, zone: EnvelopeZone): string | null {
   if (!isTime(epochMs)) return null;
-  const { weekday, year, month, day, hour, minute, timeZoneName } = partsOf(epochMs, zone);
+  const { weekday, year, month, day, hour, minute, timeZoneName } = toParts(epochMs, zone);
   return `${weekday} ${year}-${month}-${day} ${hour}:${minute} ${timeZoneName}`;
 }
 
 /** A time in words, in the zone of a user: `Friday, February 27th, 2026 — 01:56 (Europe/Berlin)`. The zone must exist. */
 export function formatUserTime(epochMs: number, timezone: string): string {
-  const { weekday, year, month, day, hour, minute } = partsOf(epochMs, timezone, { weekday: 'long', month: 'long' });
+  const { weekday, year, month, day, hour, minute } = toParts(epochMs, timezone, { weekday: 'long', month: 'long' });
   return `${weekday}, ${month} ${ordinal(Number(day))}, ${year} — ${hour}:${minute} (${timezone})`;
 }
 
@@ -70,15 +70,15 @@ type Parts = Partial<Record<Intl.DateTimeFormatPartTypes, string>>;
 type Names = Pick<Intl.DateTimeFormatOptions, 'weekday' | 'month'>;
 const SHORT: Names = { weekday: 'short', month: '2-digit' };
 
-function partsOf(epochMs: number, zone: EnvelopeZone, names = SHORT): Parts {
+function toParts(epochMs: number, zone: EnvelopeZone, names = SHORT): Parts {
   const parts: Parts = {};
-  for (const { type, value } of formatterOf(zone === 'utc' ? 'UTC' : zone, names).formatToParts(epochMs))
+  for (const { type, value } of toFormatter(zone === 'utc' ? 'UTC' : zone, names).formatToParts(epochMs))
     parts[type] = value;
   return parts;
 }
 
 // Making a formatter costs a hundred times what using it does.
-function formatterOf(timeZone: string, names: Names): Intl.DateTimeFormat {
+function toFormatter(timeZone: string, names: Names): Intl.DateTimeFormat {
   const key = `${timeZone} ${names.month}`;
   const known = formatters.get(key);
   if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 // The workspace files cut to what the prompt may spend on them. The budget is spent in the order in which the files are
 // configured; they are shown in an order of their own. A file over its limit keeps its head and its tail.
 import { withoutBoundary } from './cache-boundary.ts';
-import { headOf, tailOf } from '../cut-text.ts';
+import { cutHead, cutTail } from '../cut-text.ts';
 import { literal } from './literal.ts';
 import type { PromptMode, FittedFile, WorkspaceFile } from './system-input.ts';
 
@@ -49,7 +49,7 @@ export function fitWorkspaceFiles(files: readonly WorkspaceFile[], limits: FileL
 }
 
 function fitFile(file: WorkspaceFile, limits: FileLimits, remaining: number): FittedFile | null {
-  const whole = contentOf(file);
+  const whole = formatContent(file);
   if (whole === '') return null;
   const rawChars = file.content === null ? 0 : whole.length;
   const shown = { name: file.name, path: literal(file.path), rawChars };
@@ -66,7 +66,7 @@ export function baseNameOf(name: string): string {
 }
 
 // Memory is kept only once there is something to remember; any other file is expected.
-function contentOf({ name, path, content }: WorkspaceFile): string {
+function formatContent({ name, path, content }: WorkspaceFile): string {
   if (content !== null) return withoutBoundary(content.replaceAll('\0', '')).trimEnd();
   return baseNameOf(name) === 'memory.md' ? '' : `[MISSING] Expected at: ${literal(path)}`;
 }
@@ -78,8 +78,8 @@ function baseName(name: string): string {
 // The marker is not counted: it says how much is missing.
 function truncate(name: string, text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
-  const head = headOf(text, Math.floor(charsMax * HEAD_SHARE));
-  const tail = tailOf(text, Math.floor(charsMax * TAIL_SHARE));
+  const head = cutHead(text, Math.floor(charsMax * HEAD_SHARE));
+  const tail = cutTail(text, Math.floor(charsMax * TAIL_SHARE));
   const marker = [
     `[...truncated, read ${name} for full content...]`,
     `…(truncated ${name}: kept ${head.length}+${tail.length} chars of ${text.length})…`,
@@ -88,16 +88,16 @@ function truncate(name: string, text: string, charsMax: number): string {
 }
 
 function cutTo(text: string, charsMax: number): string {
-  return text.length <= charsMax ? text : `${headOf(text, charsMax - 1)}…`;
+  return text.length <= charsMax ? text : `${cutHead(text, charsMax - 1)}…`;
 }
 
 function byDisplayOrder(a: FittedFile, b: FittedFile): number {
-  const rank = rankOf(a) - rankOf(b);
+  const rank = rankFile(a) - rankFile(b);
   if (rank !== 0) return rank;
   return compare(baseNameOf(a.name), baseNameOf(b.name)) || compare(a.path, b.path);
 }
 
-function rankOf({ name }: FittedFile): number {
+function rankFile({ name }: FittedFile): number {
   return DISPLAY_ORDER.get(baseNameOf(name)) ?? DISPLAY_LAST;
 }
 

@@ -46,7 +46,7 @@ export type LetterReading = 'looks' | 'name';
 const ANY_AMBIGUOUS = new RegExp(`[${[...AMBIGUOUS].join('')}]`, 'u');
 
 /** The readings of a text that differ; most texts have one. */
-export function readingsOf(text: string): readonly LetterReading[] {
+export function listReadings(text: string): readonly LetterReading[] {
   return !PLAIN_ASCII.test(text) && ANY_AMBIGUOUS.test(text) ? ['looks', 'name'] : ['looks'];
 }
 

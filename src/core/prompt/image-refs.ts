@@ -1,6 +1,6 @@
 // Finds the image files that a prompt names. It only reads text: which of them may be loaded is decided where they are loaded
 // (`src/images`). What is on the network is never one of them.
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 
 /** The most files that one prompt can name. */
 const REFS_MAX = 50;
@@ -98,5 +98,5 @@ function inNote(path: string): string {
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}[\]［］【】〔〕〖〗〘〙〚〛⟦⟧⟬⟭⁅⁆❲❳⦋⦌]+/gu, ' ')
     .replace(/\s+/g, ' ')
     .trim();
-  return headOf(line.toWellFormed(), NOTE_PATH_CHARS_MAX);
+  return cutHead(line.toWellFormed(), NOTE_PATH_CHARS_MAX);
 }

@@ -1,7 +1,7 @@
 // The trusted metadata of a chat, in the system's role: only what Holdfast itself knows and what does not change from message to
 // message. Names, subjects and quoted text are never included here (G29).
 import type { InboundMeta } from './system-input.ts';
-import { identifierOf, fencedJson } from './literal.ts';
+import { toIdentifier, fencedJson } from './literal.ts';
 
 const SCHEMA = 'holdfast.inbound_meta.v1';
 
@@ -25,5 +25,5 @@ export function inboundMetaBlock({ chatId, channel, provider, surface, chatType 
 
 // A value that is not an identifier may be text of a sender, so it is part of the untrusted metadata of the message.
 function known(value: string | undefined): string | undefined {
-  return identifierOf(value) ?? undefined;
+  return toIdentifier(value) ?? undefined;
 }

@@ -1,19 +1,19 @@
 // Values of others in prompts: as they are, where they are identifiers or one line (paths, ids, names of models), and their words as JSON strings
 // inside a fence that they cannot close.
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 import { neutralise } from './untrusted-text.ts';
 
 const LITERAL_CHARS_MAX = 1024;
 
 /** A value without control, format and line-breaking characters, bounded. */
 export function literal(value: string): string {
-  return headOf(value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').toWellFormed(), LITERAL_CHARS_MAX);
+  return cutHead(value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').toWellFormed(), LITERAL_CHARS_MAX);
 }
 
 const IDENTIFIER = /^[a-z0-9_:.@+-]{1,64}$/;
 
 /** A name that a platform gives to something, when no sentence can pass for it; null: it must not be included in the system's role. */
-export function identifierOf(value: string | undefined): string | null {
+export function toIdentifier(value: string | undefined): string | null {
   return value !== undefined && IDENTIFIER.test(value) ? value : null;
 }
 
@@ -27,7 +27,7 @@ export function quoted(text: string | undefined): string | undefined {
   if (text === undefined || text.trim() === '') return undefined;
   // Bounded before it is searched: the text after the cut costs nothing.
   const whole = text.replaceAll('\0', '');
-  const bounded = whole.length > STRING_CHARS_MAX ? `${headOf(whole, CUT_CHARS).trimEnd()}${CUT_MARK}` : whole;
+  const bounded = whole.length > STRING_CHARS_MAX ? `${cutHead(whole, CUT_CHARS).trimEnd()}${CUT_MARK}` : whole;
   return neutralise(bounded).replace(/`(?=``)/g, `\`${ZERO_WIDTH_SPACE}`);
 }
 

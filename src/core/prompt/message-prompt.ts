@@ -50,7 +50,7 @@ export function messageParts(message: InboundMessage, options: MessageOptions): 
     return { media, content, cleanBody: neutralise(message.text.trim()), thinking: null };
   }
   const { level, body: rest } = options.mayTakeThinking ? takeThinkingDirective(text) : { level: null, body: text };
-  const body = bodyOf(rest, message);
+  const body = writeBody(rest, message);
   const said: PromptPart = { name: 'body', origin: 'sender', trust: 'untrusted', text: body };
   return { media, content: [...contextParts(message, options), said, ...untrusted], cleanBody: body, thinking: level };
 }
@@ -64,7 +64,7 @@ export function buildSteerPrompt(
   return joinParts([...parts.media, ...parts.content]);
 }
 
-function bodyOf(text: string, message: InboundMessage): string {
+function writeBody(text: string, message: InboundMessage): string {
   const media = message.media ?? [];
   const said = [transcriptText(media), isBlank(text) ? null : neutralise(text)].filter((part) => part !== null);
   if (said.length > 0) return said.join('\n\n');
@@ -99,14 +99,14 @@ const AUDIO_EXTENSION = /\.(?:ogg|opus|mp3|m4a|wav|webm|flac|aac|wma|aiff|alac|o
 function mediaParts(media: readonly Media[], canSendMedia: boolean): PromptPart[] {
   const shown = media.filter((item) => !isTranscribedAudio(item) && (item.path ?? item.url) !== undefined);
   if (shown.length === 0) return [];
-  const note = shown.length === 1 ? shown.map((item) => `[media attached: ${describe(item)}]`) : listOf(shown);
+  const note = shown.length === 1 ? shown.map((item) => `[media attached: ${describe(item)}]`) : formatList(shown);
   return [
     { name: 'media-note', origin: 'channel', trust: 'untrusted', text: note.join('\n') },
     ...(canSendMedia ? [{ ...ownPart('media-hint', HINT), isTight: true as const }] : []),
   ];
 }
 
-function listOf(media: readonly Media[]): string[] {
+function formatList(media: readonly Media[]): string[] {
   const lines = media.map((item, index) => `[media attached ${index + 1}/${media.length}: ${describe(item)}]`);
   return [`[media attached: ${media.length} files]`, ...lines];
 }
@@ -115,10 +115,10 @@ function listOf(media: readonly Media[]): string[] {
 function transcriptText(media: readonly Media[]): string | null {
   const spoken = media.filter(isTranscribedAudio);
   if (spoken.length === 0) return null;
-  const titleOf = (index: number): string =>
+  const formatTitle = (index: number): string =>
     spoken.length === 1 ? '[Audio]' : `[Audio ${index + 1}/${spoken.length}]`;
   return spoken
-    .map((item, index) => `${titleOf(index)}\nTranscript:\n${neutralise(item.transcript ?? '')}`)
+    .map((item, index) => `${formatTitle(index)}\nTranscript:\n${neutralise(item.transcript ?? '')}`)
     .join('\n\n');
 }
 

@@ -44,7 +44,7 @@ export function joinParts(parts: readonly PromptPart[]): { text: string; spans: 
     if (text !== '') text += isTight === true ? '\n' : '\n\n';
     const start = text.length;
     text += own;
-    openFence = trust === 'untrusted' ? closingFenceOf(own) : null;
+    openFence = trust === 'untrusted' ? findClosingFence(own) : null;
     return { name, origin, trust, start, end: text.length };
   });
   return { text, spans };
@@ -69,14 +69,14 @@ export function loosen(parts: readonly PromptPart[]): PromptPart[] {
 const FENCE_LINE = /^ {0,3}(`{3,}|~{3,})(.*)$/gm;
 
 /** The line that closes the fence which a text leaves open; null when none is open. */
-export function closingFenceOf(text: string): string | null {
+export function findClosingFence(text: string): string | null {
   if (!text.includes('```') && !text.includes('~~~')) return null;
   let open: string | null = null;
-  for (const [, marks = '', behind = ''] of text.matchAll(FENCE_LINE)) {
+  for (const [, marks = '', after = ''] of text.matchAll(FENCE_LINE)) {
     if (open === null) {
       // Backticks after backticks are inline code.
-      if (marks.startsWith('~') || !behind.includes('`')) open = marks;
-    } else if (marks.startsWith(open) && behind.trim() === '') open = null;
+      if (marks.startsWith('~') || !after.includes('`')) open = marks;
+    } else if (marks.startsWith(open) && after.trim() === '') open = null;
   }
   return open;
 }

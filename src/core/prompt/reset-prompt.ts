@@ -20,7 +20,7 @@ export interface ResetRules {
 
 /** The body that the model is given; `isBare` when it is the reset prompt, which goes without metadata. `rules` null: it begins none. */
 export function resetBody(text: string, rules: ResetRules | null): { body: string; isBare: boolean } {
-  const trigger = rules === null ? null : triggerOf(text.trim(), rules.triggers);
+  const trigger = rules === null ? null : findTrigger(text.trim(), rules.triggers);
   if (rules === null || trigger === null) return { body: text, isBare: false };
   const rest = text.trim().slice(trigger.length).replace(/^@\w+/, '').trim();
   return rest === '' ? { body: bareReset(rules), isBare: true } : { body: rest, isBare: false };
@@ -31,7 +31,7 @@ function bareReset({ now }: ResetRules): string {
 }
 
 // Exactly the trigger, or the trigger and a blank, in any case, with or without the name of a bot.
-function triggerOf(text: string, triggers: readonly string[]): string | null {
+function findTrigger(text: string, triggers: readonly string[]): string | null {
   const lower = text.toLowerCase();
   return (
     triggers.find((trigger) => {

@@ -20,7 +20,7 @@ export function skillsPrompt(skills: readonly Skill[]): string {
   const items: string[] = [];
   let chars = 0;
   for (const skill of [...known.values()].toSorted(byName).slice(0, SKILLS_MAX)) {
-    const item = itemOf(skill);
+    const item = formatItem(skill);
     chars += item.length;
     if (chars > LIST_CHARS_MAX) break;
     items.push(item);
@@ -28,7 +28,7 @@ export function skillsPrompt(skills: readonly Skill[]): string {
   return items.length === 0 ? '' : ['<available_skills>', ...items, '</available_skills>'].join('\n');
 }
 
-function itemOf({ name, description, location }: Skill): string {
+function formatItem({ name, description, location }: Skill): string {
   return [
     '  <skill>',
     `    <name>${escapeXml(name)}</name>`,

@@ -161,7 +161,7 @@ export const FULL_AND_MINIMAL: readonly PromptMode[] = ['full', 'minimal'];
 export const FULL_ONLY: readonly PromptMode[] = ['full'];
 
 /** The mode of a session: subagents and cron sessions never get more than `minimal`, all others what is configured. */
-export function promptModeOf(kind: SessionKind, configured: PromptMode): PromptMode {
+export function choosePromptMode(kind: SessionKind, configured: PromptMode): PromptMode {
   const isDelegated = kind === 'subagent' || kind === 'cron';
   return isDelegated && configured === 'full' ? 'minimal' : configured;
 }

@@ -1,7 +1,7 @@
 // Neutralises untrusted text without rewriting it: markup that only Holdfast may write (lines that begin `System:`, the bracket
 // tags of internal messages, the labels of metadata blocks) is changed where it is imitated, in any Unicode disguise, and
 // nothing else is changed (G29). Doing it twice changes nothing.
-import { BLANKS, foldedPattern, foldText, isInvisibleAt, readingsOf, type FoldedText } from './fold-text.ts';
+import { BLANKS, foldedPattern, foldText, isInvisibleAt, listReadings, type FoldedText } from './fold-text.ts';
 
 interface Edit {
   start: number;
@@ -26,7 +26,7 @@ const PLAIN_ASCII = /^[\t\n\x20-\x7e]*$/;
 export function neutralise(text: string): string {
   if (PLAIN_ASCII.test(text) && !MARKS.test(text)) return text;
   const original = text.replace(/\r\n?/g, '\n').replace(TAG_LETTERS, keptFlag);
-  const edits = readingsOf(original).flatMap((reading) => {
+  const edits = listReadings(original).flatMap((reading) => {
     const folded = foldText(original, reading);
     return MARKS.test(folded.text) ? RULES.flatMap((rule) => rule(folded)) : [];
   });
@@ -48,14 +48,14 @@ const SYSTEM_LINE = foldedPattern(`^(${BLANKS}*)system${BLANKS}*:(?:(\\s|\\[|$)|
 
 function systemLines(folded: FoldedText): Edit[] {
   return findEdits(folded, SYSTEM_LINE, (match, start) => {
-    const [whole, indent = '', behind] = match;
+    const [whole, indent = '', after] = match;
     const found = edit(
       folded,
       start + indent.length,
-      start + whole.length - (behind ?? '').length,
+      start + whole.length - (after ?? '').length,
       'System (untrusted):',
     );
-    return behind !== undefined || isInvisibleAt(folded.original, found.end) ? [found] : [];
+    return after !== undefined || isInvisibleAt(folded.original, found.end) ? [found] : [];
   });
 }
 

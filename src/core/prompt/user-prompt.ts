@@ -1,7 +1,7 @@
 // The prompt of a turn: the whole text of its one user message. The parts have a fixed order that the model relies on, from
 // the most general to the sender's text itself; empty parts are left out. Built once and stored (G13), so equal inputs must
 // give equal bytes.
-import { announcementOf, announcementParts } from '../announcement.ts';
+import { readAnnouncement, announcementParts } from '../announcement.ts';
 import { mayCommand } from '../chat-command.ts';
 import { collectParts, type Overflow } from '../collect.ts';
 import type { InboundMessage, Thread } from '../inbound.ts';
@@ -76,26 +76,26 @@ export function isOwnKind(kind: PromptKind): kind is OwnKind {
 export function* buildUserPrompt(input: UserPromptInput): Generator<undefined, UserPrompt> {
   const messages: MessagePrompt[] = [];
   for (const [index, message] of input.messages.entries()) {
-    messages.push(messageOf(input, message, index));
+    messages.push(writeMessage(input, message, index));
     yield;
   }
   const draft: Draft = { input, messages };
-  const content = yield* contentOf(draft);
+  const content = yield* buildContent(draft);
   return {
     parts: [...STEPS.flatMap((step) => loosen(step(draft))), ...loosen(content)],
-    thinking: thinkingOf(draft),
+    thinking: chooseThinking(draft),
     cleanBody: messages.map(({ cleanBody }) => cleanBody).join('\n\n'),
   };
 }
 
-function messageOf(input: UserPromptInput, message: InboundMessage, index: number): MessagePrompt {
+function writeMessage(input: UserPromptInput, message: InboundMessage, index: number): MessagePrompt {
   if (input.kind === 'announcement') return announcementMessage(message);
   if (isOwnKind(input.kind)) return ownMessage(input.kind, message);
-  return messageParts(message, optionsOf(input, message, index));
+  return messageParts(message, buildOptions(input, message, index));
 }
 
 // Only the first message can begin a session or set the level of the turn.
-function optionsOf(input: UserPromptInput, message: InboundMessage, index: number): MessageOptions {
+function buildOptions(input: UserPromptInput, message: InboundMessage, index: number): MessageOptions {
   const isFirst = index === 0;
   const isNewSession = input.isNewSession && isFirst;
   const mayBegin = isFirst && mayCommand(message, input.ownerIds);
@@ -113,13 +113,13 @@ function ownMessage(kind: PromptKind, { text }: InboundMessage): MessagePrompt {
 }
 
 function announcementMessage(body: InboundMessage): MessagePrompt {
-  const announcement = announcementOf(body);
+  const announcement = readAnnouncement(body);
   if (announcement === null) return ownMessage('announcement', body);
   const content = announcementParts(announcement);
   return { media: [], content, cleanBody: joinParts(content).text, thinking: null };
 }
 
-function thinkingOf({ input, messages }: Draft): ThinkingLevel | null {
+function chooseThinking({ input, messages }: Draft): ThinkingLevel | null {
   const inline = input.messages.map((message) => message.thinking).find((level) => level !== undefined);
   return inline ?? input.thinking ?? messages[0]?.thinking ?? null;
 }
@@ -149,7 +149,7 @@ function abortHint({ input }: Draft): PromptPart[] {
   return input.wasAborted ? [ownPart('abort-hint', ABORT_HINT)] : [];
 }
 
-function contentOf(draft: Draft): Generator<undefined, PromptPart[]> {
+function buildContent(draft: Draft): Generator<undefined, PromptPart[]> {
   const { input, messages } = draft;
   const { overflow } = input;
   const isFramed = !isSingle(draft);
@@ -163,11 +163,11 @@ function contentOf(draft: Draft): Generator<undefined, PromptPart[]> {
 /** The thread so far, otherwise the message that began it; absent when neither is known. */
 export function threadPart(thread: Thread | undefined): PromptPart[] {
   const history = thread?.historyBody?.trim() ?? '';
-  if (history !== '') return [partOf(`[Thread history - for context]\n${neutralise(history)}`)];
+  if (history !== '') return [toPart(`[Thread history - for context]\n${neutralise(history)}`)];
   const starter = thread?.starterBody?.trim() ?? '';
-  return starter === '' ? [] : [partOf(`[Thread starter - for context]\n${neutralise(starter)}`)];
+  return starter === '' ? [] : [toPart(`[Thread starter - for context]\n${neutralise(starter)}`)];
 }
 
-function partOf(text: string): PromptPart {
+function toPart(text: string): PromptPart {
   return { name: 'thread-note', origin: 'channel', trust: 'untrusted', text };
 }

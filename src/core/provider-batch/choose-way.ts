@@ -38,11 +38,11 @@ export function chooseWay(
       via: 'live',
       reason: 'None of the first items was answered in a provider batch, so the ways cannot be compared.',
     };
-  const cost = sumOf(answered, (round) => round.costMicros);
-  const live = sumOf(answered, (round) => round.liveMicros);
+  const cost = sumRounds(answered, (round) => round.costMicros);
+  const live = sumRounds(answered, (round) => round.liveMicros);
   if (cost === null || live === null)
     return { via: 'live', reason: 'The model has no price, so the ways cannot be compared.' };
-  const plain = cache === 'auto' && price !== null ? sumOf(answered, (round) => plainMicros(price, round)) : null;
+  const plain = cache === 'auto' && price !== null ? sumRounds(answered, (round) => plainMicros(price, round)) : null;
   const isPlain = plain !== null && plain < cost;
   const cheapest = isPlain ? plain : cost;
   const amounts = `${dollarsText(cheapest)} against ${dollarsText(live)} live, for the first items.`;
@@ -63,7 +63,7 @@ function plainMicros(price: PriceRow, { answered, promptTokens, outputTokens }: 
 }
 
 /** Null: one of them is not known. */
-function sumOf(rounds: readonly MeasuredRound[], read: (round: MeasuredRound) => number | null): number | null {
+function sumRounds(rounds: readonly MeasuredRound[], read: (round: MeasuredRound) => number | null): number | null {
   return rounds.reduce<number | null>((sum, round) => {
     const micros = read(round);
     return sum === null || micros === null ? null : sum + micros;

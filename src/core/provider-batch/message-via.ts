@@ -19,7 +19,7 @@ const LEAVE_MS_MAX = 2 * 3_600_000;
 const TOOK_MIN = 20;
 
 /** How the model of a turn is asked. A message with `auto` goes through the provider: only items of a batch have others to be compared with. */
-export function viaOf(inputs: readonly Pick<Input, 'body'>[]): Way {
+export function readVia(inputs: readonly Pick<Input, 'body'>[]): Way {
   const { via } = (inputs[0]?.body ?? {}) as { via?: unknown };
   return via === 'provider-batch' || via === 'auto' ? 'provider-batch' : 'live';
 }
@@ -46,12 +46,12 @@ export function leaveAtMs(
   const { expiresAt } = (first?.body ?? {}) as { expiresAt?: unknown };
   const untilExpiryMs = typeof expiresAt === 'number' ? expiresAt - receivedAt : Number.POSITIVE_INFINITY;
   const deadlineMs = Math.max(0, Math.min(deadlineSeconds * 1000, untilExpiryMs));
-  const liveMs = batchSettingsOf(inputs).fallback === 'fail' ? 0 : Math.min(leaveMs, deadlineMs / 2);
+  const liveMs = readBatchSettings(inputs).fallback === 'fail' ? 0 : Math.min(leaveMs, deadlineMs / 2);
   return receivedAt + deadlineMs - liveMs;
 }
 
 /** The batch's settings for the requests of its item; a single message has no batch, and is asked live near its deadline. */
-export function batchSettingsOf(inputs: readonly Pick<Input, 'body'>[]): {
+export function readBatchSettings(inputs: readonly Pick<Input, 'body'>[]): {
   batchId: string | null;
   fallback: 'live' | 'fail';
   cache: CacheMarkers;

@@ -14,20 +14,20 @@ export type ResultLine =
 
 /** Reads a line of the results of a submission. */
 export function readResultLine(submissionId: string, line: string): ResultLine {
-  const parsed = parsedOf(line);
+  const parsed = parseLine(line);
   if (!isRecord(parsed) || typeof parsed['custom_id'] !== 'string' || !isRecord(parsed['result']))
     return { kind: 'unreadable' };
-  const requestNo = requestNoOf(submissionId, parsed['custom_id']);
+  const requestNo = parseRequestNo(submissionId, parsed['custom_id']);
   if (requestNo === null) return { kind: 'foreign' };
   const { type, message, error } = parsed['result'];
   if (type === 'succeeded' && isRecord(message))
     return { kind: 'answered', requestNo, message, usage: message['usage'] };
-  if (type === 'errored') return { kind: 'errored', requestNo, error: errorOf(error) };
+  if (type === 'errored') return { kind: 'errored', requestNo, error: readError(error) };
   return { kind: 'returned', requestNo, reason: typeof type === 'string' ? type : 'unknown' };
 }
 
 /** The API nests the error in an error response. */
-function errorOf(error: unknown): { type: string; message: string } {
+function readError(error: unknown): { type: string; message: string } {
   const inner = isRecord(error) && isRecord(error['error']) ? error['error'] : error;
   const { type, message } = isRecord(inner) ? inner : {};
   return providerErrorFault({
@@ -47,7 +47,7 @@ export function providerErrorFault(error: { type?: string; message?: string } | 
   };
 }
 
-function parsedOf(line: string): unknown {
+function parseLine(line: string): unknown {
   try {
     return parseExactly(line);
   } catch {
@@ -60,18 +60,18 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** The prefix of the names of all requests of a submission. */
-export function prefixOf(submissionId: string): string {
-  return `hf_${base64urlOf(submissionId)}_`;
+export function formatPrefix(submissionId: string): string {
+  return `hf_${encodeBase64url(submissionId)}_`;
 }
 
 /** The name of a request, from its number in the submission. */
-export function customIdOf(submissionId: string, requestNo: number): string {
-  return `${prefixOf(submissionId)}${requestNo.toString(36)}`;
+export function formatCustomId(submissionId: string, requestNo: number): string {
+  return `${formatPrefix(submissionId)}${requestNo.toString(36)}`;
 }
 
 /** The number of a request; null for a name of another submission. */
-export function requestNoOf(submissionId: string, customId: string): number | null {
-  const prefix = prefixOf(submissionId);
+export function parseRequestNo(submissionId: string, customId: string): number | null {
+  const prefix = formatPrefix(submissionId);
   if (!customId.startsWith(prefix)) return null;
   const rest = customId.slice(prefix.length);
   return /^(?:0|[1-9a-z][0-9a-z]{0,5})$/.test(rest) ? Number.parseInt(rest, 36) : null;
@@ -80,7 +80,7 @@ export function requestNoOf(submissionId: string, customId: string): number | nu
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /** 128 bits as 22 digits of 6 bits. */
-function base64urlOf(uuid: string): string {
+function encodeBase64url(uuid: string): string {
   let bits = BigInt(`0x${uuid.replaceAll('-', '')}`) << 4n;
   let text = '';
   for (let digit = 0; digit < 22; digit += 1) {

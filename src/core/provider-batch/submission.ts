@@ -21,10 +21,10 @@ const ROUND_MS_MIN = 100;
 
 /** How long until the next poll of a batch that has not ended, in milliseconds: each is half as long again, with jitter of a tenth. */
 export function pollAgainMs(
-  { looks, random }: { looks: number; random: number },
+  { polls, random }: { polls: number; random: number },
   { min, max }: { min: number; max: number },
 ): number {
-  const plain = Math.min(max, min * 1.5 ** Math.min(looks, 50));
+  const plain = Math.min(max, min * 1.5 ** Math.min(polls, 50));
   return plain * (0.9 + 0.2 * random);
 }
 
@@ -87,7 +87,7 @@ const MARGIN_MS = 60_000;
 export const LIST_BACK_MS = 5 * 60_000;
 
 /** The listed batches that may be the submission. `skewMs`: how far the provider's clock is ahead of the database's. */
-export function candidatesOf(
+export function findCandidates(
   submission: UnknownSubmission,
   listed: readonly ListedBatch[],
   { skewMs, timeoutMs }: { skewMs: number; timeoutMs: number },
@@ -126,6 +126,6 @@ export function decideSearch(
 }
 
 /** How long until the next reading, in milliseconds: 1, 2, 4 ... s, and no longer than a quarter of `settleMs`. */
-export function searchAgainMs(looks: number, { settleMs }: { settleMs: number }): number {
-  return Math.min(1000 * 2 ** Math.min(looks, 20), Math.max(1, settleMs / 4));
+export function searchAgainMs(polls: number, { settleMs }: { settleMs: number }): number {
+  return Math.min(1000 * 2 ** Math.min(polls, 20), Math.max(1, settleMs / 4));
 }

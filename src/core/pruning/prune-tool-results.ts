@@ -28,7 +28,7 @@
 import { matchesPattern } from '../matches-pattern.ts';
 import { changeContent, textOfResult, type ContentBlock, type ToolResultBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
-import { headOf, tailOf } from '../cut-text.ts';
+import { cutHead, cutTail } from '../cut-text.ts';
 import { CHARS_PER_TOKEN, charsOfBlock, estimateChars } from '../token-estimate.ts';
 import type { PruningView } from '../view.ts';
 
@@ -69,21 +69,21 @@ export function decidePruning(
   let totalChars = estimateChars(shown);
   if (totalChars / windowChars < settings.softTrimRatio) return before;
 
-  const trimmed = viewOf(settings, before);
+  const trimmed = buildView(settings, before);
   const groups = prunableGroups({ messages: shown, seqs: material.seqs }, trimmed, settings.keepLastAssistants);
   for (const group of groups) {
     const results = group.results.map((block) => trim(block, trimmed));
-    const savedChars = charsOf(group.results) - charsOf(results);
+    const savedChars = countChars(group.results) - countChars(results);
     if (savedChars === 0) continue;
     totalChars -= savedChars;
     group.results = results;
     trimmed.trimmedUntil = Math.max(trimmed.trimmedUntil, group.seq);
   }
-  const toolChars = groups.reduce((sum, { results }) => sum + plainCharsOf(results), 0);
+  const toolChars = groups.reduce((sum, { results }) => sum + countPlainChars(results), 0);
   if (settings.hardClear.enabled && toolChars >= settings.minPrunableToolChars) {
     for (const { seq, results } of groups) {
       if (totalChars / windowChars < settings.hardClearRatio) break;
-      const savedChars = charsOf(results) - charsOf(results.map((block) => clear(block, trimmed)));
+      const savedChars = countChars(results) - countChars(results.map((block) => clear(block, trimmed)));
       if (savedChars === 0) continue;
       totalChars -= savedChars;
       trimmed.clearedUntil = Math.max(trimmed.clearedUntil, seq);
@@ -178,25 +178,25 @@ function hasImage({ content }: ToolResultBlock): boolean {
 }
 
 function trim(block: ToolResultBlock, { maxChars, headChars, tailChars }: PruningView): ToolResultBlock {
-  if (plainCharsOf([block]) <= Math.max(maxChars, headChars + tailChars + TRIM_ROOM_CHARS)) return block;
+  if (countPlainChars([block]) <= Math.max(maxChars, headChars + tailChars + TRIM_ROOM_CHARS)) return block;
   const text = textOfResult(block);
   const note = `[Tool result trimmed: kept first ${headChars} chars and last ${tailChars} chars of ${text.length} chars.]`;
-  return withText(block, `${headOf(text, headChars)}\n...\n${tailOf(text, tailChars)}\n\n${note}`);
+  return withText(block, `${cutHead(text, headChars)}\n...\n${cutTail(text, tailChars)}\n\n${note}`);
 }
 
 function clear(block: ToolResultBlock, { placeholder }: PruningView): ToolResultBlock {
-  return plainCharsOf([block]) <= placeholder.length ? block : withText(block, placeholder);
+  return countPlainChars([block]) <= placeholder.length ? block : withText(block, placeholder);
 }
 
 function withText(block: ToolResultBlock, text: string): ToolResultBlock {
   return { ...block, content: typeof block.content === 'string' ? text : [{ type: 'text', text }] };
 }
 
-function charsOf(results: readonly ToolResultBlock[]): number {
+function countChars(results: readonly ToolResultBlock[]): number {
   return results.reduce((sum, block) => sum + charsOfBlock(block), 0);
 }
 
-function plainCharsOf(results: readonly ToolResultBlock[]): number {
+function countPlainChars(results: readonly ToolResultBlock[]): number {
   let chars = 0;
   for (const { content } of results) {
     if (typeof content === 'string') chars += content.length;
@@ -205,7 +205,7 @@ function plainCharsOf(results: readonly ToolResultBlock[]): number {
   return chars;
 }
 
-function viewOf({ softTrim, hardClear, tools }: PruningSettings, before: PruningView | undefined): PruningView {
+function buildView({ softTrim, hardClear, tools }: PruningSettings, before: PruningView | undefined): PruningView {
   return {
     trimmedUntil: before?.trimmedUntil ?? 0,
     clearedUntil: before?.clearedUntil ?? 0,

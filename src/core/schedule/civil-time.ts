@@ -18,7 +18,7 @@ const YEARS_PER_ERA = 400;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** Days from 1970-01-01 to a date. Years are counted from March here, so that the leap day is the last of its year. */
-export function daysOf({ year, month, day }: CivilDate): number {
+export function countDays({ year, month, day }: CivilDate): number {
   const marchYear = month <= 2 ? year - 1 : year;
   const era = Math.floor(marchYear / YEARS_PER_ERA);
   const yearOfEra = marchYear - era * YEARS_PER_ERA;
@@ -28,7 +28,7 @@ export function daysOf({ year, month, day }: CivilDate): number {
 }
 
 /** The date that is this many days after 1970-01-01. */
-export function dateOf(days: number): CivilDate {
+export function toDate(days: number): CivilDate {
   const shifted = days + 719_468;
   const era = Math.floor(shifted / DAYS_PER_ERA);
   const dayOfEra = shifted - era * DAYS_PER_ERA;
@@ -46,7 +46,7 @@ export function dateOf(days: number): CivilDate {
 }
 
 /** The day of the week, 0 for Sunday. */
-export function weekdayOf(days: number): number {
+export function toWeekday(days: number): number {
   return (((days + 4) % 7) + 7) % 7;
 }
 

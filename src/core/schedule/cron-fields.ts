@@ -1,7 +1,7 @@
 // What a cron expression says, parsed: the wall times that it means. Days are meant in the way of Vixie cron: if both fields of days begin with
 // something else than a star, a day that matches either of them is meant, otherwise one that matches both. So `*/2` is no restriction that
 // stands for itself, and `1-31` is one, which every day matches.
-import { dateOf, DAY_MS, daysInMonth, daysOf, HOUR_MS, MINUTE_MS, SECOND_MS, weekdayOf } from './civil-time.ts';
+import { toDate, DAY_MS, daysInMonth, countDays, HOUR_MS, MINUTE_MS, SECOND_MS, toWeekday } from './civil-time.ts';
 
 /** `last`: this many days before the month's last. `near`: the weekday that is nearest to the day, within the month. */
 export type MonthDay =
@@ -37,12 +37,12 @@ const MINUTES_PER_HOUR = 60;
 export function nextWallTime(fields: CronFields, wallMs: number): number | null {
   let day = Math.floor(wallMs / DAY_MS);
   let restMs = wallMs - day * DAY_MS;
-  const lastYear = dateOf(day).year + YEARS_MAX;
+  const lastYear = toDate(day).year + YEARS_MAX;
   for (;;) {
-    const date = dateOf(day);
+    const date = toDate(day);
     if (date.year > lastYear) return null;
     if (!fields.months.includes(date.month)) {
-      day = daysOf({ year: date.year, month: date.month, day: daysInMonth(date.year, date.month) }) + 1;
+      day = countDays({ year: date.year, month: date.month, day: daysInMonth(date.year, date.month) }) + 1;
     } else {
       const timeMs = isDayMeant(fields, day) ? nextTimeOfDay(fields, restMs) : null;
       if (timeMs !== null) return day * DAY_MS + timeMs;
@@ -70,7 +70,7 @@ export function isTopOfHour({ hours, minutes, seconds }: CronFields): boolean {
 /** How many wall times of a month are meant. */
 export function timesInMonth(fields: CronFields, { year, month }: { year: number; month: number }): number {
   if (!fields.months.includes(month)) return 0;
-  const first = daysOf({ year, month, day: 1 });
+  const first = countDays({ year, month, day: 1 });
   const days = Array.from({ length: daysInMonth(year, month) }, (_, at) => first + at);
   const timesADay = fields.hours.length * fields.minutes.length * fields.seconds.length;
   return days.filter((day) => isDayMeant(fields, day)).length * timesADay;
@@ -101,7 +101,7 @@ function isDayMeant({ monthDays, weekDays, daysMatch }: CronFields, day: number)
 }
 
 function isMonthDay(meant: MonthDay, day: number): boolean {
-  const date = dateOf(day);
+  const date = toDate(day);
   const lastDay = daysInMonth(date.year, date.month);
   switch (meant.kind) {
     case 'day':
@@ -119,15 +119,15 @@ function isMonthDay(meant: MonthDay, day: number): boolean {
 
 /** The day from Monday to Friday that is nearest to a day and in the same month; `base` is the day before its first. */
 function nearestWeekday(base: number, dayOfMonth: number, lastDay: number): number {
-  const weekday = weekdayOf(base + dayOfMonth);
+  const weekday = toWeekday(base + dayOfMonth);
   if (weekday === 6) return dayOfMonth === 1 ? 3 : dayOfMonth - 1;
   if (weekday === 0) return dayOfMonth === lastDay ? dayOfMonth - 2 : dayOfMonth + 1;
   return dayOfMonth;
 }
 
 function isWeekDay(meant: WeekDay, day: number): boolean {
-  if (weekdayOf(day) !== meant.day) return false;
-  const date = dateOf(day);
+  if (toWeekday(day) !== meant.day) return false;
+  const date = toDate(day);
   switch (meant.kind) {
     case 'day':
       return true;

@@ -1,6 +1,6 @@
 // A cron: its action, its schedule and its session. The text of a tick for the model is decided here.
 import type { SessionKey } from '../ids.ts';
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 import type { InputOptions } from '../input-options.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import type { MessageVia } from '../inbound.ts';
@@ -60,7 +60,7 @@ export interface CronDefinition {
 const NAME_CHARS_MAX = 200;
 
 /** The key of the session that a cron runs in. Throws `InvalidSessionKeyError`. */
-export function sessionKeyOf({ id, agentId, target }: { id: string; agentId: string; target: CronTarget }): SessionKey {
+export function toSessionKey({ id, agentId, target }: { id: string; agentId: string; target: CronTarget }): SessionKey {
   switch (target) {
     case 'main':
       return canonicalSessionKey(`agent:${agentId}:main`);
@@ -84,10 +84,10 @@ export function noticeText({ name, reason }: { name: string; reason: string }): 
 }
 
 /** The context key of a cron's system events. */
-export function contextKeyOf(cronId: string): string {
+export function formatContextKey(cronId: string): string {
   return `cron:${cronId}`;
 }
 
 function oneLine(text: string): string {
-  return headOf(text.replaceAll(/[\s\p{Cc}[\]]+/gu, ' ').trim(), NAME_CHARS_MAX);
+  return cutHead(text.replaceAll(/[\s\p{Cc}[\]]+/gu, ' ').trim(), NAME_CHARS_MAX);
 }

@@ -18,7 +18,7 @@ const SIZES = [
 ] as const;
 
 /** Why the expression would be misread, and what to write instead; null: it would not. */
-export function misreadingOf(expr: string): string | null {
+export function findMisreading(expr: string): string | null {
   const backward = findBackwardRange(expr);
   if (backward !== null) {
     return `the range ${JSON.stringify(backward)} begins after its end; write it the other way round, or as two ranges such as "22-23,0-2"`;
@@ -38,19 +38,19 @@ export function misreadingOf(expr: string): string | null {
 function findBackwardRange(expr: string): string | null {
   for (const part of expr.trim().split(/[\s,]+/)) {
     const [, first, last] = RANGE.exec(part) ?? [];
-    if (first !== undefined && last !== undefined && valueOf(first) > endOf(last)) return part;
+    if (first !== undefined && last !== undefined && parseValue(first) > parseEnd(last)) return part;
   }
   return null;
 }
 
 /** A number, or the number of a month or weekday; NaN for anything else. */
-function valueOf(word: string): number {
+function parseValue(word: string): number {
   const name = word.toUpperCase();
   if (MONTHS.includes(name)) return MONTHS.indexOf(name) + 1;
   return WEEKDAYS.includes(name) ? WEEKDAYS.indexOf(name) : Number(word);
 }
 
 /** A week may end with Sunday. */
-function endOf(word: string): number {
-  return word.toUpperCase() === 'SUN' ? WEEKDAYS.length : valueOf(word);
+function parseEnd(word: string): number {
+  return word.toUpperCase() === 'SUN' ? WEEKDAYS.length : parseValue(word);
 }

@@ -25,14 +25,14 @@ export interface TickPlan {
   /** The first slot without a fate; null: there will be none. */
   nextSlotMs: number | null;
   /** True when more slots are due than one plan takes: plan again immediately. */
-  isBehind: boolean;
+  hasMore: boolean;
 }
 
 export interface DueCron {
   timetable: Timetable;
   /** The first slot without a fate. */
   slotMs: number;
-  /** How long after their time slots are due, see `staggerOf`. */
+  /** How long after their time slots are due, see `computeStagger`. */
   staggerMs: number;
   /** Slots before it are passed over: the cron failed; null: none. */
   notBeforeMs: number | null;
@@ -57,12 +57,12 @@ export function planTicks(due: DueCron): TickPlan {
     slots.push(next);
     next = nextSlot(due.timetable, next);
   }
-  const isBehind = next !== null && next + due.staggerMs <= due.nowMs;
+  const hasMore = next !== null && next + due.staggerMs <= due.nowMs;
   const { notBeforeMs } = due;
   const resting = notBeforeMs === null ? [] : slots.filter((slotMs) => slotMs < notBeforeMs);
   const open = slots.slice(resting.length);
   // When more is due, the latest slot is not among these: all of them are missed.
-  const fired = isBehind ? [] : firedOf(open, due);
+  const fired = hasMore ? [] : selectFired(open, due);
   const passed = open.slice(0, open.length - fired.length);
   return {
     ticks: [
@@ -75,11 +75,11 @@ export function planTicks(due: DueCron): TickPlan {
       ...fired.map((slotMs): Tick => ({ kind: 'fire', slotMs })),
     ],
     nextSlotMs: next,
-    isBehind,
+    hasMore,
   };
 }
 
-function firedOf(slots: readonly number[], { policy, maxCatchUp, nowMs, staggerMs }: DueCron): number[] {
+function selectFired(slots: readonly number[], { policy, maxCatchUp, nowMs, staggerMs }: DueCron): number[] {
   const latest = slots.at(-1);
   if (latest === undefined) return [];
   switch (policy) {

@@ -1,6 +1,6 @@
 // When something is due: once, in steady steps, or by a cron expression. The slot that follows is always computed from the slot
 // before it, never from the time of the check (G20).
-import { MINUTE_MS, dateOf, DAY_MS, daysInMonth, daysOf } from './civil-time.ts';
+import { MINUTE_MS, toDate, DAY_MS, daysInMonth, countDays } from './civil-time.ts';
 import { isTopOfHour, timesInMonth, type CronFields } from './cron-fields.ts';
 import { nextCronSlot } from './next-cron-slot.ts';
 import type { Zone } from './zone.ts';
@@ -47,10 +47,10 @@ export function firstSlot(timetable: Timetable, nowMs: number): number | null {
  * How long after its slots something is due, in milliseconds: always the same for one id, so that what is scheduled for the top of the
  * hour does not start at the same time. The slots themselves stay where they are.
  */
-export function staggerOf(timetable: Timetable, id: string): number {
+export function computeStagger(timetable: Timetable, id: string): number {
   if (timetable.kind !== 'cron') return 0;
   const windowMs = timetable.staggerMs ?? (isTopOfHour(timetable.fields) ? TOP_OF_HOUR_STAGGER_MS : 0);
-  return windowMs === 0 ? 0 : Math.floor(spreadOf(id) * windowMs);
+  return windowMs === 0 ? 0 : Math.floor(computeSpread(id) * windowMs);
 }
 
 const OFFSET_BASIS = 0x811c9dc5;
@@ -58,7 +58,7 @@ const PRIME = 0x01000193;
 const RANGE = 0x1_0000_0000;
 
 /** A number in [0, 1) that depends on the name alone: FNV-1a over its UTF-16 units, mixed so that similar names lie apart. */
-export function spreadOf(name: string): number {
+export function computeSpread(name: string): number {
   let hash = OFFSET_BASIS;
   for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), PRIME);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -87,9 +87,9 @@ export function clockChangeBetween(timetable: Timetable, fromMs: number, untilMs
  */
 export function slotsInMonth(timetable: Timetable, instantMs: number): number {
   const offsetMs = timetable.kind === 'cron' ? timetable.zone.offsetAt(instantMs) : 0;
-  const { year, month } = dateOf(Math.floor((instantMs + offsetMs) / DAY_MS));
+  const { year, month } = toDate(Math.floor((instantMs + offsetMs) / DAY_MS));
   if (timetable.kind === 'cron') return timesInMonth(timetable.fields, { year, month });
-  const startMs = daysOf({ year, month, day: 1 }) * DAY_MS;
+  const startMs = countDays({ year, month, day: 1 }) * DAY_MS;
   const endMs = startMs + daysInMonth(year, month) * DAY_MS;
   if (timetable.kind === 'at') return timetable.atMs >= startMs && timetable.atMs < endMs ? 1 : 0;
   const { everyMs, anchorMs } = timetable;

@@ -26,7 +26,7 @@ const DAYS_KEPT_MAX = 50_000;
 const zones = new Map<string, Zone>();
 
 /** The zone of an IANA name, such as `Europe/Berlin` or `UTC`. Throws `RangeError` when there is none. */
-export function zoneOf(name: string): Zone {
+export function findZone(name: string): Zone {
   const known = zones.get(name);
   if (known !== undefined) return known;
   const made = makeZone(name);
@@ -37,7 +37,7 @@ export function zoneOf(name: string): Zone {
 
 export function isZone(name: string): boolean {
   try {
-    zoneOf(name);
+    findZone(name);
     return true;
   } catch {
     return false;

@@ -4,7 +4,7 @@ import type { AnswerRules, DraftAnswer, DraftCall } from './draft-answer.ts';
 import { changeTexts, storableValue } from '../storable-text.ts';
 import { changeEach, isThinking, mendThought } from '../content.ts';
 import { isObject } from '../is-object.ts';
-import { callsOf, changeCalls } from './draft-answer.ts';
+import { listCalls, changeCalls } from './draft-answer.ts';
 import { parseExactly } from '../parse-exactly.ts';
 import { isCut } from './stop-reasons.ts';
 
@@ -53,15 +53,15 @@ export function keepWholeCharacters(answer: DraftAnswer): DraftAnswer {
 
 /** Step: what could not be read is marked, and a call that may have been cut. */
 export function markMalformed(answer: DraftAnswer, rules: AnswerRules): DraftAnswer {
-  const cut = cutCallOf(answer, rules);
-  const unread = callsOf(answer).filter((call) => call.input === null || call === cut);
+  const cut = findCutCall(answer, rules);
+  const unread = listCalls(answer).filter((call) => call.input === null || call === cut);
   if (unread.length === 0) return answer;
   const marked = changeCalls(answer, (call) => (unread.includes(call) ? { ...call, input: {} } : call));
   return { ...marked, malformedInputs: Object.fromEntries(unread.map((call) => [call.id, call.raw])) };
 }
 
 /** The last call of an answer that was cut, unless its arguments are whole JSON: only then it is known that its block was complete. */
-function cutCallOf({ blocks, wireStopReason }: DraftAnswer, { decodeText }: AnswerRules): DraftCall | null {
+function findCutCall({ blocks, wireStopReason }: DraftAnswer, { decodeText }: AnswerRules): DraftCall | null {
   const last = blocks.at(-1);
   if (last?.type !== 'tool_use' || !isCut(wireStopReason)) return null;
   return isObject(parse(last.raw)) || isObject(parse(decodeText?.(last.raw) ?? '')) ? null : last;

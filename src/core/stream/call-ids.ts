@@ -1,10 +1,10 @@
 // Ids of calls: results, the ledger and the idempotency key of a tool run hang on them, so each call of a conversation has one of its
 // own, in characters that providers take back.
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 import type { ModelMessage } from '../model-request.ts';
 import type { AnswerRules, DraftAnswer } from './draft-answer.ts';
-import { callsOf, changeCalls } from './draft-answer.ts';
-import { toolUsesOf } from '../content.ts';
+import { listCalls, changeCalls } from './draft-answer.ts';
+import { listToolUses } from '../content.ts';
 
 const ID_CHARS_MAX = 200;
 /** How far apart the ids of two calls for the model are, so that those of one turn never meet. */
@@ -14,9 +14,9 @@ const QUESTIONS_ASKED_ONE_BY_ONE = 8;
 
 /** Step: a call without an id, or with one that is taken, gets `call_auto_N`. */
 export function giveCallIds(answer: DraftAnswer, { messages, callNo }: AnswerRules): DraftAnswer {
-  if (callsOf(answer).length === 0) return answer;
+  if (listCalls(answer).length === 0) return answer;
   const given = new Set<string>();
-  const isTaken = takenIn(messages, callsOf(answer).length);
+  const isTaken = takenIn(messages, listCalls(answer).length);
   let next = (callNo - 1) * IDS_PER_CALL + 1;
   return changeCalls(
     answer,
@@ -32,13 +32,13 @@ export function giveCallIds(answer: DraftAnswer, { messages, callNo }: AnswerRul
 
 function acceptable(id: string): string {
   if (ACCEPTABLE.test(id)) return id;
-  return headOf(id.trim().replace(/[^a-zA-Z0-9_-]/g, '_'), ID_CHARS_MAX);
+  return cutHead(id.trim().replace(/[^a-zA-Z0-9_-]/g, '_'), ID_CHARS_MAX);
 }
 
 /** Whether a call in these messages has an id. For a few questions looking is cheaper than collecting. */
 function takenIn(messages: readonly ModelMessage[], questions: number): (id: string) => boolean {
   if (questions > QUESTIONS_ASKED_ONE_BY_ONE) {
-    const ids = new Set(messages.flatMap(({ content }) => toolUsesOf(content).map(({ id }) => id)));
+    const ids = new Set(messages.flatMap(({ content }) => listToolUses(content).map(({ id }) => id)));
     return (id) => ids.has(id);
   }
   return (id) =>

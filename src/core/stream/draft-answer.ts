@@ -1,7 +1,7 @@
 // An answer while it is put together: what the events have contained so far, and the value that passes through the finishing
 // steps. The arguments of a call stay text until a step reads them.
 import { storableText, isBlank } from '../storable-text.ts';
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 import type { ContentBlock } from '../content.ts';
 import type { AnswerRepair, ModelMessage, ModelStopReason, Usage } from '../model-request.ts';
 import type { Replacement } from './replace-text.ts';
@@ -54,11 +54,11 @@ export interface DraftAnswer {
 const REPAIR_CHARS_MAX = 200;
 
 export function noteRepair(answer: DraftAnswer, repair: AnswerRepair): DraftAnswer {
-  const was = headOf(storableText(repair.was), REPAIR_CHARS_MAX);
+  const was = cutHead(storableText(repair.was), REPAIR_CHARS_MAX);
   return { ...answer, repairs: [...answer.repairs, { ...repair, was }] };
 }
 
-export function callsOf(answer: DraftAnswer): DraftCall[] {
+export function listCalls(answer: DraftAnswer): DraftCall[] {
   return answer.blocks.filter((block): block is DraftCall => block.type === 'tool_use');
 }
 

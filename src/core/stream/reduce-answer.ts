@@ -15,7 +15,7 @@
 //   stop-reason         an answer that a filter or an unknown reason ended gets a text instead of its calls
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn
 //
-// Joined, what the events added is the answer's text as `textOf` gives it: what a step adds is reported with `message_stop`.
+// Joined, what the events added is the answer's text as `joinText` gives it: what a step adds is reported with `message_stop`.
 import { isBlank, createStorableFilter, storableText } from '../storable-text.ts';
 import type { ContentBlock } from '../content.ts';
 import type { ModelAnswer, Usage } from '../model-request.ts';
@@ -110,7 +110,7 @@ export class AnswerReducer {
       case 'content_block_stop':
         return this.#endBlock();
       case 'message_delta':
-        this.#stopReason = stopReasonOf(event) ?? this.#stopReason;
+        this.#stopReason = readStopReason(event) ?? this.#stopReason;
         this.#usage = usageAfter(this.#usage, event.usage);
         return '';
       case 'message_stop':
@@ -188,7 +188,7 @@ export class AnswerReducer {
     return this.#report(block, rest);
   }
 
-  /** Adds to a text block; returns the addition to the reply: a newline before a further block, as `textOf` joins them. */
+  /** Adds to a text block; returns the addition to the reply: a newline before a further block, as `joinText` joins them. */
   #report(block: GrowingBlock, text: string): string {
     block.text += text;
     if (block.isReported) return text;
@@ -210,7 +210,7 @@ export class AnswerReducer {
       throw malformed('The stream ended without a message or a stop reason.');
     }
     const whole: DraftAnswer = {
-      blocks: this.#blocks.flatMap((block) => blockOf(block) ?? []),
+      blocks: this.#blocks.flatMap((block) => toBlock(block) ?? []),
       wireStopReason: this.#stopReason,
       stopReason: 'end_turn',
       usage: this.#usage,
@@ -218,19 +218,19 @@ export class AnswerReducer {
       malformedInputs: {},
     };
     const finished = STEPS.reduce((answer, step) => step.apply(answer, this.#rules), whole);
-    this.answer = answerOf(finished, this.#id, this.#model);
+    this.answer = buildAnswer(finished, this.#id, this.#model);
     const added = finished.blocks.filter((block) => block.type === 'text' && !whole.blocks.includes(block));
     return added.map((block) => this.#joint() + (block.type === 'text' ? block.text : '')).join('');
   }
 }
 
-function stopReasonOf({ delta }: StreamEvent): string | null {
+function readStopReason({ delta }: StreamEvent): string | null {
   const reason: unknown = delta?.stop_reason ?? null;
   if (reason !== null && typeof reason !== 'string') throw malformed('The stop reason is not a text.');
   return reason === null ? null : storableText(reason);
 }
 
-function blockOf({ start, text, signature }: GrowingBlock): DraftBlock | null {
+function toBlock({ start, text, signature }: GrowingBlock): DraftBlock | null {
   switch (start.type) {
     case 'text':
       return { type: 'text', text };
@@ -257,7 +257,7 @@ function dropBlankText(answer: DraftAnswer): DraftAnswer {
   return blocks.length === answer.blocks.length ? answer : { ...answer, blocks };
 }
 
-function answerOf(
+function buildAnswer(
   { blocks, stopReason, wireStopReason, usage, repairs, malformedInputs }: DraftAnswer,
   id: string,
   model: string,

@@ -85,7 +85,7 @@ function mayBeSilence(text: string): boolean {
     const rest = text.slice(at, at + HEARTBEAT_TOKEN.length).toUpperCase();
     const token = TOKENS.find((one) => rest.startsWith(one));
     if (token === undefined && beginsToken(rest)) return true;
-    const next = token === undefined ? endOf(MARKUP, text, at) : at + token.length;
+    const next = token === undefined ? findEnd(MARKUP, text, at) : at + token.length;
     if (next === null) return false;
     at = next;
   }
@@ -97,7 +97,7 @@ function endingAt(text: string): number {
   let start: number | null = null;
   let at = 0;
   while (at < text.length) {
-    const next = endOf(ENDING, text, at);
+    const next = findEnd(ENDING, text, at);
     if (next === null && beginsToken(text.slice(at, at + HEARTBEAT_TOKEN.length))) return start ?? at;
     start = next === null ? null : (start ?? at);
     at = next ?? at + 1;
@@ -116,12 +116,12 @@ function jsonEnd(text: string, start: number): number {
     const found = text.slice(at, at + part.length);
     if (found !== part.slice(0, found.length)) return start;
     if (found.length < part.length) return text.length;
-    at = endOf(/\s*/y, text, at + part.length) ?? at;
+    at = findEnd(/\s*/y, text, at + part.length) ?? at;
   }
   return at;
 }
 
-function endOf(pattern: RegExp, text: string, at: number): number | null {
+function findEnd(pattern: RegExp, text: string, at: number): number | null {
   pattern.lastIndex = at;
   const match = pattern.exec(text);
   return match === null ? null : at + match[0].length;

@@ -1,6 +1,6 @@
 // Why an answer ended. A reason that stops an answer because of its content, or an unknown one, ends the turn with a text for
 // people; tool calls of such an answer are not run.
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 import type { ModelStopReason } from '../model-request.ts';
 import type { DraftAnswer } from './draft-answer.ts';
 import { endWithNote, noteRepair } from './draft-answer.ts';
@@ -47,7 +47,7 @@ export function takeStopReason(answer: DraftAnswer): DraftAnswer {
   const wire = answer.wireStopReason;
   const known = knownStopReason(wire);
   if (known !== null) return { ...answer, stopReason: known };
-  const stopReason = stopReasonOf(wire);
+  const stopReason = classifyStopReason(wire);
   const noted = noteRepair(answer, { step: 'stop-reason', callId: null, was: wire });
   return endWithNote(noted, `[${stopMessage(stopReason, wire)}]`, stopReason);
 }
@@ -63,13 +63,13 @@ function knownStopReason(wire: string): ModelStopReason | null {
 }
 
 /** The stop reason for a value that the Messages API does not define. */
-export function stopReasonOf(wire: string): 'sensitive' | 'unhandled' {
+export function classifyStopReason(wire: string): 'sensitive' | 'unhandled' {
   return SENSITIVE.has(wire.toLowerCase().replace(/[^a-z]/g, '')) ? 'sensitive' : 'unhandled';
 }
 
 /** What happened, for a person. */
 export function stopMessage(stopReason: 'sensitive' | 'unhandled', wire: string): string {
-  const reason = JSON.stringify(headOf(wire, 100));
+  const reason = JSON.stringify(cutHead(wire, 100));
   return stopReason === 'sensitive'
     ? `The provider stopped this answer because of its content (stop reason ${reason}).`
     : `The provider stopped this answer for a reason that Holdfast does not know (stop reason ${reason}).`;

@@ -1,7 +1,7 @@
 // The events of one streamed answer, in the format of the Messages API. The reducer receives these from every transport; an answer
 // that was not streamed is converted into the same events. Only the shape of an event is checked here: each field is checked again
 // where it is used.
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 
 /** Why a stream makes no answer. */
 export class StreamFault extends Error {
@@ -54,14 +54,14 @@ export interface StreamEvent {
 /** A value that was received as an event. Throws `StreamFault` `malformed_stream` when it has no type. */
 export function asStreamEvent(event: unknown): StreamEvent {
   if (typeof event !== 'object' || event === null || !('type' in event) || typeof event.type !== 'string') {
-    throw malformed(`An event of the stream has no type: ${headOf(JSON.stringify(event) ?? 'nothing', 200)}`);
+    throw malformed(`An event of the stream has no type: ${cutHead(JSON.stringify(event) ?? 'nothing', 200)}`);
   }
   return event as StreamEvent;
 }
 
 /** The events of an answer that came as one body: the same as if it had been streamed, each block in its start. */
 export function eventsOfBody(body: unknown): StreamEvent[] {
-  if (!isBody(body)) throw malformed(`The answer is not a message: ${headOf(JSON.stringify(body) ?? 'nothing', 200)}`);
+  if (!isBody(body)) throw malformed(`The answer is not a message: ${cutHead(JSON.stringify(body) ?? 'nothing', 200)}`);
   const { id, model, content, stop_reason: stopReason, usage } = body;
   const blocks = content.flatMap((block, index): StreamEvent[] => [
     { type: 'content_block_start', index, content_block: block },

@@ -2,13 +2,13 @@
 // (`functions.read:3`), or not at all; the call's id then often holds the name. Only a tool that the model was given is ever found: a
 // name that leads nowhere stays, in a form that providers accept.
 // A model that calls such a tool again and again is stopped; the attempts are read from the messages, so they also count after a restart.
-import { headOf } from '../cut-text.ts';
-import { callsOf, changeCalls, endWithNote, noteRepair, type AnswerRules, type DraftAnswer } from './draft-answer.ts';
-import { toolUsesOf } from '../content.ts';
+import { cutHead } from '../cut-text.ts';
+import { listCalls, changeCalls, endWithNote, noteRepair, type AnswerRules, type DraftAnswer } from './draft-answer.ts';
+import { listToolUses } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
 
 /** Longer names are not repaired. */
-const NAME_CHARS_LOOKED_INTO = 256;
+const NAME_CHARS_SEARCHED = 256;
 /** Providers take names of up to 64 characters in their tools. */
 const NAME_CHARS_MAX = 64;
 const UNNAMED = 'unnamed_tool';
@@ -16,7 +16,7 @@ const UNNAMED = 'unnamed_tool';
 /** Step: every call gets the name of the tool that it means. */
 export function nameTools(answer: DraftAnswer, { tools }: AnswerRules): DraftAnswer {
   // Nearly always all names are right, and there is nothing to be found.
-  if (callsOf(answer).every((call) => tools.some(({ name }) => name === call.name))) return answer;
+  if (listCalls(answer).every((call) => tools.some(({ name }) => name === call.name))) return answer;
   const findTool = createToolFinder(tools.map(({ name }) => name));
   return changeCalls(
     answer,
@@ -35,8 +35,8 @@ export function createToolFinder(names: readonly string[]): (written: string) =>
   const byLowerCase = new Map(names.map((name) => [name.toLowerCase(), name]));
   return (written) => {
     if (exact.has(written)) return written;
-    if (written.length > NAME_CHARS_LOOKED_INTO) return null;
-    for (const candidate of candidatesOf(written)) {
+    if (written.length > NAME_CHARS_SEARCHED) return null;
+    for (const candidate of listCandidates(written)) {
       const found = exact.has(candidate) ? candidate : byLowerCase.get(candidate.toLowerCase());
       if (found !== undefined) return found;
     }
@@ -45,7 +45,7 @@ export function createToolFinder(names: readonly string[]): (written: string) =>
 }
 
 /** The candidates for a name without its prefixes and suffixes, the least changed first. */
-function candidatesOf(written: string): string[] {
+function listCandidates(written: string): string[] {
   // Some models leave their own tokens after the name: `read<|channel|>json`.
   const whole = (written.split('<|')[0] ?? '').trim();
   const bare = whole.replace(/^\W+|(?<!\W)\W+$/g, '');
@@ -67,18 +67,18 @@ function unprefixed(name: string): string[] {
 
 /** A name that a transcript may hold. */
 function acceptable(written: string): string {
-  const name = headOf(written.trim().replace(/[^a-zA-Z0-9_-]/g, '_'), NAME_CHARS_MAX);
+  const name = cutHead(written.trim().replace(/[^a-zA-Z0-9_-]/g, '_'), NAME_CHARS_MAX);
   return name === '' ? UNNAMED : name;
 }
 
 /** Step: at the threshold, the answer becomes a text that says that the tool is not there, and the turn ends with it. */
 export function endUnknownTools(answer: DraftAnswer, rules: AnswerRules): DraftAnswer {
   const { messages, tools, unknownToolThreshold: threshold } = rules;
-  const calls = callsOf(answer);
+  const calls = listCalls(answer);
   if (threshold === 0 || calls.every((call) => tools.some(({ name }) => name === call.name))) return answer;
   const known = new Set(tools.map(({ name }) => name));
-  const tried = unknownToolsOf(calls, known);
-  const name = tried.find((each) => 1 + strikesOf(messages, each, known) >= threshold);
+  const tried = findUnknownTools(calls, known);
+  const name = tried.find((each) => 1 + countStrikes(messages, each, known) >= threshold);
   if (name === undefined) return answer;
   const note =
     `The tool "${name}" is not available here, so calling it again has no effect. ` +
@@ -87,7 +87,7 @@ export function endUnknownTools(answer: DraftAnswer, rules: AnswerRules): DraftA
 }
 
 /** How many answers in a row, the last of these messages, called this unknown tool. A user message ends the series. */
-function strikesOf(messages: readonly ModelMessage[], name: string, known: ReadonlySet<string>): number {
+function countStrikes(messages: readonly ModelMessage[], name: string, known: ReadonlySet<string>): number {
   let strikes = 0;
   for (let at = messages.length - 1; at >= 0; at -= 1) {
     const message = messages[at];
@@ -96,13 +96,13 @@ function strikesOf(messages: readonly ModelMessage[], name: string, known: Reado
       if (message.content.every((block) => block.type === 'tool_result')) continue;
       break;
     }
-    if (!unknownToolsOf(toolUsesOf(message.content), known).includes(name)) break;
+    if (!findUnknownTools(listToolUses(message.content), known).includes(name)) break;
     strikes += 1;
   }
   return strikes;
 }
 
 /** The unknown tools that these calls name; none when one of them is known: such an answer gets somewhere. */
-function unknownToolsOf(calls: readonly { name: string }[], known: ReadonlySet<string>): string[] {
+function findUnknownTools(calls: readonly { name: string }[], known: ReadonlySet<string>): string[] {
   return calls.some((call) => known.has(call.name)) ? [] : [...new Set(calls.map((call) => call.name))];
 }

@@ -21,9 +21,9 @@ const WIRE_NAMES = {
  */
 export function usageAfter(before: Usage, wire: unknown): Usage {
   if (!isObject(wire)) return before;
-  const figure = (name: keyof typeof WIRE_NAMES): number => tokenCountOf(wire[WIRE_NAMES[name]]) ?? before[name];
+  const figure = (name: keyof typeof WIRE_NAMES): number => readTokenCount(wire[WIRE_NAMES[name]]) ?? before[name];
   const cacheWriteTokens = figure('cacheWriteTokens');
-  const cacheWrite1hTokens = Math.min(hourTokensOf(wire) ?? before.cacheWrite1hTokens ?? 0, cacheWriteTokens);
+  const cacheWrite1hTokens = Math.min(readHourTokens(wire) ?? before.cacheWrite1hTokens ?? 0, cacheWriteTokens);
   return {
     inputTokens: figure('inputTokens'),
     outputTokens: figure('outputTokens'),
@@ -34,12 +34,12 @@ export function usageAfter(before: Usage, wire: unknown): Usage {
 }
 
 /** The tokens that were written into the cache for an hour; null when the provider does not report it. */
-function hourTokensOf({ cache_creation: written }: Record<string, unknown>): number | null {
-  return isObject(written) ? tokenCountOf(written['ephemeral_1h_input_tokens']) : null;
+function readHourTokens({ cache_creation: written }: Record<string, unknown>): number | null {
+  return isObject(written) ? readTokenCount(written['ephemeral_1h_input_tokens']) : null;
 }
 
 /** A figure as a whole number from 0 to 2^40; null when it is no finite number. */
-function tokenCountOf(figure: unknown): number | null {
+function readTokenCount(figure: unknown): number | null {
   if (typeof figure !== 'number' || !Number.isFinite(figure)) return null;
   return Math.min(TOKENS_MAX, Math.max(0, Math.ceil(figure)));
 }

@@ -35,7 +35,7 @@ export interface Span extends SpanRef {
 
 /** What decides the ids of a trace: the key of the row that it begins with, and the header of that row's request. */
 export interface TraceOrigin {
-  /** As `originOf` makes it. */
+  /** As `findOrigin` makes it. */
   key: string;
   traceparent: string | null;
 }
@@ -67,7 +67,7 @@ export const SPAN_KEYS = {
 } as const;
 
 /** A turn belongs to the trace of the first of its inputs; one without inputs has its own trace. */
-export function originOf(turnId: string, inputs: readonly TracedOrigin[]): TraceOrigin {
+export function findOrigin(turnId: string, inputs: readonly TracedOrigin[]): TraceOrigin {
   const [first] = inputs.toSorted((a, b) => a.seq - b.seq);
   return first === undefined
     ? { key: `turn:${turnId}`, traceparent: null }
@@ -95,7 +95,7 @@ export function makeSpan({ attributes = {}, ...draft }: SpanDraft): Span {
 }
 
 /** The code of an error as rows hold it; null: it has none. */
-export function codeOf(error: unknown): string | null {
+export function readCode(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null;
   return typeof error.code === 'string' ? error.code : null;
 }

@@ -1,7 +1,7 @@
 // The spans of a turn's operations: its model calls, tool calls, compactions and deliveries.
 import { DEFAULT_PROVIDER, modelOfRef } from '../model-ref.ts';
 import { ATTRIBUTES, OPERATIONS, SPAN_NAMES } from './conventions.ts';
-import { SPAN_KEYS, codeOf, makeSpan, type Span, type SpanRef, type TraceBasis } from './span.ts';
+import { SPAN_KEYS, readCode, makeSpan, type Span, type SpanRef, type TraceBasis } from './span.ts';
 import type { TracedDelivery, TracedTurn, TraceSurroundings } from './traced-turn.ts';
 
 type TracedStep = TracedTurn['steps'][number];
@@ -45,7 +45,7 @@ export function callSpan(
       [ATTRIBUTES.callTier]: call.tier,
       [ATTRIBUTES.callCostUsd]: call.costUsd,
     },
-    errorType: call.status === 'ok' ? null : (codeOf(call.error) ?? call.status),
+    errorType: call.status === 'ok' ? null : (readCode(call.error) ?? call.status),
   });
 }
 

@@ -1,5 +1,5 @@
 // The `traceparent` header of W3C Trace Context: which trace a request belongs to, and which span made it.
-import { headOf } from '../cut-text.ts';
+import { cutHead } from '../cut-text.ts';
 
 export interface TraceParent {
   /** 32 hexadecimal digits. */
@@ -16,7 +16,7 @@ const HEADER = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{
 
 /** The parsed header; null when it is invalid. */
 export function parseTraceParent(header: string): TraceParent | null {
-  const [, version, traceId, spanId, flags = '', more] = HEADER.exec(headOf(header, CHARS_MAX)) ?? [];
+  const [, version, traceId, spanId, flags = '', more] = HEADER.exec(cutHead(header, CHARS_MAX)) ?? [];
   if (traceId === undefined || spanId === undefined || (version === '00' && more !== undefined)) return null;
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }

@@ -12,9 +12,9 @@
 import { batchRef, callSpan, compactionSpan, deliverySpan, toolSpan } from './step-spans.ts';
 import { ATTRIBUTES, EVENT_NAMES, OPERATIONS, SPAN_NAMES, TAG_PREFIX } from './conventions.ts';
 import {
-  originOf,
+  findOrigin,
   SPAN_KEYS,
-  codeOf,
+  readCode,
   makeSpan,
   type Span,
   type SpanRef,
@@ -36,12 +36,12 @@ export interface TurnPlace {
   accept: SpanRef;
 }
 
-export function placeOf(
+export function derivePlace(
   turnId: string,
   inputs: readonly Pick<TracedInput, 'id' | 'seq' | 'traceparent'>[],
   basis: TraceBasis,
 ): TurnPlace {
-  const { traceId } = basis.traceOf(originOf(turnId, inputs));
+  const { traceId } = basis.traceOf(findOrigin(turnId, inputs));
   const [first] = inputs.toSorted((a, b) => a.seq - b.seq);
   return {
     turn: { traceId, spanId: basis.spanIdOf(SPAN_KEYS.turn(turnId)) },
@@ -51,7 +51,7 @@ export function placeOf(
 
 /** The spans of a turn that has ended, each after its parent, at most `SPANS_MAX`. */
 export function turnSpans(turn: TracedTurn, basis: TraceBasis, surroundings: TraceSurroundings): Span[] {
-  const place = placeOf(turn.id, turn.inputs, basis);
+  const place = derivePlace(turn.id, turn.inputs, basis);
   const [first, ...others] = turn.inputs.toSorted((a, b) => a.seq - b.seq);
   const joined = others.slice(0, LINKS_MAX - 2).map((input) => acceptSpan(input, place.turn, basis));
   const { before, within } = waitSpans(turn, place, basis);
@@ -73,7 +73,7 @@ export function turnSpans(turn: TracedTurn, basis: TraceBasis, surroundings: Tra
 
 /** The spans of its deliveries that have ended. */
 export function deliverySpans(turn: Pick<TracedTurn, 'id' | 'inputs' | 'deliveries'>, basis: TraceBasis): Span[] {
-  const { turn: parent } = placeOf(turn.id, turn.inputs, basis);
+  const { turn: parent } = derivePlace(turn.id, turn.inputs, basis);
   return turn.deliveries.flatMap((delivery) =>
     delivery.settledAt === null ? [] : [deliverySpan(delivery, parent, basis)],
   );
@@ -104,14 +104,14 @@ function rootSpan(turn: TracedTurn, first: TracedInput | undefined, { accept }: 
 
 /** A further message: a trace that ends where it joined the turn. */
 function acceptSpan(input: TracedInput, turn: SpanRef, basis: TraceBasis): Span {
-  const { traceId } = basis.traceOf(originOf(input.id, [input]));
+  const { traceId } = basis.traceOf(findOrigin(input.id, [input]));
   const spanId = basis.spanIdOf(SPAN_KEYS.accept(input.id));
   return { ...inputSpan(input, { traceId, spanId }, basis), links: [turn] };
 }
 
 function inputSpan(input: TracedInput, ref: SpanRef, basis: TraceBasis): Span {
   const isRequest = input.causeKey === null;
-  const { parent } = basis.traceOf(originOf(input.id, [input]));
+  const { parent } = basis.traceOf(findOrigin(input.id, [input]));
   return makeSpan({
     ...ref,
     parentSpanId: parent?.spanId ?? null,
@@ -136,7 +136,7 @@ function agentSpan(
   const { spawnedBy, batchId } = turn;
   const links: SpanRef[] = joined.map(({ traceId, spanId }) => ({ traceId, spanId }));
   if (spawnedBy !== null) {
-    const { traceId } = placeOf(spawnedBy.turnId, spawnedBy.inputs, basis).turn;
+    const { traceId } = derivePlace(spawnedBy.turnId, spawnedBy.inputs, basis).turn;
     links.push({
       traceId,
       spanId: basis.spanIdOf(SPAN_KEYS.tool(spawnedBy.turnId, spawnedBy.step, spawnedBy.callId)),
@@ -164,7 +164,7 @@ function agentSpan(
       [ATTRIBUTES.parentTurnId]: spawnedBy?.turnId,
       [ATTRIBUTES.batchId]: batchId,
       [ATTRIBUTES.spansDropped]: dropped === 0 ? null : dropped,
-      ...contentOf(turn.content),
+      ...formatContent(turn.content),
     },
     links,
     events: turn.attempts.flatMap(({ attempt, worker, endedAt, how }) =>
@@ -182,19 +182,19 @@ function agentSpan(
             },
           ],
     ),
-    errorType: FAILED_STATUSES.has(turn.status) ? (codeOf(turn.error) ?? turn.status) : null,
+    errorType: FAILED_STATUSES.has(turn.status) ? (readCode(turn.error) ?? turn.status) : null,
   });
 }
 
-function contentOf(content: TracedTurn['content']): Record<string, string | null> {
+function formatContent(content: TracedTurn['content']): Record<string, string | null> {
   if (content === null) return {};
   const { inputs, reply, instructions } = content;
-  const partOf = (text: string) => ({ type: 'text', content: text });
-  const messageOf = (role: string, text: string) => ({ role, parts: [partOf(text)] });
+  const toPart = (text: string) => ({ type: 'text', content: text });
+  const toMessage = (role: string, text: string) => ({ role, parts: [toPart(text)] });
   return {
-    [ATTRIBUTES.inputMessages]: JSON.stringify(inputs.map((text) => messageOf('user', text))),
-    [ATTRIBUTES.outputMessages]: reply === null ? null : JSON.stringify([messageOf('assistant', reply)]),
-    [ATTRIBUTES.systemInstructions]: instructions === null ? null : JSON.stringify([partOf(instructions)]),
+    [ATTRIBUTES.inputMessages]: JSON.stringify(inputs.map((text) => toMessage('user', text))),
+    [ATTRIBUTES.outputMessages]: reply === null ? null : JSON.stringify([toMessage('assistant', reply)]),
+    [ATTRIBUTES.systemInstructions]: instructions === null ? null : JSON.stringify([toPart(instructions)]),
   };
 }
 

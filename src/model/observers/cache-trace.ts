@@ -33,11 +33,11 @@ export function createCacheTrace({
     name: 'cache-trace',
     watch({ request, transport, about }) {
       const at = now().toISOString();
-      const parts = partsOf(request);
+      const parts = hashParts(request);
       const session = about?.sessionKey ?? '';
       const before = last.get(session);
       last.set(session, parts);
-      const change = before === undefined ? {} : { firstChange: firstChangeOf(before, parts) };
+      const change = before === undefined ? {} : { firstChange: findFirstChange(before, parts) };
       return {
         ended(end) {
           const usage = end.kind === 'answered' ? end.answer.usage : null;
@@ -45,7 +45,7 @@ export function createCacheTrace({
             at,
             ...about,
             transport,
-            parts: summaryOf(parts),
+            parts: summariseParts(parts),
             ...change,
             ...(usage && {
               read: usage.cacheReadTokens,
@@ -61,7 +61,7 @@ export function createCacheTrace({
   };
 }
 
-function partsOf({ tools, system, messages }: ModelRequest): Part[] {
+function hashParts({ tools, system, messages }: ModelRequest): Part[] {
   return [
     { name: 'tools', ...digest(tools) },
     ...system.map((block, at) => ({ name: `system.${at}`, ...digest(block) })),
@@ -74,12 +74,12 @@ function digest(value: object): Omit<Part, 'name'> {
   return { chars: text.length, sha: hash('sha256', text, 'hex').slice(0, 16) };
 }
 
-function firstChangeOf(before: readonly Part[], now: readonly Part[]): string | null {
+function findFirstChange(before: readonly Part[], now: readonly Part[]): string | null {
   const at = before.findIndex((part, index) => part.name !== now[index]?.name || part.sha !== now[index].sha);
   return before[at]?.name ?? null;
 }
 
-function summaryOf(parts: readonly Part[]): object[] {
+function summariseParts(parts: readonly Part[]): object[] {
   const messages = parts.filter(({ name }) => name.startsWith('messages.'));
   const chars = messages.reduce((sum, part) => sum + part.chars, 0);
   const others = parts.filter(({ name }) => !name.startsWith('messages.'));

@@ -51,7 +51,7 @@ export class JsonlFile {
       this.#dropped = 0;
       const lines = dropped === 0 ? '' : `${JSON.stringify({ dropped })}\n`;
       try {
-        await this.#write(`${lines}${lineOf(record)}\n`);
+        await this.#write(`${lines}${formatLine(record)}\n`);
         this.#isAtFault = false;
       } catch (error) {
         this.#bytes = null;
@@ -83,7 +83,7 @@ async function openSize(path: string): Promise<number> {
   );
 }
 
-function lineOf(record: () => object): string {
+function formatLine(record: () => object): string {
   const line = JSON.stringify(record());
   return line.length <= LINE_CHARS_MAX
     ? line

@@ -41,6 +41,6 @@ export interface ModelObserver {
 }
 
 /** `<turn id>:model:<n>`: the name of a call in events, logs and traces. */
-export function callIdOf(turnId: string, callNo: number): string {
+export function formatCallId(turnId: string, callNo: number): string {
   return `${turnId}:model:${callNo}`;
 }

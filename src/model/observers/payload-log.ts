@@ -34,7 +34,7 @@ export function createPayloadLog({ path, onFault, secrets, now }: PayloadLogOpti
             ...about,
             transport,
             request: redact(body.length === 0 ? null : JSON.parse(Buffer.from(body).toString())),
-            ...(redact(outcomeOf(end)) as object),
+            ...(redact(describeOutcome(end)) as object),
           }));
         },
       };
@@ -43,7 +43,7 @@ export function createPayloadLog({ path, onFault, secrets, now }: PayloadLogOpti
   };
 }
 
-function outcomeOf(end: CallResult): object {
+function describeOutcome(end: CallResult): object {
   if (end.kind === 'answered') return { answer: end.answer };
   const { error } = end;
   if (!(error instanceof Error)) return { error: String(error) };

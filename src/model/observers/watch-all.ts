@@ -18,7 +18,7 @@ interface Watcher {
 export function watchAll({ observers, calls, onFault }: Watchers, call: StartedCall): CallObserver {
   let watchers: Watcher[] = calls.map((observer) => ({ name: 'call', observer }));
 
-  const tell = (each: (observer: CallObserver) => void): void => {
+  const notify = (each: (observer: CallObserver) => void): void => {
     for (const watcher of watchers) {
       try {
         each(watcher.observer);
@@ -39,8 +39,8 @@ export function watchAll({ observers, calls, onFault }: Watchers, call: StartedC
   }
   if (watchers.length === 0) return {};
   return {
-    sent: (body, sha256) => tell((observer) => observer.sent?.(body, sha256)),
-    bytes: (count) => tell((observer) => observer.bytes?.(count)),
-    ended: (end: CallResult) => tell((observer) => observer.ended?.(end)),
+    sent: (body, sha256) => notify((observer) => observer.sent?.(body, sha256)),
+    bytes: (count) => notify((observer) => observer.bytes?.(count)),
+    ended: (end: CallResult) => notify((observer) => observer.ended?.(end)),
   };
 }

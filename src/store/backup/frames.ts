@@ -8,7 +8,7 @@ export interface Frame {
 }
 
 /** A frame as it is written. */
-export function frameOf(head: Record<string, unknown>, bytes?: Buffer): Buffer {
+export function encodeFrame(head: Record<string, unknown>, bytes?: Buffer): Buffer {
   const line = Buffer.from(`${JSON.stringify(bytes === undefined ? head : { ...head, bytes: bytes.length })}\n`);
   return bytes === undefined ? line : Buffer.concat([line, bytes]);
 }

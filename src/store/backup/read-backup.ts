@@ -40,7 +40,7 @@ interface RestoreOptions {
 /** Restores. Throws `RestoreRefused`, `MigrationError`, and errors of the driver; the database is then unchanged. */
 export async function restoreDatabase(options: RestoreOptions): Promise<RestoredFacts> {
   const { databaseUrl, frames, replaces } = options;
-  const header = await headerOf(frames);
+  const header = await readHeader(frames);
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:restore' });
   client.on('error', () => undefined);
   await client.connect();
@@ -59,7 +59,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
     await load(client, frames, options);
     await client.query('set local session_replication_role = origin');
     await layOut(client, {});
-    const facts = await factsOf(client, header);
+    const facts = await readFacts(client, header);
     await client.query('commit');
     return facts;
   } catch (error) {
@@ -82,7 +82,7 @@ export async function isDatabaseUnused(databaseUrl: string): Promise<boolean> {
   }
 }
 
-async function headerOf(frames: AsyncGenerator<Frame>): Promise<BackupHeader> {
+async function readHeader(frames: AsyncGenerator<Frame>): Promise<BackupHeader> {
   const first = await frames.next().catch(() => null);
   const head = first?.done === false ? (first.value.head as Partial<BackupHeader>) : {};
   if (head.format !== BACKUP_FORMAT || !Array.isArray(head.migrations))
@@ -124,7 +124,7 @@ async function load(
   frames: AsyncGenerator<Frame>,
   { onFile }: Pick<RestoreOptions, 'onFile'>,
 ): Promise<void> {
-  let frame = await nextOf(frames);
+  let frame = await readNext(frames);
   while (frame !== null) {
     const { head } = frame;
     if (head['isComplete'] === true) return;
@@ -136,7 +136,7 @@ async function load(
       await client.query('select setval($1::regclass, $2)', [`holdfast.${head['sequence']}`, head['value']]);
     else if (typeof head['file'] === 'string') await onFile(frame);
     else throw new RestoreRefused('not_a_backup', 'The backup has a part that this version does not know.');
-    frame = await nextOf(frames);
+    frame = await readNext(frames);
   }
   throw new RestoreRefused('not_a_backup', 'The backup is cut off: its end is missing.');
 }
@@ -150,7 +150,7 @@ async function loadTable(
   let after: Frame | null = null;
   async function* rows(): AsyncGenerator<Buffer> {
     for (;;) {
-      const frame = await nextOf(frames);
+      const frame = await readNext(frames);
       if (frame?.head['rows'] !== name) {
         after = frame;
         return;
@@ -164,12 +164,12 @@ async function loadTable(
   return after;
 }
 
-async function nextOf(frames: AsyncGenerator<Frame>): Promise<Frame | null> {
+async function readNext(frames: AsyncGenerator<Frame>): Promise<Frame | null> {
   const next = await frames.next();
   return next.done === true ? null : next.value;
 }
 
-async function factsOf(client: pg.Client, header: BackupHeader): Promise<RestoredFacts> {
+async function readFacts(client: pg.Client, header: BackupHeader): Promise<RestoredFacts> {
   const { rows } = await client.query<Omit<RestoredFacts, 'header' | 'doubts'>>(`
     select (select count(*) from holdfast.sessions)::int as sessions,
       (select count(*) from holdfast.inbox where status in ('waiting', 'delayed'))::int as waiting,

@@ -2,7 +2,7 @@
 // out: the queue is the doorbell, and the reconciler rings again for all work that a restored database has.
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { frameOf } from './frames.ts';
+import { encodeFrame } from './frames.ts';
 
 /** The form of the file. */
 export const BACKUP_FORMAT = 'holdfast-backup-1';
@@ -38,9 +38,9 @@ export async function* databaseFrames({ databaseUrl, version, onTable }: BackupO
       createdAt: new Date().toISOString(),
       migrations: applied.rows.map(({ name }) => name),
     };
-    yield frameOf({ ...header });
-    for (const { table, columns } of await tablesOf(client)) {
-      yield frameOf({ table, columns });
+    yield encodeFrame({ ...header });
+    for (const { table, columns } of await listTables(client)) {
+      yield encodeFrame({ table, columns });
       let bytes = 0;
       const names = columns.map((name) => client.escapeIdentifier(name)).join(', ');
       const copy = client.query(
@@ -48,14 +48,14 @@ export async function* databaseFrames({ databaseUrl, version, onTable }: BackupO
       );
       for await (const chunk of copy as AsyncIterable<Buffer>) {
         bytes += chunk.length;
-        yield frameOf({ rows: table }, chunk);
+        yield encodeFrame({ rows: table }, chunk);
       }
       onTable(table, bytes);
     }
     const sequences = await client.query<{ name: string; value: string }>(
       `select sequencename as name, last_value::text as value from pg_sequences where schemaname = 'holdfast' and last_value is not null`,
     );
-    for (const { name, value } of sequences.rows) yield frameOf({ sequence: name, value });
+    for (const { name, value } of sequences.rows) yield encodeFrame({ sequence: name, value });
     await client.query('commit');
   } finally {
     await client.end();
@@ -63,7 +63,7 @@ export async function* databaseFrames({ databaseUrl, version, onTable }: BackupO
 }
 
 /** All tables but the list of migrations, with the columns that are stored. */
-async function tablesOf(client: pg.Client): Promise<{ table: string; columns: string[] }[]> {
+async function listTables(client: pg.Client): Promise<{ table: string; columns: string[] }[]> {
   const { rows } = await client.query<{ table: string; columns: string[] }>(`
     select c.relname as table, array_agg(a.attname::text order by a.attnum) as columns
     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid

@@ -23,7 +23,7 @@ interface ControlRow {
   isOverCap: boolean;
 }
 
-function answerOf([row]: ControlRow[]): BatchControl {
+function toAnswer([row]: ControlRow[]): BatchControl {
   if (row === undefined) return { kind: 'unknown' };
   return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: row.isOverCap };
 }
@@ -40,7 +40,7 @@ interface CommandParts {
 }
 
 /** A command with an Idempotency-Key; `more` are the values from $5 on. */
-function commandOf({ allowed, change, event, ...facts }: CommandParts) {
+function buildCommand({ allowed, change, event, ...facts }: CommandParts) {
   return literalQuery({
     ...facts,
     pool: 'views',
@@ -49,7 +49,7 @@ function commandOf({ allowed, change, event, ...facts }: CommandParts) {
       ...keyValues(idempotency),
       ...more,
     ],
-    answer: answerOf,
+    answer: toAnswer,
     text: `with found as materialized (
   select b.*, b.max_cost_micros is not null and coalesce(b.cost_micros, 0) >= b.max_cost_micros as is_over_cap
   from holdfast.batches b where b.id = $1 and b.status <> 'uploading' for no key update
@@ -66,7 +66,7 @@ select found.status, found.is_over_cap as "isOverCap", exists (select from held)
 
 const RESUMED = insertServiceEventsSql('changed', 'batch.resumed', `'batchId', id`);
 
-export const pauseByHand = commandOf({
+export const pauseByHand = buildCommand({
   name: 'pause-batch-by-hand',
   purpose:
     'Pause a batch; one that is paused stays so, also one that a guard would resume by itself. Answers its state before.',
@@ -81,7 +81,7 @@ export const pauseByHand = commandOf({
   event: insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', 'manual', 'detail', null`),
 });
 
-export const resumeBatch = commandOf({
+export const resumeBatch = buildCommand({
   name: 'resume-batch',
   purpose: 'Resume a paused batch; the guards and the rate begin to count anew. Answers its state before.',
   locking: 'The batch, then its minutes.',
@@ -97,7 +97,7 @@ deleted_minutes as (delete from holdfast.batch_minutes m using changed where m.b
   event: RESUMED,
 });
 
-export const cancelBatch = commandOf({
+export const cancelBatch = buildCommand({
   name: 'cancel-batch',
   purpose:
     'Cancel a batch: nothing of it is fed from now on. $5: its running turns are stopped. Answers its state before.',
@@ -114,7 +114,7 @@ export const cancelBatch = commandOf({
 });
 
 // The next attempt of an item is another input: it has another cause key.
-export const retryFailed = commandOf({
+export const retryFailed = buildCommand({
   name: 'retry-failed-items',
   purpose:
     'Make failed items of a batch pending again: all, those with the code $5, or those of the list $6. Answers its state before.',
@@ -223,7 +223,7 @@ from found`,
   pool: 'views',
   values: (batchId: string, patch: BatchPatch) => [batchId, Object.keys(patch), JSON.stringify(patch)],
   answer: (rows: (ControlRow & { rings: NeededRing[] })[]): Committed<BatchControl> => {
-    const answer = answerOf(rows);
+    const answer = toAnswer(rows);
     return answer.kind === 'done' ? { ...answer, after: afterOfRings(rows[0]?.rings ?? []) } : answer;
   },
 });
@@ -244,7 +244,7 @@ ${DELETED_PARTS}
 select status, status = 'ended' as "isAllowed", false as "isOverCap" from found`,
   pool: 'views',
   values: (batchId: string) => [batchId],
-  answer: answerOf,
+  answer: toAnswer,
 });
 
 const TRIMMED_MAX = 5_000;

@@ -10,7 +10,7 @@ import type { MessageId, SessionId } from '../../core/ids.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import { insertEventsSql } from '../events.ts';
 import { literalQuery } from '../literal-query.ts';
-import { afterOf, allOf, type RungColumns } from '../rings.ts';
+import { buildAfter, mergeAll, type RungColumns } from '../rings.ts';
 import { ringSql } from '../session-locks.ts';
 
 /** A batch that may be fed. */
@@ -150,6 +150,6 @@ from counted left join rung_doorbells on rung_doorbells.session_id = counted.ses
   ],
   answer: (rows: ({ session_id: SessionId; arrived: number } & RungColumns)[]): Committed<{ fed: number }> => ({
     fed: rows.reduce((sum, { arrived }) => sum + arrived, 0),
-    after: allOf(rows.map((row) => ({ after: afterOf('inbound', row.session_id, row) }))),
+    after: mergeAll(rows.map((row) => ({ after: buildAfter('inbound', row.session_id, row) }))),
   }),
 });

@@ -7,7 +7,7 @@ import type { SessionId, TurnId } from '../../core/ids.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import { insertEventsSql, insertServiceEventsSql } from '../events.ts';
 import { literalQuery } from '../literal-query.ts';
-import { changeOf, allOf } from '../rings.ts';
+import { buildChange, mergeAll } from '../rings.ts';
 
 const SETTLED_MAX = 500;
 /** The last ones are read (`MINUTES_READ`): long items end in few of them. */
@@ -103,11 +103,11 @@ updated as (
     failed = b.failed + counted.failed, cancelled = b.cancelled + counted.cancelled, expired = b.expired + counted.expired,
     recent = right(b.recent || coalesce(counted.recent, ''), ${FAILURE_WINDOW}),
     ${asBatch('counted')},
-    progress_at = case when is_told then clock_timestamp() else b.progress_at end
+    progress_at = case when is_reported then clock_timestamp() else b.progress_at end
   from counted join held o on o.id = counted.batch_id,
-    lateral (select coalesce(o.progress_at, '-infinity') < clock_timestamp() - interval '1 second' as is_told) as marks
+    lateral (select coalesce(o.progress_at, '-infinity') < clock_timestamp() - interval '1 second' as is_reported) as marks
   where b.id = counted.batch_id
-  returning b.id, is_told, json_build_object('answered', b.answered, 'silent', b.silent, 'failed', b.failed, 'cancelled', b.cancelled,
+  returning b.id, is_reported, json_build_object('answered', b.answered, 'silent', b.silent, 'failed', b.failed, 'cancelled', b.cancelled,
     'expired', b.expired, 'inFlight', b.in_flight, 'total', b.item_count) as counts
 ),
 trimmed_minutes as (
@@ -115,7 +115,7 @@ trimmed_minutes as (
   where m.batch_id = counted.batch_id and m.starts_at < clock_timestamp() - interval '${MINUTES_KEPT}'
 ),
 inserted_events as (
-  ${insertServiceEventsSql('updated where is_told', 'batch.progress', `'batchId', id, 'counts', counts`)}
+  ${insertServiceEventsSql('updated where is_reported', 'batch.progress', `'batchId', id, 'counts', counts`)}
 )
 select coalesce(sum(ended), 0)::int as ended from counted`,
   answer,
@@ -241,7 +241,7 @@ inserted_events as (
 select session_id from counted`,
   answer: (rows: { session_id: SessionId }[]): Committed<{ sessions: number }> => ({
     sessions: rows.length,
-    after: allOf(rows.map((row) => ({ after: changeOf(row.session_id) }))),
+    after: mergeAll(rows.map((row) => ({ after: buildChange(row.session_id) }))),
   }),
 });
 

@@ -3,7 +3,7 @@ import { BUDGET_REACHED, type BudgetAction, type BudgetOrigin, type BudgetSettin
 import type { Database } from '../database.ts';
 import { keyedSql, type KeyedRequest } from '../idempotency.ts';
 import { literalQuery } from '../literal-query.ts';
-import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { isoSql } from '../session-facts.ts';
 import { sendInOrder } from '../send-in-order.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
@@ -114,7 +114,7 @@ export async function syncBudgets(
   const rows = await sendInOrder<{ rings: NeededRing[] }>(
     database.hot,
     LOCK_BUDGETS.prepared([]),
-    SYNC_BUDGETS.prepared([recordsOf(wanted, SETTINGS)]),
+    SYNC_BUDGETS.prepared([toRecords(wanted, SETTINGS)]),
   );
   return { after: afterOfRings(rows[0]?.rings ?? []) };
 }
@@ -133,7 +133,7 @@ select id from made`,
   values: (
     budget: BudgetSettings & { id: string },
     { createdBy, idempotency }: { createdBy: string; idempotency: KeyedRequest | null },
-  ) => ({ budget: recordsOf([budget], SETTINGS), createdBy, ...idempotency }),
+  ) => ({ budget: toRecords([budget], SETTINGS), createdBy, ...idempotency }),
 });
 
 /** The fields of a budget that can be changed. */

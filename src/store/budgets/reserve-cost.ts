@@ -7,7 +7,7 @@
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
-import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { sendQuery } from '../send-query.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
@@ -186,6 +186,6 @@ export function createReserveCost(database: Database): RowSubmitter<CostRequest,
 /** Every request has asks, so each has an answer, in their order. */
 async function reserve(database: Database, requests: CostRequest[]): Promise<CostAnswer[]> {
   const asks = requests.flatMap((request, index) => request.asks.map((ask) => ({ n: index + 1, request, ask })));
-  const { rows } = await database.hot.query<CostAnswer>(RESERVE_COST.prepared([recordsOf(asks, COLUMNS)]));
+  const { rows } = await database.hot.query<CostAnswer>(RESERVE_COST.prepared([toRecords(asks, COLUMNS)]));
   return rows;
 }

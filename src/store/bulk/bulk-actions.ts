@@ -1,11 +1,11 @@
 // Bulk actions as rows: submitted with their fixed list of ids, cancelled, and judged by their canary. Items are leased to a scheduler, carried out
-// one by one, and settled together. Each has an effect that is stored with a key of its own (`bulkKeyOf`), so an item whose scheduler was killed
+// one by one, and settled together. Each has an effect that is stored with a key of its own (`buildBulkKey`), so an item whose scheduler was killed
 // is done once.
 import type { BulkItemStatus, BulkTarget, BulkVerb } from '../../core/bulk/bulk-action.ts';
 import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { literalQuery } from '../literal-query.ts';
-import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 
 /** An action to be stored. */
 export interface NewBulkAction {
@@ -184,7 +184,7 @@ export interface SettledItem {
 }
 
 /** The key of the effect of an item. */
-export function bulkKeyOf({ actionId, n }: Pick<LeasedItem, 'actionId' | 'n'>): KeyedRequest {
+export function buildBulkKey({ actionId, n }: Pick<LeasedItem, 'actionId' | 'n'>): KeyedRequest {
   return { scope: 'bulk action', key: `${actionId} ${n}`, sha256: '' };
 }
 
@@ -266,5 +266,5 @@ inserted_events as (
   ${progressEventSql('reported')}
 )
 select count(*)::int as count from changed`,
-  values: (items: readonly SettledItem[]) => [recordsOf(items, SETTLED)],
+  values: (items: readonly SettledItem[]) => [toRecords(items, SETTLED)],
 });

@@ -8,7 +8,7 @@ import { chargeOfTurnSql } from '../charged-inputs.ts';
 import type { Database } from '../database.ts';
 import { chargedBody, putInputs } from '../put-inputs.ts';
 import { TURN_RETRY_MS } from '../retry-passing-faults.ts';
-import { allOf } from '../rings.ts';
+import { mergeAll } from '../rings.ts';
 import { literal } from '../statement.ts';
 import { inPipeline, type Transaction } from '../transaction.ts';
 import { carryOutRunEnd, FAMILY_SQL, NOTHING, RUN_SQL, type LockedFamily, type RunRow, type Told } from './end-runs.ts';
@@ -140,6 +140,6 @@ export async function tryEffects(database: Database, sessionId: SessionId): Prom
     database.outages.report(error, 'Effects of a turn could not be carried out; the reconciler tries again', {
       sessionId,
     });
-    return allOf([]);
+    return mergeAll([]);
   }
 }

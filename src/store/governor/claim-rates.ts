@@ -4,7 +4,7 @@
 import type { RateUnit } from '../../core/governor/rate-limit.ts';
 import type { LaneCounts } from '../../core/governor/share-calls.ts';
 import type { Database } from '../database.ts';
-import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { literal } from '../statement.ts';
 
 /** What a worker asks of the window of a limit. */
@@ -95,7 +95,7 @@ from taken cross join lateral (
 
 /** Makes the windows of these limits, full, where they do not exist. */
 export async function openRateWindows(database: Database, asks: readonly RateAsk[]): Promise<void> {
-  await database.hot.query(OPEN_RATE_WINDOWS.prepared([recordsOf(asks, COLUMNS)]));
+  await database.hot.query(OPEN_RATE_WINDOWS.prepared([toRecords(asks, COLUMNS)]));
 }
 
 /** Claims from limits, or returns. Not sent again after a fault: what it may have claimed is lost. */
@@ -104,6 +104,6 @@ export async function claimRates(
   worker: string,
   asks: readonly RateAsk[],
 ): Promise<readonly RateShare[]> {
-  const result = await database.hot.query<RateShare>(CLAIM_RATES.prepared([worker, recordsOf(asks, COLUMNS)]));
+  const result = await database.hot.query<RateShare>(CLAIM_RATES.prepared([worker, toRecords(asks, COLUMNS)]));
   return result.rows;
 }

@@ -1,7 +1,7 @@
 // The blocks of models: until when no worker calls a model, because its provider has asked to wait, or because the model is away and one call at a
 // time finds out whether it is back. A worker that meets one writes it; the others read it with every claim and with the query for stop reasons, so they know it within 250 ms without a round trip of its own.
 import type { Database } from '../database.ts';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
@@ -51,7 +51,7 @@ export async function blockModel(
   detail: string,
 ): Promise<void> {
   const probe = probeInMs === null ? null : Math.ceil(probeInMs);
-  const values = [account, model, Math.ceil(leftMs), headOf(storableText(detail), DETAIL_CHARS_MAX), probe];
+  const values = [account, model, Math.ceil(leftMs), cutHead(storableText(detail), DETAIL_CHARS_MAX), probe];
   await sendQuery(database.hot, BLOCK_MODEL.prepared(values));
 }
 

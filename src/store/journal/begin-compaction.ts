@@ -9,7 +9,7 @@ import type { RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
-import { changeOf } from '../rings.ts';
+import { buildChange } from '../rings.ts';
 import { cte, rows, statement } from '../statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict } from './fence.ts';
 import { storedSteps } from './write-parts.ts';
@@ -70,16 +70,16 @@ const newCompactions = rows('new_compactions', (begins: Begins) => begins.map(({
 // Compactions of the session that were started. Only the holder of the lock writes these rows, and an earlier holder cannot
 // write any more once we have claimed.
 const ownCompactions = cte(`own as materialized (
-  select c.id, c.attempt from holdfast.compactions c join new_compactions wish on wish.id = c.id
+  select c.id, c.attempt from holdfast.compactions c join new_compactions added on added.id = c.id
 )`);
 
 const answeredCompactions = cte(`answered as materialized (
-  select c.* from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions wish on c.id <> wish.id
+  select c.* from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions added on c.id <> added.id
   where c.status = 'running' and c.summary is not null order by c.id desc limit 1
 )`);
 
 const failedCompactions = cte(`counted as materialized (
-  select count(*)::int as failed from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions wish on c.id <> wish.id
+  select count(*)::int as failed from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions added on c.id <> added.id
   where c.status in ('running', 'failed', 'timedOut') and coalesce(c.error ->> 'code', '') not in ('model_away', 'rate_limited', 'model_blocked')
 )`);
 
@@ -94,13 +94,13 @@ const memoryCycle = cte(`cycle as materialized (
 )`);
 
 const judgedCompactions = cte(`judged as materialized (
-  select fence.*, wish.id, wish.reason, wish.tokens_before, counted.failed + 1 as attempt, case
+  select fence.*, added.id, added.reason, added.tokens_before, counted.failed + 1 as attempt, case
       when exists (select from own) then 'begun'
       when exists (select from answered) then 'answered'
-      when counted.failed >= wish.attempts_max then 'exhausted'
+      when counted.failed >= added.attempts_max then 'exhausted'
       else 'begun'
     end as verdict
-  from fence, new_compactions wish, counted
+  from fence, new_compactions added, counted
 )`);
 
 const begunCompactions = cte(`begun as (
@@ -163,10 +163,10 @@ from verdict left join judged on true left join own on true left join answered o
 
 async function beginOne(database: Database, begin: CompactionBegin): Promise<Committed<CompactionStart>> {
   const result = await database.hot.query(BEGIN_COMPACTION.prepared([begin]));
-  return begunOf(begin.fence.sessionId, result.rows[0]);
+  return toStart(begin.fence.sessionId, result.rows[0]);
 }
 
-function begunOf(sessionId: SessionId, row: CompactionStartRow | undefined): Committed<CompactionStart> {
+function toStart(sessionId: SessionId, row: CompactionStartRow | undefined): Committed<CompactionStart> {
   const stop = row?.stop ?? null;
   if (row === undefined || !row.is_ok) return { kind: 'fenced', stop };
   if (row.verdict === 'answered' && row.compaction !== null) {
@@ -174,7 +174,7 @@ function begunOf(sessionId: SessionId, row: CompactionStartRow | undefined): Com
     return { kind: 'answered', stop, compaction: { ...row.compaction, pinnedSeqs: pinnedSeqs ?? [] } };
   }
   if (row.verdict === 'begun') {
-    return { kind: 'begun', stop, attempt: row.attempt, mayFlush: row.may_flush, after: changeOf(sessionId) };
+    return { kind: 'begun', stop, attempt: row.attempt, mayFlush: row.may_flush, after: buildChange(sessionId) };
   }
   return { kind: row.verdict === 'exhausted' ? 'exhausted' : 'fenced', stop };
 }

@@ -5,7 +5,7 @@ import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
-import { changeOf } from '../rings.ts';
+import { buildChange } from '../rings.ts';
 import { cte, optional, statement } from '../statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { STEERED_SQL, steeredMessages } from './steered-messages.ts';
@@ -68,6 +68,6 @@ async function commitSteps(database: Database, writes: JournalWrite[]): Promise<
     const row = verdicts.get(index + 1);
     if (row === undefined || !row.is_ok) return { kind: 'fenced' };
     const { stop, waiting, steer_seq: steerSeq } = row;
-    return { kind: 'ok', stop, waiting, steerSeq: Number(steerSeq), after: changeOf(sessionId) };
+    return { kind: 'ok', stop, waiting, steerSeq: Number(steerSeq), after: buildChange(sessionId) };
   });
 }

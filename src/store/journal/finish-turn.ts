@@ -11,11 +11,11 @@ import type { Database } from '../database.ts';
 import { tryEffects } from '../effects/carry-out.ts';
 import { insertedEvents } from '../events.ts';
 import type { TurnEnd } from './turn-end.ts';
-import { allOf, ringsOf, type RungColumns } from '../rings.ts';
+import { mergeAll, buildRings, type RungColumns } from '../rings.ts';
 import { cte, optional, rows, statement } from '../statement.ts';
 import { endParts } from './end-parts.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
-import { settledTurns, settlementsOf, type SettledTurnRow } from './tell-settlements.ts';
+import { settledTurns, toSettlements, type SettledTurnRow } from './settled-turns.ts';
 import { journalEvents, storedSteps } from './write-parts.ts';
 
 /**
@@ -45,7 +45,7 @@ export function createFinishTurn(database: Database): RowSubmitter<TurnEnd, Fini
   return async (end) => {
     const result = await submit(end);
     if (result.kind !== 'ok' || end.effects.length === 0) return result;
-    return { ...result, after: allOf([result, { after: await tryEffects(database, end.fence.sessionId) }]) };
+    return { ...result, after: mergeAll([result, { after: await tryEffects(database, end.fence.sessionId) }]) };
   };
 }
 
@@ -208,7 +208,7 @@ export const FINISH_TURN = statement<Ends>({
   json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
     'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
   case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
-  settled_turns.told as told_turn
+  settled_turns.turn as settled_turn
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n
@@ -227,7 +227,7 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishR
       kind: 'ok',
       after: {
         changed: [],
-        settled: new Map([[sessionId, settlementsOf(row.told_turn)]]),
+        settled: new Map([[sessionId, toSettlements(row.settled_turn)]]),
         rings: ringsAfter(sessionId, row),
       },
       figures: row.figures,
@@ -237,7 +237,7 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishR
 
 function ringsAfter(sessionId: SessionId, row: FinishRow): Ring[] {
   const dueInMs = Math.max(0, Math.ceil(Number(row.due_in_ms)));
-  const rings: Ring[] = ringsOf('followup', sessionId, row).map((ring) => ({ ...ring, dueInMs }));
+  const rings: Ring[] = buildRings('followup', sessionId, row).map((ring) => ({ ...ring, dueInMs }));
   if (row.delivery_ring_no !== null) rings.push({ kind: 'deliver', sessionId, ringNo: Number(row.delivery_ring_no) });
   return rings;
 }
@@ -248,6 +248,6 @@ interface FinishRow extends RungColumns {
   was_ended: boolean;
   due_in_ms: number | null;
   delivery_ring_no: string | null;
-  told_turn: SettledTurnRow | null;
+  settled_turn: SettledTurnRow | null;
   figures: TurnFigures;
 }

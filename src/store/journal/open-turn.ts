@@ -14,7 +14,7 @@ import type { Database } from '../database.ts';
 import { insertedEvents, type NewEvent } from '../events.ts';
 import type { Fence } from '../journal.ts';
 import type { TurnId } from '../../core/ids.ts';
-import { changeOf } from '../rings.ts';
+import { buildChange } from '../rings.ts';
 import { cte, optional, rows, statement } from '../statement.ts';
 import { VIEW_SQL } from './fence.ts';
 import { JOURNAL_EVENTS_SQL, newEvents } from './write-parts.ts';
@@ -139,7 +139,7 @@ const insertedPrompts = cte(`inserted_prompts as (
 )`);
 
 /** Rows of ids, each with the number of its turn. */
-function idsOf(name: string, pick: (turn: NewTurn) => readonly string[]) {
+function pickIds(name: string, pick: (turn: NewTurn) => readonly string[]) {
   return rows(name, (turns: Turns) => turns.flatMap((turn, index) => pick(turn).map((id) => ({ n: index + 1, id }))), {
     n: ['int', ({ n }) => n],
     id: ['uuid', ({ id }) => id],
@@ -154,7 +154,7 @@ const claimedInputs = cte(`claimed_inputs as (
 
 // An event that was dropped for the cap after it had been read is in the prompt all the same: it is consumed, not dropped.
 const consumedEvents = optional('system_events', (turns: Turns) => turns.some((turn) => turn.eventIds.length > 0))(
-  idsOf('system_event_ids', (turn) => turn.eventIds),
+  pickIds('system_event_ids', (turn) => turn.eventIds),
   cte(`consumed_events as (
   update holdfast.system_events e
   set state = 'consumed', turn_id = fence.turn_id, drop_reason = null, settled_at = clock_timestamp()
@@ -166,7 +166,7 @@ const consumedEvents = optional('system_events', (turns: Turns) => turns.some((t
 const stampedOverflow = optional('overflow', (turns: Turns) =>
   turns.some((turn) => (turn.overflow?.ids ?? []).length > 0),
 )(
-  idsOf('overflow_ids', (turn) => turn.overflow?.ids ?? []),
+  pickIds('overflow_ids', (turn) => turn.overflow?.ids ?? []),
   cte(`stamped_overflow as (
   update holdfast.inbox i set turn_id = fence.turn_id
   from overflow_ids join fence on fence.n = overflow_ids.n where i.id = overflow_ids.id
@@ -224,7 +224,7 @@ export const OPEN_TURN = statement<Turns>({
     fence,
     openedTurns,
     insertedPrompts,
-    idsOf('input_ids', (turn) => turn.inputIds),
+    pickIds('input_ids', (turn) => turn.inputIds),
     claimedInputs,
     ...consumedEvents,
     ...stampedOverflow,
@@ -243,7 +243,7 @@ async function openTurns(database: Database, turns: NewTurn[]): Promise<Committe
   const byTurn = new Map(result.rows.map(({ n, verdict }: { n: number; verdict: string }) => [n, verdict]));
   return turns.map(({ fence: { sessionId } }, index) => {
     const verdict = byTurn.get(index + 1);
-    if (verdict === 'new' || verdict === 'ok') return { kind: 'ok', after: changeOf(sessionId) };
+    if (verdict === 'new' || verdict === 'ok') return { kind: 'ok', after: buildChange(sessionId) };
     return { kind: verdict === 'stopped' ? 'stopped' : 'fenced' };
   });
 }

@@ -7,7 +7,7 @@ import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
-import { afterOf } from '../rings.ts';
+import { buildAfter } from '../rings.ts';
 import { firstRingSql } from '../session-locks.ts';
 import { cte, optional, rows, statement } from '../statement.ts';
 import { storedRequests, waitingRequests } from '../provider-lane/hop-parts.ts';
@@ -133,7 +133,7 @@ async function parkTurns(database: Database, parks: TurnPark[]): Promise<Parking
   return parks.map((_, index) => {
     const row = answers.get(index + 1);
     if (row === undefined || row.is_ok !== true) return { kind: 'fenced' };
-    const after = afterOf('inbound', row.session_id, row);
+    const after = buildAfter('inbound', row.session_id, row);
     return { kind: 'parked', after: row.delay_ms === '0' ? after : { ...after, rings: [] } };
   });
 }

@@ -14,7 +14,7 @@ import type { RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents, noEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
-import { changeOf } from '../rings.ts';
+import { buildChange } from '../rings.ts';
 import { cte, optional, rows, statement, type Cte } from '../statement.ts';
 import { dropOldestEventsSql } from '../system-events.ts';
 import type { MemoryNote } from './begin-compaction.ts';
@@ -58,11 +58,11 @@ export function createWriteCompaction(database: Database): RowSubmitter<Compacti
 type Writes = readonly CompactionWrite[];
 
 /** The writes whose step is of these kinds, with it. */
-function stepsOf<Kind extends CompactionStep['kind']>(writes: Writes, ...kinds: Kind[]) {
-  return writes.flatMap(({ compactionId, step }) => (isOf(step, kinds) ? [{ compactionId, step }] : []));
+function pickSteps<Kind extends CompactionStep['kind']>(writes: Writes, ...kinds: Kind[]) {
+  return writes.flatMap(({ compactionId, step }) => (isKind(step, kinds) ? [{ compactionId, step }] : []));
 }
 
-function isOf<Kind extends CompactionStep['kind']>(
+function isKind<Kind extends CompactionStep['kind']>(
   step: CompactionStep,
   kinds: readonly Kind[],
 ): step is Extract<CompactionStep, { kind: Kind }> {
@@ -86,7 +86,7 @@ function updatedCompactions(assignments: string, binds: Cte<Writes>['binds'] = {
   return cte(
     `updated_compactions as (
   update holdfast.compactions c set ${assignments}
-  from fence, wish where c.id = wish.id and c.status = 'running'
+  from fence, compaction_step where c.id = compaction_step.id and c.status = 'running'
   returning c.id, c.session_id, c.turn_id, c.status, c.tokens_before, c.tokens_after, c.error
 )`,
     { binds },
@@ -135,16 +135,16 @@ export const COMPACTION_ANSWERED = statement<Writes>({
     fence,
     ...storedSteps,
     ...insertedSnapshots,
-    rows('wish', (writes: Writes) => stepsOf(writes, 'answered'), {
+    rows('compaction_step', (writes: Writes) => pickSteps(writes, 'answered'), {
       id: ['uuid', (one) => one.compactionId],
       first_kept_seq: ['bigint', ({ step }) => step.cut.firstKeptSeq],
       summary: ['text', ({ step }) => step.summary],
       memory: ['json', ({ step }) => (step.memory === null ? null : JSON.stringify(step.memory))],
     }),
     updatedCompactions(
-      `first_kept_seq = wish.first_kept_seq, pinned_seqs = $pinned_seqs::bigint[], summary = wish.summary,
-    memory = wish.memory`,
-      { pinned_seqs: (writes) => stepsOf(writes, 'answered').flatMap(({ step }) => step.cut.pinnedSeqs) },
+      `first_kept_seq = compaction_step.first_kept_seq, pinned_seqs = $pinned_seqs::bigint[], summary = compaction_step.summary,
+    memory = compaction_step.memory`,
+      { pinned_seqs: (writes) => pickSteps(writes, 'answered').flatMap(({ step }) => step.cut.pinnedSeqs) },
     ),
     progressedTurns,
     updatedSessions,
@@ -156,12 +156,12 @@ export const COMPACTION_ANSWERED = statement<Writes>({
 
 // One more event waits than the others know of; the oldest gives way as it always does.
 const refreshedEvents = optional('refresh', (writes: Writes) =>
-  stepsOf(writes, 'completed').some(({ step }) => step.refresh !== null),
+  pickSteps(writes, 'completed').some(({ step }) => step.refresh !== null),
 )(
   rows(
     'new_system_events',
     (writes: Writes) =>
-      stepsOf(writes, 'completed').flatMap(({ step }) => (step.refresh === null ? [] : [step.refresh])),
+      pickSteps(writes, 'completed').flatMap(({ step }) => (step.refresh === null ? [] : [step.refresh])),
     { id: ['uuid', (one) => one.id], text: ['text', (one) => one.text] },
   ),
   ...dropOldestEventsSql('updated_compactions').map((text) => cte(text)),
@@ -184,30 +184,30 @@ export const COMPACTION_COMPLETED = statement<Writes>({
     fence,
     ...storedSteps,
     ...insertedSnapshots,
-    rows('wish', (writes: Writes) => stepsOf(writes, 'completed'), {
+    rows('compaction_step', (writes: Writes) => pickSteps(writes, 'completed'), {
       id: ['uuid', (one) => one.compactionId],
       first_kept_seq: ['bigint', ({ step }) => step.cut.firstKeptSeq],
       tokens_after: ['bigint', ({ step }) => step.tokensAfter],
       audit: ['json', ({ step }) => (step.audit === null ? null : JSON.stringify(step.audit))],
     }),
     updatedCompactions(
-      `status = 'completed', first_kept_seq = wish.first_kept_seq, pinned_seqs = $pinned_seqs::bigint[], summary = null,
-    summary_seq = fence.base_seq + 1, tokens_after = wish.tokens_after, audit = wish.audit, ended_at = clock_timestamp()`,
-      { pinned_seqs: (writes) => stepsOf(writes, 'completed').flatMap(({ step }) => step.cut.pinnedSeqs) },
+      `status = 'completed', first_kept_seq = compaction_step.first_kept_seq, pinned_seqs = $pinned_seqs::bigint[], summary = null,
+    summary_seq = fence.base_seq + 1, tokens_after = compaction_step.tokens_after, audit = compaction_step.audit, ended_at = clock_timestamp()`,
+      { pinned_seqs: (writes) => pickSteps(writes, 'completed').flatMap(({ step }) => step.cut.pinnedSeqs) },
     ),
     cte(`retired_entries as (
   update holdfast.entries e set state = 'compacted', retired_seq = fence.base_seq + 1
-  from fence, wish
+  from fence, compaction_step
   where e.session_id = fence.session_id and e.transcript_no = fence.transcript_no and e.state = 'active'
-    and e.seq <= fence.base_seq and (e.seq < wish.first_kept_seq or e.kind = 'summary') and e.seq <> all ($pinned_seqs::bigint[])
+    and e.seq <= fence.base_seq and (e.seq < compaction_step.first_kept_seq or e.kind = 'summary') and e.seq <> all ($pinned_seqs::bigint[])
 )`),
     ...refreshedEvents,
     progressedTurns,
     cte(`updated_sessions as (
   update holdfast.sessions s
   set updated_at = clock_timestamp(), entry_seq = fence.base_seq + 1, leaf_seq = fence.base_seq + 1,
-    transcript_version = s.transcript_version + 1, context_tokens = wish.tokens_after, ${VIEW_SQL}
-  from fence, wish where s.id = fence.session_id
+    transcript_version = s.transcript_version + 1, context_tokens = compaction_step.tokens_after, ${VIEW_SQL}
+  from fence, compaction_step where s.id = fence.session_id
   returning s.id, s.transcript_version
 )`),
     ...journalEventsOnce,
@@ -228,12 +228,12 @@ export const COMPACTION_FAILED = statement<Writes>({
     fence,
     ...storedSteps,
     ...insertedSnapshots,
-    rows('wish', (writes: Writes) => stepsOf(writes, 'failed', 'timedOut'), {
+    rows('compaction_step', (writes: Writes) => pickSteps(writes, 'failed', 'timedOut'), {
       id: ['uuid', (one) => one.compactionId],
       status: ['text', ({ step }) => step.kind],
       error: ['json', ({ step }) => JSON.stringify(step.error)],
     }),
-    updatedCompactions('status = wish.status, error = wish.error, ended_at = clock_timestamp()'),
+    updatedCompactions('status = compaction_step.status, error = compaction_step.error, ended_at = clock_timestamp()'),
     progressedTurns,
     updatedSessions,
     ...journalEventsOnce,
@@ -254,5 +254,5 @@ async function writeOne(database: Database, write: CompactionWrite): Promise<Com
   const result = await database.hot.query(STATEMENTS[write.step.kind].prepared([write]));
   const row = result.rows[0];
   if (row === undefined || !row.is_ok) return { kind: 'fenced' };
-  return { kind: 'ok', stop: row.stop, version: Number(row.version), after: changeOf(write.fence.sessionId) };
+  return { kind: 'ok', stop: row.stop, version: Number(row.version), after: buildChange(write.fence.sessionId) };
 }

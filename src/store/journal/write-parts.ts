@@ -8,11 +8,11 @@ import { cte, optional, rows } from '../statement.ts';
 type Writes = readonly JournalWrite[];
 
 /** The rows that all writes have together, each with the number of its write, from 1, and its place there, from 1. */
-function rowsOf<Row>(writes: Writes, pick: (write: JournalWrite) => readonly Row[]) {
+function pickRows<Row>(writes: Writes, pick: (write: JournalWrite) => readonly Row[]) {
   return writes.flatMap((write, index) => pick(write).map((row, place) => ({ n: index + 1, pos: place + 1, row })));
 }
 
-const newEntries = rows('new_entries', (writes: Writes) => rowsOf(writes, (write) => write.entries), {
+const newEntries = rows('new_entries', (writes: Writes) => pickRows(writes, (write) => write.entries), {
   n: ['int', ({ n }) => n],
   pos: ['int', ({ pos }) => pos],
   id: ['uuid', ({ row }) => row.id],
@@ -31,7 +31,7 @@ const storedEntries = cte(`stored_entries as (
   from new_entries e join fence on fence.n = e.n
 )`);
 
-const newCalls = rows('new_calls', (writes: Writes) => rowsOf(writes, (write) => write.modelCalls), {
+const newCalls = rows('new_calls', (writes: Writes) => pickRows(writes, (write) => write.modelCalls), {
   n: ['int', ({ n }) => n],
   call_no: ['int', ({ row }) => row.callNo],
   step: ['int', ({ row }) => row.step],
@@ -76,7 +76,7 @@ const storedCalls = cte(
   { absent: `stored_calls as (select ${CALL_COLUMNS.join(', ')} from holdfast.model_calls where false)` },
 );
 
-const newIntents = rows('new_intents', (writes: Writes) => rowsOf(writes, (write) => write.toolIntents), {
+const newIntents = rows('new_intents', (writes: Writes) => pickRows(writes, (write) => write.toolIntents), {
   n: ['int', ({ n }) => n],
   step: ['int', ({ row }) => row.step],
   ordinal: ['int', ({ row }) => row.ordinal],
@@ -102,7 +102,7 @@ const storedIntents = cte(
   { absent: noToolCalls('stored_intents') },
 );
 
-const newResults = rows('new_results', (writes: Writes) => rowsOf(writes, (write) => write.toolSettlements), {
+const newResults = rows('new_results', (writes: Writes) => pickRows(writes, (write) => write.toolSettlements), {
   n: ['int', ({ n }) => n],
   step: ['int', ({ row }) => row.step],
   ordinal: ['int', ({ row }) => row.ordinal],

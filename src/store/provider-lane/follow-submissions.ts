@@ -27,7 +27,7 @@ export interface PollNote {
   error?: string;
 }
 
-export const noteLook = literalQuery({
+export const notePoll = literalQuery({
   name: 'note-look',
   purpose: 'Note what a poll of a submission has shown, and when the next one is due.',
   locking: 'The submission.',

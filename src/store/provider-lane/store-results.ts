@@ -4,7 +4,7 @@ import type { Committed } from '../../after-commit.ts';
 import type { ReportedTokens } from '../../core/prices/call-cost.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { literalQuery } from '../literal-query.ts';
-import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../session-locks.ts';
 
@@ -106,7 +106,7 @@ select (select coalesce(json_agg(request_no), '[]') from stored) as numbers, ${R
   retryMs: LASTING_RETRY_MS,
   values: ({ providerBatchId, results }: { providerBatchId: string; results: readonly RequestResult[] }) => [
     providerBatchId,
-    recordsOf(results, COLUMNS),
+    toRecords(results, COLUMNS),
   ],
   answer: ([row]: { numbers: number[]; rings: NeededRing[] }[]): Committed<{ numbers: number[] }> => ({
     numbers: row?.numbers ?? [],

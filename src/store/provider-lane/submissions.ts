@@ -17,7 +17,7 @@ export interface ProviderSubmission {
   providerId: string | null;
   isAdopted: boolean;
   isProved: boolean;
-  looks: number;
+  polls: number;
   incompleteReads: number;
   /** Milliseconds since the epoch, by the database's clock. */
   startedAtMs: number;
@@ -30,7 +30,7 @@ export interface ProviderSubmission {
 }
 
 const SUBMISSION_SQL = `b.id, b.status, b.request_count as "requestCount", b.provider_id as "providerId", b.is_adopted as "isAdopted",
-  b.is_proved as "isProved", b.looks, b.incomplete_reads as "incompleteReads",
+  b.is_proved as "isProved", b.looks as polls, b.incomplete_reads as "incompleteReads",
   (extract(epoch from b.submit_started_at) * 1000)::float8 as "startedAtMs",
   (extract(epoch from b.submitted_at) * 1000)::float8 as "submittedAtMs",
   (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",

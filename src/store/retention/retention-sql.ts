@@ -62,17 +62,17 @@ chunk as materialized (
   limit ${size}
 ),
 ${parts.deletes},
-looked as (select (select count(*) from chunk) = ${size} or not (${isPassedSql}) as has_more, (select count(*) from gone) as deleted)
+counted as (select (select count(*) from chunk) = ${size} or not (${isPassedSql}) as has_more, (select count(*) from gone) as deleted)
 update holdfast.retention r set keep_ms = $1::float8::bigint,
-  position = case when not looked.has_more then null when not (${isPassedSql}) then coalesce(walk.position, r.position, '')
+  position = case when not counted.has_more then null when not (${isPassedSql}) then coalesce(walk.position, r.position, '')
     else (select ${place} from chunk c order by ${order} limit 1) end,
-  cutoff_at = case when looked.has_more then walk.cutoff_at end,
-  deleted = r.deleted + looked.deleted,
-  deleted_in_pass = case when walk.position is null then 0 else r.deleted_in_pass end + looked.deleted,
-  completed_to = case when looked.has_more then r.completed_to else walk.cutoff_at end,
-  completed_at = case when looked.has_more then r.completed_at else clock_timestamp() end
-from looked, walk where r.kind = '${kind}'
-returning looked.has_more as "hasMore", looked.deleted::int as deleted, r.deleted_in_pass::int as "deletedInPass"`,
+  cutoff_at = case when counted.has_more then walk.cutoff_at end,
+  deleted = r.deleted + counted.deleted,
+  deleted_in_pass = case when walk.position is null then 0 else r.deleted_in_pass end + counted.deleted,
+  completed_to = case when counted.has_more then r.completed_to else walk.cutoff_at end,
+  completed_at = case when counted.has_more then r.completed_at else clock_timestamp() end
+from counted, walk where r.kind = '${kind}'
+returning counted.has_more as "hasMore", counted.deleted::int as deleted, r.deleted_in_pass::int as "deletedInPass"`,
   });
   return Object.assign(deleteSome, { kind, setting });
 }

@@ -31,14 +31,14 @@ new_compactions as (
   from json_to_recordset($3::json) as records (id uuid, reason text, tokens_before bigint, attempts_max int)
 ),
 own as materialized (
-  select c.id, c.attempt from holdfast.compactions c join new_compactions wish on wish.id = c.id
+  select c.id, c.attempt from holdfast.compactions c join new_compactions added on added.id = c.id
 ),
 answered as materialized (
-  select c.* from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions wish on c.id <> wish.id
+  select c.* from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions added on c.id <> added.id
   where c.status = 'running' and c.summary is not null order by c.id desc limit 1
 ),
 counted as materialized (
-  select count(*)::int as failed from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions wish on c.id <> wish.id
+  select count(*)::int as failed from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions added on c.id <> added.id
   where c.status in ('running', 'failed', 'timedOut') and coalesce(c.error ->> 'code', '') not in ('model_away', 'rate_limited', 'model_blocked')
 ),
 cycle as materialized (
@@ -51,13 +51,13 @@ cycle as materialized (
   ) as has_flushed
 ),
 judged as materialized (
-  select fence.*, wish.id, wish.reason, wish.tokens_before, counted.failed + 1 as attempt, case
+  select fence.*, added.id, added.reason, added.tokens_before, counted.failed + 1 as attempt, case
       when exists (select from own) then 'begun'
       when exists (select from answered) then 'answered'
-      when counted.failed >= wish.attempts_max then 'exhausted'
+      when counted.failed >= added.attempts_max then 'exhausted'
       else 'begun'
     end as verdict
-  from fence, new_compactions wish, counted
+  from fence, new_compactions added, counted
 ),
 begun as (
   insert into holdfast.compactions (id, session_id, transcript_no, turn_id, reason, attempt, tokens_before)

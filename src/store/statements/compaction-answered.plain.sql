@@ -2,7 +2,7 @@
 -- Purpose: Store the answer of the model before anything of it has an effect. Answers one row.
 -- Locking: The session row, then rows that belong to it.
 -- Options: none (of entries, model_calls, tool_intents, tool_results, snapshots, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 wish json, $4 pinned_seqs bigint[]
+-- Parameters: $1 head json, $2 sessions uuid[], $3 compaction_step json, $4 pinned_seqs bigint[]
 prepare "compaction-answered" (json, uuid[], json, bigint[]) as
 /* compaction-answered */
 with head as (
@@ -26,14 +26,14 @@ fence as materialized (
   select head.*, s.transcript_no, s.leaf_seq, s.version
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
-wish as (
+compaction_step as (
   select id, first_kept_seq, summary, memory::json
   from json_to_recordset($3::json) as records (id uuid, first_kept_seq bigint, summary text, memory text)
 ),
 updated_compactions as (
-  update holdfast.compactions c set first_kept_seq = wish.first_kept_seq, pinned_seqs = $4::bigint[], summary = wish.summary,
-    memory = wish.memory
-  from fence, wish where c.id = wish.id and c.status = 'running'
+  update holdfast.compactions c set first_kept_seq = compaction_step.first_kept_seq, pinned_seqs = $4::bigint[], summary = compaction_step.summary,
+    memory = compaction_step.memory
+  from fence, compaction_step where c.id = compaction_step.id and c.status = 'running'
   returning c.id, c.session_id, c.turn_id, c.status, c.tokens_before, c.tokens_after, c.error
 ),
 progressed_turns as (

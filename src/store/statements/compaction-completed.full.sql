@@ -2,7 +2,7 @@
 -- Purpose: Make the summary an entry in place of those that it retires. Answers one row.
 -- Locking: The session row, then rows that belong to it.
 -- Options: entries, model_calls, tool_intents, tool_results, snapshots, refresh, events (of entries, model_calls, tool_intents, tool_results, snapshots, refresh, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_snapshots json, $8 wish json, $9 pinned_seqs bigint[], $10 new_system_events json, $11 new_events json
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_snapshots json, $8 compaction_step json, $9 pinned_seqs bigint[], $10 new_system_events json, $11 new_events json
 prepare "compaction-completed" (json, uuid[], json, json, json, json, json, json, bigint[], json, json) as
 /* compaction-completed */
 with head as (
@@ -85,21 +85,21 @@ inserted_snapshots as (
   select new_snapshots.* from new_snapshots where exists (select from fence)
   on conflict do nothing
 ),
-wish as (
+compaction_step as (
   select id, first_kept_seq, tokens_after, audit::json
   from json_to_recordset($8::json) as records (id uuid, first_kept_seq bigint, tokens_after bigint, audit text)
 ),
 updated_compactions as (
-  update holdfast.compactions c set status = 'completed', first_kept_seq = wish.first_kept_seq, pinned_seqs = $9::bigint[], summary = null,
-    summary_seq = fence.base_seq + 1, tokens_after = wish.tokens_after, audit = wish.audit, ended_at = clock_timestamp()
-  from fence, wish where c.id = wish.id and c.status = 'running'
+  update holdfast.compactions c set status = 'completed', first_kept_seq = compaction_step.first_kept_seq, pinned_seqs = $9::bigint[], summary = null,
+    summary_seq = fence.base_seq + 1, tokens_after = compaction_step.tokens_after, audit = compaction_step.audit, ended_at = clock_timestamp()
+  from fence, compaction_step where c.id = compaction_step.id and c.status = 'running'
   returning c.id, c.session_id, c.turn_id, c.status, c.tokens_before, c.tokens_after, c.error
 ),
 retired_entries as (
   update holdfast.entries e set state = 'compacted', retired_seq = fence.base_seq + 1
-  from fence, wish
+  from fence, compaction_step
   where e.session_id = fence.session_id and e.transcript_no = fence.transcript_no and e.state = 'active'
-    and e.seq <= fence.base_seq and (e.seq < wish.first_kept_seq or e.kind = 'summary') and e.seq <> all ($9::bigint[])
+    and e.seq <= fence.base_seq and (e.seq < compaction_step.first_kept_seq or e.kind = 'summary') and e.seq <> all ($9::bigint[])
 ),
 new_system_events as (
   select id, text
@@ -129,8 +129,8 @@ progressed_turns as (
 updated_sessions as (
   update holdfast.sessions s
   set updated_at = clock_timestamp(), entry_seq = fence.base_seq + 1, leaf_seq = fence.base_seq + 1,
-    transcript_version = s.transcript_version + 1, context_tokens = wish.tokens_after, view = coalesce(fence.session_view, s.view)
-  from fence, wish where s.id = fence.session_id
+    transcript_version = s.transcript_version + 1, context_tokens = compaction_step.tokens_after, view = coalesce(fence.session_view, s.view)
+  from fence, compaction_step where s.id = fence.session_id
   returning s.id, s.transcript_version
 ),
 new_events as (

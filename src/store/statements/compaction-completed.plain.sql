@@ -2,7 +2,7 @@
 -- Purpose: Make the summary an entry in place of those that it retires. Answers one row.
 -- Locking: The session row, then rows that belong to it.
 -- Options: none (of entries, model_calls, tool_intents, tool_results, snapshots, refresh, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 wish json, $4 pinned_seqs bigint[]
+-- Parameters: $1 head json, $2 sessions uuid[], $3 compaction_step json, $4 pinned_seqs bigint[]
 prepare "compaction-completed" (json, uuid[], json, bigint[]) as
 /* compaction-completed */
 with head as (
@@ -26,21 +26,21 @@ fence as materialized (
   select head.*, s.transcript_no, s.leaf_seq, s.version
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
-wish as (
+compaction_step as (
   select id, first_kept_seq, tokens_after, audit::json
   from json_to_recordset($3::json) as records (id uuid, first_kept_seq bigint, tokens_after bigint, audit text)
 ),
 updated_compactions as (
-  update holdfast.compactions c set status = 'completed', first_kept_seq = wish.first_kept_seq, pinned_seqs = $4::bigint[], summary = null,
-    summary_seq = fence.base_seq + 1, tokens_after = wish.tokens_after, audit = wish.audit, ended_at = clock_timestamp()
-  from fence, wish where c.id = wish.id and c.status = 'running'
+  update holdfast.compactions c set status = 'completed', first_kept_seq = compaction_step.first_kept_seq, pinned_seqs = $4::bigint[], summary = null,
+    summary_seq = fence.base_seq + 1, tokens_after = compaction_step.tokens_after, audit = compaction_step.audit, ended_at = clock_timestamp()
+  from fence, compaction_step where c.id = compaction_step.id and c.status = 'running'
   returning c.id, c.session_id, c.turn_id, c.status, c.tokens_before, c.tokens_after, c.error
 ),
 retired_entries as (
   update holdfast.entries e set state = 'compacted', retired_seq = fence.base_seq + 1
-  from fence, wish
+  from fence, compaction_step
   where e.session_id = fence.session_id and e.transcript_no = fence.transcript_no and e.state = 'active'
-    and e.seq <= fence.base_seq and (e.seq < wish.first_kept_seq or e.kind = 'summary') and e.seq <> all ($4::bigint[])
+    and e.seq <= fence.base_seq and (e.seq < compaction_step.first_kept_seq or e.kind = 'summary') and e.seq <> all ($4::bigint[])
 ),
 progressed_turns as (
   update holdfast.turns t set status = 'running', calls = fence.calls, retries = fence.retries, steps = fence.steps,
@@ -51,8 +51,8 @@ progressed_turns as (
 updated_sessions as (
   update holdfast.sessions s
   set updated_at = clock_timestamp(), entry_seq = fence.base_seq + 1, leaf_seq = fence.base_seq + 1,
-    transcript_version = s.transcript_version + 1, context_tokens = wish.tokens_after, view = coalesce(fence.session_view, s.view)
-  from fence, wish where s.id = fence.session_id
+    transcript_version = s.transcript_version + 1, context_tokens = compaction_step.tokens_after, view = coalesce(fence.session_view, s.view)
+  from fence, compaction_step where s.id = fence.session_id
   returning s.id, s.transcript_version
 ),
 journal_events as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false),

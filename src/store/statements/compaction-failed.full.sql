@@ -2,7 +2,7 @@
 -- Purpose: End a compaction without success; the transcript is unchanged. Answers one row.
 -- Locking: The session row, then rows that belong to it.
 -- Options: entries, model_calls, tool_intents, tool_results, snapshots, events (of entries, model_calls, tool_intents, tool_results, snapshots, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_snapshots json, $8 wish json, $9 new_events json
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_snapshots json, $8 compaction_step json, $9 new_events json
 prepare "compaction-failed" (json, uuid[], json, json, json, json, json, json, json) as
 /* compaction-failed */
 with head as (
@@ -85,13 +85,13 @@ inserted_snapshots as (
   select new_snapshots.* from new_snapshots where exists (select from fence)
   on conflict do nothing
 ),
-wish as (
+compaction_step as (
   select id, status, error::json
   from json_to_recordset($8::json) as records (id uuid, status text, error text)
 ),
 updated_compactions as (
-  update holdfast.compactions c set status = wish.status, error = wish.error, ended_at = clock_timestamp()
-  from fence, wish where c.id = wish.id and c.status = 'running'
+  update holdfast.compactions c set status = compaction_step.status, error = compaction_step.error, ended_at = clock_timestamp()
+  from fence, compaction_step where c.id = compaction_step.id and c.status = 'running'
   returning c.id, c.session_id, c.turn_id, c.status, c.tokens_before, c.tokens_after, c.error
 ),
 progressed_turns as (

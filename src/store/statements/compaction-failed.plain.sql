@@ -2,7 +2,7 @@
 -- Purpose: End a compaction without success; the transcript is unchanged. Answers one row.
 -- Locking: The session row, then rows that belong to it.
 -- Options: none (of entries, model_calls, tool_intents, tool_results, snapshots, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 wish json
+-- Parameters: $1 head json, $2 sessions uuid[], $3 compaction_step json
 prepare "compaction-failed" (json, uuid[], json) as
 /* compaction-failed */
 with head as (
@@ -26,13 +26,13 @@ fence as materialized (
   select head.*, s.transcript_no, s.leaf_seq, s.version
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
-wish as (
+compaction_step as (
   select id, status, error::json
   from json_to_recordset($3::json) as records (id uuid, status text, error text)
 ),
 updated_compactions as (
-  update holdfast.compactions c set status = wish.status, error = wish.error, ended_at = clock_timestamp()
-  from fence, wish where c.id = wish.id and c.status = 'running'
+  update holdfast.compactions c set status = compaction_step.status, error = compaction_step.error, ended_at = clock_timestamp()
+  from fence, compaction_step where c.id = compaction_step.id and c.status = 'running'
   returning c.id, c.session_id, c.turn_id, c.status, c.tokens_before, c.tokens_after, c.error
 ),
 progressed_turns as (

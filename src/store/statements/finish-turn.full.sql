@@ -245,7 +245,7 @@ settled_turns as materialized (
     'startedAt', to_char(x.intent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(x.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by x.step, x.ordinal)
   from (select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from holdfast.tool_calls before where before.turn_id = t.id
         and not exists (select from stored_intents w where w.turn_id = t.id and w.step = before.step and w.ordinal = before.ordinal) and not exists (select from settled_calls w where w.turn_id = t.id and w.step = before.step and w.ordinal = before.ordinal)
-      union all select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from stored_intents union all select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from settled_calls) x where x.turn_id = t.id)) as told
+      union all select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from stored_intents union all select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from settled_calls) x where x.turn_id = t.id)) as turn
   from tail join ended t on t.id = tail.turn_id join holdfast.sessions s on s.id = t.session_id and s.xmin = t.version
   where tail.is_awaited
 )
@@ -254,7 +254,7 @@ select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = hea
   json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
     'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
   case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
-  settled_turns.told as told_turn
+  settled_turns.turn as settled_turn
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n

@@ -111,13 +111,13 @@ inserted_events as (
     union all select 2 as phase, source.* from (select session_id, turn_id, type, data, n from settled_events) as source
     union all select 3 as phase, source.* from (select session_id, turn_id, type, data, n from ended_events) as source) as happened
 ),
-settled_turns as (select null::int as n, null::json as told where false)
+settled_turns as (select null::int as n, null::json as turn where false)
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
   rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms,
   json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
     'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
   case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
-  settled_turns.told as told_turn
+  settled_turns.turn as settled_turn
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n

@@ -1,12 +1,12 @@
 // The items of a batch and their results as the API shows them. Reads only; items in flight are read one by one.
 import type { BatchItemView, ItemResult } from '../../contract/batches.ts';
-import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { toDollars } from '../../core/prices/call-cost.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { LANE_FACTS_SQL, describeOpenWait, waitFactsSql, describeWait, type LanesRow } from '../why-sql.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { tokenUsageSql } from '../token-usage.ts';
 
 const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status = 'waiting' then 'waiting'
@@ -63,15 +63,15 @@ export async function listItems(
   const { rows } = await db.query<BatchItemRow>(query);
   const items = rows.map(({ costMicros, wait, lanes, ...item }) => ({
     ...item,
-    costUsd: dollarsOf(costMicros),
+    costUsd: toDollars(costMicros),
     why:
       wait === null || lanes === null
         ? item.why
         : item.status === 'waiting'
-          ? whyOf(db, wait, lanes)
-          : openWhyOf(db, wait, lanes),
+          ? describeWait(db, wait, lanes)
+          : describeOpenWait(db, wait, lanes),
   }));
-  return pageOf(items, page.limit, ({ n }) => String(n));
+  return cutPage(items, page.limit, ({ n }) => String(n));
 }
 
 // Each page reads a range of numbers, so that a batch of which little has ended costs no more.

@@ -3,15 +3,15 @@
 import type { BatchView } from '../../contract/batches.ts';
 import type { TokenUsage } from '../../contract/views.ts';
 import type { MessageVia } from '../../core/inbound.ts';
-import { endedOf } from '../../core/batch/judge-batch.ts';
-import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { countEnded } from '../../core/batch/judge-batch.ts';
+import { toDollars } from '../../core/prices/call-cost.ts';
 import { expectedCostMicros } from '../../core/batch/expected-cost.ts';
 import type { Choice } from '../../core/provider-batch/choose-way.ts';
 import {
   endByHops,
   endBySlots,
   MINUTES_READ,
-  rateOf,
+  measureRate,
   type EndsOfMinute,
   type HopTimes,
 } from '../../core/batch/progress.ts';
@@ -20,7 +20,7 @@ import { FOLLOW_UPS_SQL } from '../charged-inputs.ts';
 import { HIT_RATE_SQL } from '../provider-lane/follow-submissions.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { tokenUsageSql } from '../token-usage.ts';
 import { LIVE_SQL } from '../why-sql.ts';
 
@@ -100,7 +100,7 @@ where ($1::text is null or b.status = $1) and ($2::uuid is null or b.id < $2) or
 /** A batch, or null. */
 export async function viewBatch(db: ViewDatabase, id: string): Promise<BatchView | null> {
   const [row] = (await db.query<BatchRow>(VIEW_BATCH.prepared([id]))).rows;
-  return row === undefined ? null : batchOf(row);
+  return row === undefined ? null : toBatch(row);
 }
 
 /** Batches, newest first. */
@@ -110,11 +110,11 @@ export async function listBatches(
 ): Promise<Page<BatchView>> {
   const query = LIST_BATCHES.prepared([status ?? null, page.after, page.limit + 1]);
   const { rows } = await db.query<BatchRow>(query);
-  const batches = rows.map(batchOf);
-  return pageOf(batches, page.limit, ({ id }) => id);
+  const batches = rows.map(toBatch);
+  return cutPage(batches, page.limit, ({ id }) => id);
 }
 
-/** What `batchOf` makes of the other columns. */
+/** What `toBatch` makes of the other columns. */
 type Derived =
   | 'counts'
   | 'ratePerMinute'
@@ -154,13 +154,13 @@ type HopRow = BatchHop &
   TokenUsage &
   Omit<HopTimes, 'endedAtMs'> & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };
 
-function batchOf(row: BatchRow): BatchView {
+function toBatch(row: BatchRow): BatchView {
   const { total, inFlight, answered, silent, failed, cancelled, expired, flight, nowMs, sinceMs, minutes, ...rest } =
     row;
   const { reservedMicros, maxCostMicros, errors, hops: hopRows, choice, batchShare, ...shown } = rest;
   const hops = hopRows ?? [];
   const { running, parked, busyMs } = flight ?? { running: 0, parked: 0, busyMs: 0 };
-  const ended = endedOf({ answered, silent, failed, cancelled, expired });
+  const ended = countEnded({ answered, silent, failed, cancelled, expired });
   // The counts of the batch and of its items are from the same snapshot; an item that has just ended still counts as in flight.
   const waiting = Math.max(0, inFlight - running - parked);
   const pending = total - inFlight - ended;
@@ -172,13 +172,13 @@ function batchOf(row: BatchRow): BatchView {
   return {
     ...shown,
     counts: { total, pending, waiting, running, parked, answered, silent, failed, cancelled, expired },
-    ratePerMinute: recent === null ? null : rateOf(recent),
-    eta: recent === null ? null : etaOf({ via: shown.via, hops, pending }, { ...left, recent }),
-    costUsd: dollarsOf(shown.costMicros),
+    ratePerMinute: recent === null ? null : measureRate(recent),
+    eta: recent === null ? null : computeEta({ via: shown.via, hops, pending }, { ...left, recent }),
+    costUsd: toDollars(shown.costMicros),
     reservedUsd: reservedMicros / MICROS,
     wastedUsd: hops.reduce((sum, { wastedMicros }) => sum + wastedMicros, 0) / MICROS,
-    maxCostUsd: dollarsOf(maxCostMicros),
-    expectedCostUsd: dollarsOf(
+    maxCostUsd: toDollars(maxCostMicros),
+    expectedCostUsd: toDollars(
       expectedCostMicros({
         way: shown.via === 'auto' ? (choice?.via ?? 'provider-batch') : shown.via,
         total,
@@ -188,27 +188,27 @@ function batchOf(row: BatchRow): BatchView {
         batchShare,
       }),
     ),
-    ...savingOf(shown, hops),
+    ...computeSaving(shown, hops),
     cacheHitRate: promptTokens === 0 ? null : cacheReadTokens / promptTokens,
-    hops: hops.map(hopOf),
+    hops: hops.map(toHop),
     errors: errors ?? [],
   };
 }
 
-function hopOf({ n, via, reason, requests, submittedAt, endedAt, cacheHitRate, costUsd, ...row }: HopRow): BatchHop {
+function toHop({ n, via, reason, requests, submittedAt, endedAt, cacheHitRate, costUsd, ...row }: HopRow): BatchHop {
   const { providerBatchIds } = row;
   return { n, via, reason, requests, submittedAt, endedAt, cacheHitRate, costUsd, providerBatchIds };
 }
 
 /** The cost of the same conversations with live calls, and the saving; negative when the batch was more expensive. */
-function savingOf(
+function computeSaving(
   { via, costMicros }: Pick<BatchRow, 'via' | 'costMicros'>,
   hops: readonly HopRow[],
 ): Pick<BatchView, 'liveCostUsd' | 'savedPercent'> {
-  if (via === 'live' && hops.length === 0) return { liveCostUsd: dollarsOf(costMicros), savedPercent: 0 };
+  if (via === 'live' && hops.length === 0) return { liveCostUsd: toDollars(costMicros), savedPercent: 0 };
   const cost = sumOrNull(hops.map((hop) => hop.costMicros));
   const live = sumOrNull(hops.map((hop) => hop.liveMicros));
-  if (cost === null || live === null || live === 0) return { liveCostUsd: dollarsOf(live), savedPercent: null };
+  if (cost === null || live === null || live === 0) return { liveCostUsd: toDollars(live), savedPercent: null };
   return { liveCostUsd: live / MICROS, savedPercent: Math.round((1 - cost / live) * 1000) / 10 };
 }
 
@@ -221,7 +221,7 @@ function sumOrNull(micros: readonly (number | null)[]): number | null {
  * A batch with rounds through the provider ends round by round, once all its items take part; of any other, and of one that makes live calls by
  * now, items end one by one.
  */
-function etaOf(
+function computeEta(
   { via, hops, pending }: { via: MessageVia; hops: readonly HopRow[]; pending: number },
   progress: Parameters<typeof endBySlots>[0],
 ): BatchView['eta'] {
@@ -229,10 +229,10 @@ function etaOf(
   const end =
     via === 'live' || rounds.length === 0
       ? endBySlots(progress)
-      : endByHops(rounds.map(hopTimesOf), { pending, nowMs: progress.recent.nowMs });
+      : endByHops(rounds.map(toHopTimes), { pending, nowMs: progress.recent.nowMs });
   return end === null ? null : { from: new Date(end.fromMs).toISOString(), to: new Date(end.toMs).toISOString() };
 }
 
-function hopTimesOf({ endedAt, ...row }: HopRow): HopTimes {
+function toHopTimes({ endedAt, ...row }: HopRow): HopTimes {
   return { ...row, endedAtMs: endedAt === null ? null : Date.parse(endedAt) };
 }

@@ -3,7 +3,7 @@ import { raw, sql } from '../drizzle.ts';
 import type { BulkActionView, BulkItemView } from '../../contract/bulk-actions.ts';
 import type { BulkItemStatus } from '../../core/bulk/bulk-action.ts';
 import { isoSql } from '../session-facts.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 const COLUMNS =
   raw(`a.id, a.action, a.target, a.filter, a.reason, a.per_second as "perSecond", a.is_canary as canary, a.status, a.total,
@@ -25,7 +25,7 @@ export async function listBulkActions(db: ViewDatabase, page: PageRequest): Prom
   const { rows } = await db.query<BulkActionView>(sql`
     select ${COLUMNS} from holdfast.bulk_actions a
     where (${page.after}::uuid is null or a.id < ${page.after}::uuid) order by a.id desc limit ${page.limit + 1}`);
-  return pageOf(rows, page.limit, (action) => action.id);
+  return cutPage(rows, page.limit, (action) => action.id);
 }
 
 /** The items of an action in the order in which they are worked off; `status`: only those. */
@@ -38,5 +38,5 @@ export async function listBulkItems(
     select ${ITEM_COLUMNS} from holdfast.bulk_action_items i
     where i.action_id = ${id}::uuid and i.n > ${page.after ?? '0'}::int and (${status ?? null}::text is null or i.status = ${status ?? null})
     order by i.n limit ${page.limit + 1}`);
-  return pageOf(rows, page.limit, ({ n }) => String(n));
+  return cutPage(rows, page.limit, ({ n }) => String(n));
 }

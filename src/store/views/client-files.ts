@@ -56,7 +56,7 @@ const IS_SHOWN = sql`(c.errors is not null or b.id is not null)`;
 export async function findClientBatch(db: ViewDatabase, id: string): Promise<ClientBatch | null> {
   const { rows } = await db.query<BatchRow>(sql`
     select ${BATCH_COLUMNS} from holdfast.client_batches c left join holdfast.batches b on b.id = c.id where c.id = ${id} and ${IS_SHOWN}`);
-  return rows[0] === undefined ? null : batchOf(rows[0]);
+  return rows[0] === undefined ? null : toBatch(rows[0]);
 }
 
 /** Newest first. */
@@ -64,10 +64,10 @@ export async function listClientBatches(db: ViewDatabase, { after, limit }: List
   const { rows } = await db.query<BatchRow>(sql`
     select ${BATCH_COLUMNS} from holdfast.client_batches c left join holdfast.batches b on b.id = c.id
     where ${IS_SHOWN} and (${after}::uuid is null or c.id < ${after}::uuid) order by c.id desc limit ${limit}`);
-  return rows.map(batchOf);
+  return rows.map(toBatch);
 }
 
-function batchOf(row: BatchRow): ClientBatch {
+function toBatch(row: BatchRow): ClientBatch {
   const { id, inputFileId, endpoint, completionWindow, metadata, errors, createdAt, status, ...batch } = row;
   const asked = { id, inputFileId, endpoint, completionWindow, metadata, errors, createdAt };
   return { ...asked, batch: status === null ? null : { status, ...batch } };

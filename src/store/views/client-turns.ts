@@ -1,7 +1,7 @@
 // Turns as the OpenAI-compatible endpoints see them: the calls that a client has to run, and what a session has said.
 import { sql } from '../drizzle.ts';
 import type { ContentBlock } from '../../core/content.ts';
-import { toolUsesOf } from '../../core/content.ts';
+import { listToolUses } from '../../core/content.ts';
 import { isCallersTool, type CallerRequest } from '../../core/caller-request.ts';
 import type { StoredHistory, StoredSaid } from '../../core/openai/conversation.ts';
 import { ERASING } from '../erasure/find-family.ts';
@@ -98,7 +98,7 @@ export async function readArguments(
   const { rows } = await db.query<{ content: ContentBlock[] }>(sql`
     select e.content from holdfast.entries e
     where e.session_id = ${sessionId} and e.turn_id = ${turnId} and e.kind = 'answer' order by e.seq`);
-  return new Map(rows.flatMap(({ content }) => toolUsesOf(content).map((call) => [call.id, call.input] as const)));
+  return new Map(rows.flatMap(({ content }) => listToolUses(content).map((call) => [call.id, call.input] as const)));
 }
 
 /** The maximum number of entries that are compared with those of a client. */

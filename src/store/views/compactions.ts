@@ -3,7 +3,7 @@
 import { raw, sql } from '../drizzle.ts';
 import type { CompactionView, TranscriptView } from '../../contract/transcripts.ts';
 import { isoSql } from '../session-facts.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 const COMPACTION = raw(`json_build_object('id', c.id, 'sessionKey', s.key, 'transcriptNo', c.transcript_no,
   'turnId', c.turn_id, 'reason', c.reason, 'status', c.status, 'attempt', c.attempt, 'tokensBefore', c.tokens_before,
@@ -26,7 +26,7 @@ export async function listCompactions(
     where c.session_id = ${sessionId} and (${page.after}::uuid is null or c.id < ${page.after}::uuid)
     order by c.id desc limit ${page.limit + 1}`);
   const views = result.rows.map(({ view }) => view);
-  return pageOf(views, page.limit, ({ id }) => id);
+  return cutPage(views, page.limit, ({ id }) => id);
 }
 
 /** The last compaction that a turn began, or null. */
@@ -66,5 +66,5 @@ export async function listTranscripts(
     from transcripts t where ${page.after}::int is null or t.transcript_no < ${page.after}::int
     order by t.transcript_no desc limit ${page.limit + 1}`);
   const views = result.rows.map(({ view }) => view);
-  return pageOf(views, page.limit, ({ transcriptNo }) => String(transcriptNo));
+  return cutPage(views, page.limit, ({ transcriptNo }) => String(transcriptNo));
 }

@@ -2,7 +2,7 @@
 // (G20). The end of a fire is that of its input, also before a scheduler has seen it.
 import { and, desc, eq, inArray, lt, query, raw, sql } from '../drizzle.ts';
 import type { CronView, FireView } from '../../contract/crons.ts';
-import { nextRunOf } from '../../schedule/timetable.ts';
+import { findNextRun } from '../../schedule/timetable.ts';
 import { crons } from '../../rows/crons.ts';
 import type { Cron } from '../crons.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
@@ -10,7 +10,7 @@ import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { urlWithoutCredentials } from './deliveries.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** Crons, newest first. */
 export async function listCrons(
@@ -25,7 +25,7 @@ export async function listCrons(
   );
   const limit = page.limit + 1;
   const rows = await query(db, (of) => of.select().from(crons).where(fitting).orderBy(desc(crons.id)).limit(limit));
-  return pageOf(rows, page.limit, ({ id }) => id);
+  return cutPage(rows, page.limit, ({ id }) => id);
 }
 
 // A claimed fire has ended with its input, also before a scheduler has seen that.
@@ -59,7 +59,7 @@ export async function listFires(db: ViewDatabase, cronId: string, page: PageRequ
     select ${raw(FIRE_COLUMNS)} from holdfast.cron_fires f ${raw(FIRE_JOINS)}
     where f.cron_id = ${cronId} and (${page.after}::timestamptz is null or f.scheduled_for < ${page.after}::timestamptz)
     order by f.scheduled_for desc limit ${page.limit + 1}`);
-  return pageOf(rows, page.limit, ({ scheduledFor }) => scheduledFor);
+  return cutPage(rows, page.limit, ({ scheduledFor }) => scheduledFor);
 }
 
 /** The number of a cron's newest fires that are shown with it. */
@@ -93,7 +93,7 @@ export async function viewFire(db: ViewDatabase, cronId: string, scheduledFor: D
 }
 
 /** A cron as the outside sees it. */
-export function cronViewOf(kept: Cron): CronView {
+export function toCronView(kept: Cron): CronView {
   const {
     isEnabled,
     lastSlotMs,
@@ -108,16 +108,16 @@ export function cronViewOf(kept: Cron): CronView {
     options,
     ...same
   } = kept;
-  const { slotMs, runMs } = nextRunOf(kept);
+  const { slotMs, runMs } = findNextRun(kept);
   return {
     ...same,
     tools: options?.tools ?? null,
     tags: options?.tags ?? {},
     delivery: kept.delivery === null ? null : withoutCredentials(kept.delivery),
     enabled: isEnabled,
-    lastSlotAt: isoOf(lastSlotMs),
-    nextSlotAt: isEnabled ? isoOf(slotMs) : null,
-    nextRunAt: isEnabled ? isoOf(runMs) : null,
+    lastSlotAt: toIso(lastSlotMs),
+    nextSlotAt: isEnabled ? toIso(slotMs) : null,
+    nextRunAt: isEnabled ? toIso(runMs) : null,
     createdAt: new Date(createdMs).toISOString(),
     updatedAt: new Date(updatedMs).toISOString(),
   };
@@ -128,6 +128,6 @@ function withoutCredentials(delivery: NonNullable<Cron['delivery']>): NonNullabl
   return { ...delivery, url: urlWithoutCredentials(delivery.url) };
 }
 
-function isoOf(ms: number | null): string | null {
+function toIso(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }

@@ -1,5 +1,5 @@
 // Failed work that waits for a person, grouped by error: two thousand failures are often three errors.
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import type { DeadLetterGroupView, DeadLetterView } from '../../contract/dead-letters.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
@@ -47,7 +47,7 @@ export async function listDeadLetterGroups(
   );
   const trendOf = await readTrends(db, state, rows);
   const groups = rows.map((group) => ({ ...group, perHour: trendOf(group) }));
-  return pageOf(groups, page.limit, (group) => JSON.stringify([group.kind, group.code]));
+  return cutPage(groups, page.limit, (group) => JSON.stringify([group.kind, group.code]));
 }
 
 const FIRST_HOUR_SQL = `date_trunc('hour', clock_timestamp(), 'UTC') - interval '${TREND_HOURS - 1} hours'`;

@@ -36,7 +36,7 @@ union select found.id from holdfast.turns t cross join lateral (
 
 async function resolve(db: ViewDatabase, filter: DeliveryFilter): Promise<Filtered> {
   const named = filter.text === undefined ? null : await findNamed(db, filter.text);
-  return { table: 'deliveries', indexed: indexedOf(filter, named), rest: restOf(filter, named) };
+  return { table: 'deliveries', indexed: buildIndexed(filter, named), rest: buildRest(filter, named) };
 }
 
 /** Null: the text names nothing, and is searched for. */
@@ -58,12 +58,12 @@ export async function findDeliveryIds(
 }
 
 /** The ids of all deliveries that a filter finds, oldest first, at most `limit`. */
-export async function deliveryIdsOf(db: ViewDatabase, filter: DeliveryFilter, limit: number): Promise<string[]> {
+export async function listDeliveryIds(db: ViewDatabase, filter: DeliveryFilter, limit: number): Promise<string[]> {
   return findAllIds(db, await resolve(db, filter), limit);
 }
 
 /** The conditions that an index answers. */
-function indexedOf({ sessionKey, turnId, statuses }: DeliveryFilter, named: NamedDeliveries | null): Sql[] {
+function buildIndexed({ sessionKey, turnId, statuses }: DeliveryFilter, named: NamedDeliveries | null): Sql[] {
   const conditions: Sql[] = [];
   if (sessionKey !== undefined) {
     conditions.push(sql`d.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
@@ -80,7 +80,7 @@ function indexedOf({ sessionKey, turnId, statuses }: DeliveryFilter, named: Name
 }
 
 /** The others. */
-function restOf({ channel, text }: DeliveryFilter, named: NamedDeliveries | null): Sql[] {
+function buildRest({ channel, text }: DeliveryFilter, named: NamedDeliveries | null): Sql[] {
   const conditions: Sql[] = [];
   if (channel !== undefined) conditions.push(sql`d.channel = ${channel}`);
   if (text !== undefined && named === null) {

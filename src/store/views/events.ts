@@ -41,7 +41,7 @@ export async function readEvents(
     select edge.horizon::text, found.* from edge left join lateral (
       select e.id::text, s.key as "sessionKey", e.turn_id as "turnId", e.type, e.data, ${raw(isoSql('e.created_at'))} as at
       from holdfast.events e left join holdfast.sessions s on s.id = e.session_id
-      where e.id > ${page.after.toString()}::bigint and e.id < edge.horizon and e.type <> ${TRIM_MARK} ${conditionOf(filter)}
+      where e.id > ${page.after.toString()}::bigint and e.id < edge.horizon and e.type <> ${TRIM_MARK} ${buildCondition(filter)}
       order by e.id limit ${page.limit}
     ) as found on true order by found.id::bigint`);
   return {
@@ -101,7 +101,7 @@ interface RawEvent extends Omit<EventRow, 'id'> {
   id: string | null;
 }
 
-function conditionOf(filter: EventFilter): Sql {
+function buildCondition(filter: EventFilter): Sql {
   const parts = [sql``];
   if (filter.sessionKey !== undefined) {
     parts.push(

@@ -1,6 +1,6 @@
 // The family of a session: every run below its root, with its own usage and that of it and the runs below it.
 import type { FamilyView } from '../../contract/details.ts';
-import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { toDollars } from '../../core/prices/call-cost.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
@@ -44,7 +44,7 @@ select root.key as "rootKey", ${usedSql('root')} as root,
         -- What is received after a turn has started is not in its prompt.
         when i.received_at > t.started_at then 'steered'
         else 'ownTurn' end,
-      'messageId', i.id, 'sessionKey', told.key, 'status', i.status, 'turnId', i.turn_id) end,
+      'messageId', i.id, 'sessionKey', recipient.key, 'status', i.status, 'turnId', i.turn_id) end,
     'own', case when r.status = 'running' then ${usedSql('c')} else ${usedSql('r')} end) order by r.level, r.id), '[]')
     from shown r cross join lateral (select * from holdfast.sessions where id = r.child_id limit 1) as c
     cross join lateral (select * from holdfast.sessions where id = r.parent_id limit 1) as p
@@ -54,7 +54,7 @@ select root.key as "rootKey", ${usedSql('root')} as root,
       order by own.id desc limit 1
     ) as last_turn on true
     left join lateral (select * from holdfast.inbox where id = r.announcement_id limit 1) as i on true
-    left join lateral (select * from holdfast.sessions where id = i.session_id limit 1) as told on true
+    left join lateral (select * from holdfast.sessions where id = i.session_id limit 1) as recipient on true
     left join lateral (select * from holdfast.turns where id = i.turn_id limit 1) as t on true
   ) as runs
 from root`,
@@ -83,17 +83,17 @@ export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyV
     const parent = items.findLast((one) => one.sessionKey === run.parentSessionKey && one.createdAt <= run.createdAt);
     if (parent === undefined) continue;
     run.parentRunId = parent.runId;
-    parent.subtree = sumOf(parent.subtree, run.subtree);
+    parent.subtree = addSubtrees(parent.subtree, run.subtree);
   }
   return { rootKey, root, items, isCapped: runs.length > RUNS_MAX };
 }
 
-function sumOf(one: FamilyRun['subtree'], other: FamilyRun['subtree']): FamilyRun['subtree'] {
+function addSubtrees(one: FamilyRun['subtree'], other: FamilyRun['subtree']): FamilyRun['subtree'] {
   const known = [one.costMicros, other.costMicros].filter((micros) => micros !== null);
   const costMicros = known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);
   return {
     tokens: { input: one.tokens.input + other.tokens.input, output: one.tokens.output + other.tokens.output },
-    costUsd: dollarsOf(costMicros),
+    costUsd: toDollars(costMicros),
     costMicros,
     simulated: one.simulated || other.simulated,
     runs: one.runs + other.runs,

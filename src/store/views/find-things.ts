@@ -30,7 +30,7 @@ const ID_TABLES = {
 } as const satisfies Record<FoundId['kind'], string>;
 
 /** So many of the newest ids of each kind are searched for one with a given end. */
-export const ENDS_LOOKED_AT_MAX = 20_000;
+export const ENDS_SEARCHED_MAX = 20_000;
 /** The most ids with the same end that are shown. */
 const SAME_END_MAX = 20;
 
@@ -50,12 +50,12 @@ export const FIND_BY_ID = literal({
 
 export const findByEnd = viewQuery({
   name: 'find-by-end',
-  purpose: `Find the ids that end with $1, of these kinds ($2), among the ${ENDS_LOOKED_AT_MAX} newest of each kind, newest first.`,
+  purpose: `Find the ids that end with $1, of these kinds ($2), among the ${ENDS_SEARCHED_MAX} newest of each kind, newest first.`,
   text: `select kind, id from (
   ${Object.entries(ID_TABLES)
     .map(
       ([kind, table]) => `select '${kind}' as kind, newest.id from (
-    select id from holdfast.${table} where '${kind}' = any ($2::text[]) order by id desc limit ${ENDS_LOOKED_AT_MAX}
+    select id from holdfast.${table} where '${kind}' = any ($2::text[]) order by id desc limit ${ENDS_SEARCHED_MAX}
   ) as newest where right(newest.id::text, length($1)) = $1`,
     )
     .join('\n  union all ')}
@@ -108,7 +108,7 @@ export async function findSessions(db: ViewDatabase, text: string): Promise<stri
 
 async function find(db: ViewDatabase, text: string): Promise<FoundRow & NamedThings> {
   if (isUuid(text)) return findById(db, [text]);
-  const { rows } = await db.query<FoundRow>(FIND_BY_TEXT.prepared([text, keyOf(text)]));
+  const { rows } = await db.query<FoundRow>(FIND_BY_TEXT.prepared([text, parseKey(text)]));
   const named = { ...NOTHING, ...rows[0], ids: [] };
   if (named.sessionIds.length + named.ownerIds.length > 0 || !isIdEnd(text)) return named;
   return findById(
@@ -126,7 +126,7 @@ async function findById(db: ViewDatabase, ids: string[]): Promise<FoundRow & Nam
 }
 
 /** The session key that a text is; null: it can be none. */
-function keyOf(text: string): string | null {
+function parseKey(text: string): string | null {
   try {
     return canonicalSessionKey(text);
   } catch (error) {

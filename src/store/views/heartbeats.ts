@@ -2,7 +2,7 @@
 import { raw, sql } from '../drizzle.ts';
 import type { HeartbeatView } from '../../contract/crons.ts';
 import { isoSql } from '../session-facts.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** A poll that was made has failed also when its message did. */
 const COLUMNS =
@@ -24,7 +24,7 @@ export async function listHeartbeats(
       and (${filter.status ?? null}::text is null or h.status = ${filter.status ?? null})
       and (${page.after}::uuid is null or h.id < ${page.after}::uuid)
     order by h.id desc limit ${page.limit + 1}`);
-  return pageOf(rows, page.limit, ({ id }) => id);
+  return cutPage(rows, page.limit, ({ id }) => id);
 }
 
 /** The poll of this id, or null. */

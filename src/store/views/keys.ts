@@ -3,7 +3,7 @@ import type { ApiKeyView, AuditView } from '../../contract/keys.ts';
 import { fromNow, now } from '../../rows/columns.ts';
 import { apiKeys, audit, webSessions } from '../../rows/keys.ts';
 import { and, desc, eq, getTableColumns, gt, inArray, isNull, lt, or, query, sql } from '../drizzle.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** A key that opens the API now. */
 export type ValidApiKey = Awaited<ReturnType<typeof readValidApiKeys>>[number];
@@ -40,7 +40,7 @@ export async function listApiKeys(db: ViewDatabase, { after, limit }: PageReques
   const keys = await query(db, (of) =>
     of.select(KEY_COLUMNS).from(apiKeys).where(isLater).orderBy(desc(apiKeys.id)).limit(extra),
   );
-  return pageOf(keys, limit, ({ id }) => id);
+  return cutPage(keys, limit, ({ id }) => id);
 }
 
 /** Changes, newest first. */
@@ -57,5 +57,5 @@ export async function listAudit(
   );
   const extra = limit + 1;
   const changes = await query(db, (of) => of.select().from(audit).where(fitting).orderBy(desc(audit.id)).limit(extra));
-  return pageOf(changes, limit, ({ id }) => id);
+  return cutPage(changes, limit, ({ id }) => id);
 }

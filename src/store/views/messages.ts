@@ -4,13 +4,13 @@ import { isoSql } from '../session-facts.ts';
 import { messageSql } from '../settlement-sql.ts';
 import { viewQuery } from '../literal-query.ts';
 import { literal } from '../statement.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import type { MessageView, SessionFacts } from '../../contract/views.ts';
 import { announcementText, type Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
-import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
+import { LANE_FACTS_SQL, describeOpenWait, waitFactsSql, describeWait, type LanesRow } from '../why-sql.ts';
 import { findMessageIds, type MessageFilter } from './message-filter.ts';
 
 export const waitingMessageIds = viewQuery({
@@ -29,7 +29,7 @@ export async function listMessages(
   page: PageRequest,
 ): Promise<Page<MessageView>> {
   const ids = await findMessageIds(db, filter, page);
-  return pageOf(await readMessages(db, ids), page.limit, ({ id }) => id);
+  return cutPage(await readMessages(db, ids), page.limit, ({ id }) => id);
 }
 
 const IS_OPEN = `i.status in ('waiting', 'claimed')`;
@@ -64,8 +64,8 @@ async function readMessages(db: ViewDatabase, ids: string[]): Promise<MessageVie
       deliverAt !== null
         ? delayedWhy(message.receivedAt, deliverAt)
         : wait === null || lanes === null || message.status === 'claimed'
-          ? openWhyOf(db, wait, lanes)
-          : whyOf(db, wait, lanes),
+          ? describeOpenWait(db, wait, lanes)
+          : describeWait(db, wait, lanes),
   }));
 }
 

@@ -7,7 +7,7 @@ import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { marksOfEventsSql, SUMMED_SQL, UNREAD_EVENTS, USAGE_SUMS, usageOfEventsSql } from '../usage/usage-rows.ts';
-import { LANE_FACTS_SQL, waitFactsSql, waitingCountSql, whyOf, type LanesRow } from '../why-sql.ts';
+import { LANE_FACTS_SQL, waitFactsSql, waitingCountSql, describeWait, type LanesRow } from '../why-sql.ts';
 import type { ViewDatabase } from './page.ts';
 import { doorsSql } from './stats.ts';
 
@@ -167,7 +167,7 @@ export async function readOverview(db: ViewDatabase): Promise<OverviewFacts> {
     ...facts,
     lanes: lanes.map(({ oldest, ...lane }) => ({
       ...lane,
-      oldest: oldest && { sessionKey: oldest.sessionKey, why: whyOf(db, oldest.wait, served) },
+      oldest: oldest && { sessionKey: oldest.sessionKey, why: describeWait(db, oldest.wait, served) },
     })),
   };
 }

@@ -18,7 +18,7 @@ export interface Page<Item> {
 }
 
 /** Makes a page of items that were read with `limit + 1`: the extra one shows that there are more. */
-export function pageOf<Item>(read: Item[], limit: number, keyOf: (item: Item) => string): Page<Item> {
+export function cutPage<Item>(read: Item[], limit: number, keyOf: (item: Item) => string): Page<Item> {
   const items = read.slice(0, limit);
   const last = items.at(-1);
   return { items, next: read.length > limit && last !== undefined ? keyOf(last) : null };

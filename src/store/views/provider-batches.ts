@@ -3,7 +3,7 @@ import { raw, sql } from '../drizzle.ts';
 import type { ProviderBatchView } from '../../contract/provider-batches.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 const COLUMNS =
   raw(`b.id, b.provider_id as "providerId", b.status, b.is_adopted as "isAdopted", b.request_count as "requestCount", b.counts,
@@ -29,5 +29,5 @@ export async function listProviderBatches(
     select ${COLUMNS} from holdfast.provider_batches b
     where (${status}::text is null or b.status = ${status}) and (${page.after}::uuid is null or b.id < ${page.after}::uuid)
     order by b.id desc limit ${page.limit + 1}`);
-  return pageOf(rows, page.limit, ({ id }) => id);
+  return cutPage(rows, page.limit, ({ id }) => id);
 }

@@ -4,7 +4,7 @@ import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL, type OldestTransaction } from '
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { literal } from '../statement.ts';
-import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
+import { LANE_FACTS_SQL, waitFactsSql, describeWait, type LanesRow } from '../why-sql.ts';
 import { countChangesSql, UNPRICED_CALLS, UNREAD_EVENTS } from '../usage/usage-rows.ts';
 import type { ViewDatabase } from './page.ts';
 import { OLDEST_COLUMNS_SQL } from './overview.ts';
@@ -125,7 +125,7 @@ export async function readScrapeFigures(db: ViewDatabase): Promise<ScrapeFigures
   const { rows } = await db.query<ScrapeRow>(SCRAPE_FIGURES.prepared([]));
   // A select without a table in `from` has one row.
   const { parked, unclaimed, lanes, ...figures } = rows[0]!;
-  const first = unclaimed.map(({ lane, ageMs, wait }) => ({ lane, ageMs, code: whyOf(db, wait, lanes).code }));
+  const first = unclaimed.map(({ lane, ageMs, wait }) => ({ lane, ageMs, code: describeWait(db, wait, lanes).code }));
   return { ...figures, oldestWaits: [...parked, ...first] };
 }
 

@@ -22,7 +22,7 @@ interface Part {
 }
 
 /** A part: the fields of its records, and the columns that order its rows, of the table `r`. */
-function partOf(spec: { type: string; fields: string; key: Record<string, keyof typeof LEAST>; from: string }): Part {
+function toPart(spec: { type: string; fields: string; key: Record<string, keyof typeof LEAST>; from: string }): Part {
   const columns = Object.keys(spec.key).map((name) => `r.${name}`);
   const types = Object.values(spec.key);
   const after = types.map((type, index) => `$${index + 2}::${type}`).join(', ');
@@ -53,76 +53,76 @@ const ofTurns = (table: string): string =>
   `(select t.session_id, c.* from holdfast.turns t join holdfast.${table} c on c.turn_id = t.id) as r`;
 
 const PARTS: readonly Part[] = [
-  partOf({
+  toPart({
     type: 'transcript',
     key: { transcript_no: 'int' },
     from: 'holdfast.ended_transcripts r',
     fields: `r.transcript_no as "transcriptNo", r.last_seq as "lastSeq", ${iso('ended_at', 'endedAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'entry',
     key: { seq: 'bigint' },
     from: 'holdfast.entries r',
     fields: `r.id, r.seq, r.transcript_no as "transcriptNo", r.parent_seq as "parentSeq", r.kind, r.role, r.state, r.content,
       r.turn_id as "turnId", ${iso('created_at', 'createdAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'message',
     key: { seq: 'bigint' },
     from: 'holdfast.inbox r',
     fields: `r.id, r.seq, r.kind, r.status, r.body, r.turn_id as "turnId", r.reply, r.error, ${iso('received_at', 'receivedAt')},
       ${iso('settled_at', 'settledAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'turn',
     key: { id: 'uuid' },
     from: 'holdfast.turns r',
     fields: `r.id, r.kind, r.lane, r.status, r.attempt, r.model, r.asked_model as "askedModel", r.thinking, r.steps, r.reply, r.error, ${TOKENS},
       ${iso('queued_at', 'queuedAt')}, ${iso('started_at', 'startedAt')}, ${iso('ended_at', 'endedAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'model-call',
     key: { turn_id: 'uuid', call_no: 'int' },
     from: ofTurns('model_calls'),
     fields: `r.turn_id as "turnId", r.call_no as "n", r.step, r.purpose, r.model, r.status, r.stop_reason as "stopReason", r.error, ${TOKENS},
       ${iso('started_at', 'startedAt')}, ${iso('ended_at', 'endedAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'tool-call',
     key: { turn_id: 'uuid', step: 'int', ordinal: 'int' },
     from: ofTurns('tool_calls'),
     fields: `r.turn_id as "turnId", r.step, r.ordinal, r.call_id as "callId", r.name, r.status, r.runs, r.result,
       ${iso('intent_at', 'startedAt')}, ${iso('ended_at', 'endedAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'compaction',
     key: { id: 'uuid' },
     from: 'holdfast.compactions r',
     fields: `r.id, r.transcript_no as "transcriptNo", r.turn_id as "turnId", r.reason, r.status, r.summary,
       ${iso('started_at', 'startedAt')}, ${iso('ended_at', 'endedAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'system-event',
     key: { id: 'uuid' },
     from: 'holdfast.system_events r',
     fields: `r.id, r.text, r.state, r.is_trusted as "isTrusted", r.turn_id as "turnId", ${iso('created_at', 'createdAt')},
       ${iso('settled_at', 'settledAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'delivery',
     key: { seq: 'bigint' },
     from: 'holdfast.deliveries r',
     fields: `r.id, r.seq, r.channel, r.payload, r.status, r.turn_id as "turnId", ${iso('created_at', 'createdAt')},
       ${iso('settled_at', 'settledAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'command',
     key: { id: 'uuid' },
     from: 'holdfast.processes r',
     fields: `r.id, r.turn_id as "turnId", r.command, r.workdir, r.status, r.exit_code as "exitCode", r.output_tail as "outputTail",
       ${iso('started_at', 'startedAt')}, ${iso('ended_at', 'endedAt')}`,
   }),
-  partOf({
+  toPart({
     type: 'subagent',
     key: { id: 'uuid' },
     from: `(select run.*, run.parent_id as session_id, child.key as child_key from holdfast.subagent_runs run

@@ -10,7 +10,7 @@ import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { whyRetried, type RetriedDelivery } from '../../core/waiting/why.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { isoSql, sessionFactsSql } from '../session-facts.ts';
-import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';
+import { LANE_FACTS_SQL, describeOpenWait, waitFactsSql, type LanesRow } from '../why-sql.ts';
 import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
 
@@ -29,7 +29,7 @@ interface LockedRow {
   rest: Omit<LockedSession, keyof SessionFacts | 'why'>;
 }
 
-function lockedOf({ facts, rest }: LockedRow): LockedSession {
+function toLocked({ facts, rest }: LockedRow): LockedSession {
   return { ...facts, ...rest };
 }
 
@@ -66,8 +66,8 @@ export async function viewLockedSession(db: ViewDatabase, key: string): Promise<
     from holdfast.sessions s where s.key = ${key}`);
   const [row] = rows;
   if (row === undefined) return null;
-  const why = row.undelivered === null ? openWhyOf(db, row.wait, row.lanes) : whyRetried(row.undelivered);
-  return { ...lockedOf(row), why };
+  const why = row.undelivered === null ? describeOpenWait(db, row.wait, row.lanes) : whyRetried(row.undelivered);
+  return { ...toLocked(row), why };
 }
 
 /** The id of the session of this canonical key and the number of its current transcript, or null. */
@@ -91,7 +91,7 @@ export interface SessionFilter {
 }
 
 /** The maximum number of sessions that one page reads. */
-const LOOKED_AT_MAX = 20_000;
+const SEARCHED_MAX = 20_000;
 
 /** Without facts when it does not fit the filter: the last one that the page has read. */
 type SessionRow = (LockedRow | { facts: null }) & { id: string };
@@ -103,7 +103,7 @@ export async function listSessions(
   page: PageRequest,
 ): Promise<Page<LockedSession>> {
   const { rows } = await db.query<SessionRow>(await sessionsQuery(db, filter, page));
-  const found = rows.flatMap((row) => (row.facts === null ? [] : [lockedOf(row)]));
+  const found = rows.flatMap((row) => (row.facts === null ? [] : [toLocked(row)]));
   const shown = found.slice(0, page.limit);
   if (found.length > page.limit) return { items: shown, next: shown.at(-1)?.id ?? null };
   return { items: shown, next: rows.find((row) => row.facts === null)?.id ?? null };
@@ -112,22 +112,22 @@ export async function listSessions(
 /** SQL of a page of sessions; with a row without facts when it has read the maximum. */
 export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
   const named = filter.text === undefined ? null : await findSessions(db, filter.text);
-  const ids = candidatesOf(filter, named);
+  const ids = buildCandidates(filter, named);
   const isBatchShown = showsBatches(filter, named);
   const kept = sql`${isBatchShown ? sql`true` : sql`s.kind <> 'batch'`} ${page.after === null ? sql`` : sql`and s.id < ${page.after}`}`;
   const candidates =
     ids === null
-      ? sql`select * from holdfast.sessions s where ${kept} order by s.id desc limit ${LOOKED_AT_MAX}`
+      ? sql`select * from holdfast.sessions s where ${kept} order by s.id desc limit ${SEARCHED_MAX}`
       : sql`select s.* from (${ids}) as c (id) cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
         where ${kept}`;
-  const rest = restOf(filter, named);
+  const rest = buildRest(filter, named);
   const matching = sql`select ${LOCKED}, s.id from (${candidates}) as s
     where ${rest.length === 0 ? sql`true` : join(rest, ' and ')} order by s.id desc limit ${page.limit + 1}`;
   if (ids !== null || rest.length === 0) return matching;
   return sql`with matching as materialized (${matching})
     select facts, rest, id from matching union all
     select null, null, (select s.id from holdfast.sessions s where ${kept}
-      order by s.id desc offset ${LOOKED_AT_MAX - 1} limit 1)
+      order by s.id desc offset ${SEARCHED_MAX - 1} limit 1)
     where (select count(*) from matching) <= ${page.limit}`;
 }
 
@@ -150,7 +150,7 @@ export async function listUpdatedSessions(
 ): Promise<Page<LockedSession>> {
   const { rows } = await db.query<LockedRow & { key: string }>(await updatedQuery(db, filter, page));
   const shown = rows.slice(0, page.limit);
-  const items = shown.map(lockedOf);
+  const items = shown.map(toLocked);
   return { items, next: rows.length > page.limit ? (shown.at(-1)?.key ?? null) : null };
 }
 
@@ -159,12 +159,12 @@ export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page
   const named = filter.text === undefined ? null : await findSessions(db, filter.text);
   const kept = showsBatches(filter, named) ? sql`true` : sql`s.kind <> 'batch'`;
   const ids =
-    candidatesOf(filter, named) ??
+    buildCandidates(filter, named) ??
     sql`(select id from holdfast.sessions s where ${kept} order by id desc limit ${UPDATED_MAX})
       union (select session_id from holdfast.turns order by id desc limit ${UPDATED_MAX})
       union select session_id from holdfast.doorbells`;
   const micros = sql`(extract(epoch from s.updated_at) * 1000000)::bigint`;
-  const conditions = [kept, ...restOf(filter, named)];
+  const conditions = [kept, ...buildRest(filter, named)];
   const [, at, id] = page.after === null ? [] : (UPDATED_AFTER.exec(page.after) ?? []);
   if (at !== undefined) conditions.push(sql`(${micros}, s.id) < (${at}::bigint, ${id}::uuid)`);
   return sql`select ${LOCKED}, s.micros || '/' || s.id as key from (
@@ -175,11 +175,11 @@ export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page
 }
 
 /** SQL of the few sessions that may fit; null: any may. */
-function candidatesOf({ statuses, tags }: SessionFilter, named: string[] | null): Sql | null {
+function buildCandidates({ statuses, tags }: SessionFilter, named: string[] | null): Sql | null {
   if (named !== null && named.length > 0) return sql`select unnest(${named}::uuid[])`;
   if (tags !== undefined) {
     return sql`select distinct session_id from (select i.session_id from holdfast.inbox i
-      where i.tags @> ${JSON.stringify(tags)}::jsonb order by i.id desc limit ${LOOKED_AT_MAX}) as tagged`;
+      where i.tags @> ${JSON.stringify(tags)}::jsonb order by i.id desc limit ${SEARCHED_MAX}) as tagged`;
   }
   if (statuses === undefined || statuses.includes('idle')) return null;
   // A session with waiting messages has a row of doorbells, unless its turn is parked until an event.
@@ -191,7 +191,7 @@ function showsBatches({ kinds }: SessionFilter, named: string[] | null): boolean
   return kinds === undefined ? named !== null && named.length > 0 : kinds.includes('batch');
 }
 
-function restOf({ agentId, kinds, statuses, channel, tags, text }: SessionFilter, named: string[] | null): Sql[] {
+function buildRest({ agentId, kinds, statuses, channel, tags, text }: SessionFilter, named: string[] | null): Sql[] {
   const conditions: Sql[] = [];
   if (kinds !== undefined) conditions.push(sql`s.kind = any (${kinds}::text[])`);
   if (agentId !== undefined) conditions.push(sql`s.agent_id = ${agentId}`);

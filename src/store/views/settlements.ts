@@ -1,11 +1,11 @@
 // How messages ended, for requests that wait for them. Every waiting request uses it, so it is one statement for all of them, and
 // the database builds its JSON. A message whose turn ends in this process needs none: the statement that ends the turn returns it
-// (`journal/tell-settlements.ts`).
+// (`journal/settled-turns.ts`).
 import type { SettledMessage } from '../../contract/answers.ts';
 import type { MessageView, TurnView } from '../../contract/views.ts';
 import { callsSql, messageSql, toolsSql, turnSql } from '../settlement-sql.ts';
 import type { ViewDatabase } from './page.ts';
-import { stepsOf, type TurnRow, type TurnSummary } from './turn-steps.ts';
+import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import { withSteps } from './turns.ts';
 import { literal } from '../statement.ts';
 
@@ -30,14 +30,14 @@ interface SettlementRow extends Omit<TurnRow, 'turn'> {
 export async function viewSettlements(db: ViewDatabase, messageIds: string[]): Promise<Map<string, SettlementView>> {
   if (messageIds.length === 0) return new Map();
   const result = await db.query<SettlementRow>(SETTLEMENTS.prepared([messageIds]));
-  return new Map(result.rows.map((row) => [row.message.id, settlementOf(row)]));
+  return new Map(result.rows.map((row) => [row.message.id, toSettlement(row)]));
 }
 
-function settlementOf({ message, turn, calls, tools }: SettlementRow): SettlementView {
-  return { message, turn: turn === null ? null : turnOf({ turn, calls, tools }) };
+function toSettlement({ message, turn, calls, tools }: SettlementRow): SettlementView {
+  return { message, turn: turn === null ? null : toTurnView({ turn, calls, tools }) };
 }
 
 /** The turn with its steps. */
-export function turnOf(row: TurnRow): TurnView {
-  return withSteps(row.turn, stepsOf(row));
+export function toTurnView(row: TurnRow): TurnView {
+  return withSteps(row.turn, buildSteps(row));
 }

@@ -3,7 +3,7 @@ import { raw, sql } from '../drizzle.ts';
 import type { SubagentView } from '../../contract/subagents.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 const SELECTION =
   raw(`r.id as "runId", c.key as "childSessionKey", p.key as "parentSessionKey", r.label, r.task, r.depth, r.status, r.mode, r.cleanup,
@@ -30,5 +30,5 @@ export async function listSubagents(
   const { rows } = await db.query<SubagentView>(
     sql`select ${SELECTION} where r.parent_id = ${sessionId} ${after} order by r.id desc limit ${page.limit + 1}`,
   );
-  return pageOf(rows, page.limit, ({ runId }) => runId);
+  return cutPage(rows, page.limit, ({ runId }) => runId);
 }

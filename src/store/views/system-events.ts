@@ -2,7 +2,7 @@
 import type { SystemEventView } from '../../contract/views.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** SQL of the event `e` of the session `s`, as JSON. */
 export const SYSTEM_EVENT_SQL = `json_build_object('id', e.id, 'sessionKey', s.key, 'text', e.text, 'contextKey', e.context_key,
@@ -25,5 +25,5 @@ export async function listSystemEvents(
   const query = LIST_SYSTEM_EVENTS.prepared([sessionId, isAll, page.after, page.limit + 1]);
   const { rows } = await db.query<{ event: SystemEventView }>(query);
   const events = rows.map(({ event }) => event);
-  return pageOf(events, page.limit, ({ id }) => id);
+  return cutPage(events, page.limit, ({ id }) => id);
 }

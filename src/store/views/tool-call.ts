@@ -1,6 +1,6 @@
 // One call of a tool, with what it was given and what came back. Both are in the transcript; a result whose batch has not ended is in the ledger.
 import type { ToolCallDetail } from '../../contract/details.ts';
-import { partTextOf, type StoredBlock } from '../../core/transcript-parts.ts';
+import { readPartText, type StoredBlock } from '../../core/transcript-parts.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
@@ -38,6 +38,6 @@ export async function viewToolCall(db: ViewDatabase, turnId: string, callId: str
     turnId,
     ...call,
     arguments: use === undefined ? null : JSON.stringify(use['input']),
-    result: kept === undefined ? null : { text: partTextOf(kept), isError: kept['is_error'] === true },
+    result: kept === undefined ? null : { text: readPartText(kept), isError: kept['is_error'] === true },
   };
 }

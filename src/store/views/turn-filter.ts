@@ -46,7 +46,7 @@ const OPEN = ['running', 'parked'];
 
 async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<Filtered> {
   const named = filter.text === undefined ? null : await findNamed(db, filter.text);
-  return { table: 'turns', indexed: indexedOf(filter, named), rest: restOf(filter, named) };
+  return { table: 'turns', indexed: buildIndexed(filter, named), rest: buildRest(filter, named) };
 }
 
 /** Null: the text names nothing, and is searched for. */
@@ -88,14 +88,14 @@ export async function pageQuery(db: ViewDatabase, filter: TurnFilter, page: Page
 }
 
 /** The conditions that an index answers. */
-function indexedOf(filter: TurnFilter, named: NamedThings | null): Sql[] {
+function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
   const { sessionKey, statuses, since, until, batchId, code, tags } = filter;
   const conditions: Sql[] = [];
   if (sessionKey !== undefined) {
     conditions.push(sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
   }
   if (statuses !== undefined && isWithin(statuses, OPEN)) conditions.push(sql`t.ended_at is null`);
-  const status = statusOf(filter);
+  const status = pickStatus(filter);
   if (status !== null) conditions.push(sql`t.status = ${raw(`'${status}'`)}`);
   if (code !== undefined || (statuses !== undefined && isWithin(statuses, BAD))) {
     conditions.push(sql`t.status in ('failed', 'aborted', 'timedOut')`);
@@ -118,10 +118,10 @@ function indexedOf(filter: TurnFilter, named: NamedThings | null): Sql[] {
 }
 
 /** The others. */
-function restOf(filter: TurnFilter, named: NamedThings | null): Sql[] {
+function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
   const { statuses, kind, lane, since, until, agentId, model, tool, code, worker, msMin, costMicrosMin } = filter;
   const conditions: Sql[] = [];
-  if (statuses !== undefined && statusOf(filter) === null) conditions.push(sql`t.status = any (${statuses}::text[])`);
+  if (statuses !== undefined && pickStatus(filter) === null) conditions.push(sql`t.status = any (${statuses}::text[])`);
   if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
   if (lane !== undefined) conditions.push(sql`t.lane = ${lane}`);
   if (since !== undefined) conditions.push(sql`t.started_at >= ${since.toISOString()}`);
@@ -149,7 +149,7 @@ function restOf(filter: TurnFilter, named: NamedThings | null): Sql[] {
 }
 
 /** The only status of the filter, if an index has the turns with it in the order of their ids; else null. */
-function statusOf({ statuses }: TurnFilter): string | null {
+function pickStatus({ statuses }: TurnFilter): string | null {
   const [status, ...others] = statuses ?? [];
   return status !== undefined && others.length === 0 && [...OPEN, ...BAD].includes(status) ? status : null;
 }

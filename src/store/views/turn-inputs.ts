@@ -3,7 +3,7 @@ import type { TurnInputs } from '../../contract/details.ts';
 import type { Announcement } from '../../core/announcement.ts';
 import { isUuid } from '../../core/ids.ts';
 import { CAUSING_TABLES, causeOfKey, type CausingTable } from '../../core/message-cause.ts';
-import { pieceOf } from '../../core/cut-text.ts';
+import { cutPiece } from '../../core/cut-text.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { messageText } from './messages.ts';
@@ -74,7 +74,7 @@ export async function viewTurnInputs(db: ViewDatabase, turnId: string): Promise<
   const messages = row.messages.map(({ causeKey, text, announcement, ...message }) => ({
     ...message,
     // The database counts a pair of units as one.
-    text: pieceOf(messageText(text, announcement), 0, TEXT_CHARS_MAX),
+    text: cutPiece(messageText(text, announcement), 0, TEXT_CHARS_MAX),
     cause: causeView(causeKey, causes),
   }));
   return { messages, systemEvents: row.systemEvents };
@@ -82,8 +82,8 @@ export async function viewTurnInputs(db: ViewDatabase, turnId: string): Promise<
 
 async function readCauses(db: ViewDatabase, keys: (string | null)[]): Promise<Map<string, CauseRow>> {
   const named = keys.flatMap((key) => causeOfKey(key).row ?? []).filter(({ id }) => isUuid(id));
-  const idsOf = (table: CausingTable): string[] => named.filter((row) => row.table === table).map(({ id }) => id);
-  const ids = CAUSING_TABLES.map(idsOf);
+  const listIds = (table: CausingTable): string[] => named.filter((row) => row.table === table).map(({ id }) => id);
+  const ids = CAUSING_TABLES.map(listIds);
   if (ids.every(({ length }) => length === 0)) return new Map();
   const { rows } = await db.query<CauseRow>(CAUSES.prepared(ids));
   return new Map(rows.map((row) => [row.id, row]));

@@ -13,14 +13,14 @@ export interface TurnRow {
 }
 
 /** The steps of a turn, in order. */
-export function stepsOf({ calls, tools }: Pick<TurnRow, 'calls' | 'tools'>): StepView[] {
+export function buildSteps({ calls, tools }: Pick<TurnRow, 'calls' | 'tools'>): StepView[] {
   const steps = new Map<number, StepView>();
-  const stepOf = (n: number): StepView => {
+  const buildStep = (n: number): StepView => {
     const step = steps.get(n) ?? { n, calls: [], tools: [] };
     steps.set(n, step);
     return step;
   };
-  for (const { step, call } of calls ?? []) stepOf(step).calls.push(call);
-  for (const { step, tool } of tools ?? []) stepOf(step).tools.push(tool);
+  for (const { step, call } of calls ?? []) buildStep(step).calls.push(call);
+  for (const { step, tool } of tools ?? []) buildStep(step).tools.push(tool);
   return [...steps.values()].sort((one, other) => one.n - other.n);
 }

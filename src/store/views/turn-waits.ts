@@ -53,10 +53,10 @@ type TurnNow = Omit<AttemptView, 'how'> & { id: string; status: string; why: Why
 export async function viewWaits(db: ViewDatabase, turns: readonly TurnNow[]): Promise<Map<string, TurnWaits>> {
   const { rows } = await db.query<WaitsRow>(TURN_WAITS.prepared([turns.map(({ id }) => id)]));
   const found = new Map(rows.map((row) => [row.id, row]));
-  return new Map(turns.map((turn) => [turn.id, waitsOf(found.get(turn.id), turn)]));
+  return new Map(turns.map((turn) => [turn.id, toWaits(found.get(turn.id), turn)]));
 }
 
-function waitsOf(row: WaitsRow | undefined, turn: TurnNow): TurnWaits {
+function toWaits(row: WaitsRow | undefined, turn: TurnNow): TurnWaits {
   if (row === undefined) return { attempts: [], previousTurnId: null, nextTurnId: null, spans: [] };
   const last: AttemptView = {
     attempt: turn.attempt,
@@ -66,7 +66,7 @@ function waitsOf(row: WaitsRow | undefined, turn: TurnNow): TurnWaits {
     endedAt: turn.endedAt,
     how: null,
   };
-  const attempts = [...row.attempts.map(attemptOf), last];
+  const attempts = [...row.attempts.map(toAttempt), last];
   const neighbours = { previousTurnId: row.previous?.id ?? null, nextTurnId: row.nextId };
   return {
     attempts,
@@ -75,7 +75,7 @@ function waitsOf(row: WaitsRow | undefined, turn: TurnNow): TurnWaits {
   };
 }
 
-function attemptOf({ attempt, worker, epoch, claimedAt, endedAt, how }: AttemptView): AttemptView {
+function toAttempt({ attempt, worker, epoch, claimedAt, endedAt, how }: AttemptView): AttemptView {
   return { attempt, worker, epoch, claimedAt, endedAt, how };
 }
 

@@ -3,12 +3,12 @@
 import { callsSql, toolsSql, turnSql } from '../settlement-sql.ts';
 import { literal } from '../statement.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
-import { stepsOf, type TurnRow, type TurnSummary } from './turn-steps.ts';
+import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import type { ListedTurn, SpanView, StepView, TurnView } from '../../contract/views.ts';
-import { pieceOf } from '../../core/cut-text.ts';
+import { cutPiece } from '../../core/cut-text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
-import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';
+import { LANE_FACTS_SQL, describeOpenWait, waitFactsSql, type LanesRow } from '../why-sql.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import { viewWaits, type TurnWaits } from './turn-waits.ts';
 
@@ -34,9 +34,9 @@ async function readTurns(
   const query = VIEW_TURNS.prepared([ids, hasSteps, textCharsMax]);
   const { rows } = await db.query<TurnRow & { wait: WaitFacts | null; lanes: LanesRow | null }>(query);
   for (const { turn, wait, lanes } of rows) {
-    turn.why = openWhyOf(db, wait, lanes);
+    turn.why = describeOpenWait(db, wait, lanes);
     // The database counts a pair of units as one.
-    if (turn.reply !== null && textCharsMax !== null) turn.reply = pieceOf(turn.reply, 0, textCharsMax);
+    if (turn.reply !== null && textCharsMax !== null) turn.reply = cutPiece(turn.reply, 0, textCharsMax);
   }
   return rows;
 }
@@ -54,7 +54,7 @@ export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnVi
     db,
     rows.map(({ turn }) => turn),
   );
-  return rows.map((row) => withSteps(row.turn, stepsOf(row), waits.get(row.turn.id)));
+  return rows.map((row) => withSteps(row.turn, buildSteps(row), waits.get(row.turn.id)));
 }
 
 export const FIND_TURN = literal({
@@ -92,7 +92,7 @@ export async function listTurns(
   if (!hasSteps) return { items: turns, next };
   const waits = await viewWaits(db, turns);
   const items = rows.map((row): ListedTurn => {
-    const whole = withSteps(row.turn, stepsOf(row), waits.get(row.turn.id));
+    const whole = withSteps(row.turn, buildSteps(row), waits.get(row.turn.id));
     return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
   });
   return { items, next };
@@ -100,23 +100,23 @@ export async function listTurns(
 
 /** A turn with its steps, and the spans of its time that follow from them. */
 export function withSteps(facts: TurnSummary, steps: StepView[], waits?: TurnWaits): TurnView {
-  const spans = spansOf({ ...facts, claimedAt: waits?.attempts[0]?.claimedAt ?? facts.claimedAt }, steps);
+  const spans = buildSpans({ ...facts, claimedAt: waits?.attempts[0]?.claimedAt ?? facts.claimedAt }, steps);
   return {
     ...facts,
-    ...neighboursOf(waits),
+    ...pickNeighbours(waits),
     stepCount: Math.max(facts.stepCount, steps.length),
     steps,
     spans: (waits === undefined ? spans : inOrder([...waits.spans, ...spans])).map(neverNegative),
   };
 }
 
-function neighboursOf(waits: TurnWaits | undefined): Pick<TurnView, 'attempts' | 'previousTurnId' | 'nextTurnId'> {
+function pickNeighbours(waits: TurnWaits | undefined): Pick<TurnView, 'attempts' | 'previousTurnId' | 'nextTurnId'> {
   if (waits === undefined) return {};
   const { attempts, previousTurnId, nextTurnId } = waits;
   return { attempts, previousTurnId, nextTurnId };
 }
 
-function spansOf(turn: TurnSummary, steps: StepView[]): SpanView[] {
+function buildSpans(turn: TurnSummary, steps: StepView[]): SpanView[] {
   const { queuedAt, claimedAt, startedAt } = turn;
   const spans: SpanView[] = [
     { kind: 'queue.wait', name: 'waiting', n: null, startedAt: queuedAt, endedAt: claimedAt },

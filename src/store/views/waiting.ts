@@ -2,14 +2,14 @@
 // the queue of its session.
 import type { WaitingView } from '../../contract/waiting.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
-import { pieceOf } from '../../core/cut-text.ts';
+import { cutPiece } from '../../core/cut-text.ts';
 import { WAITING_COUNT_MAX } from '../../core/waiting/why.ts';
 import { isoSql } from '../session-facts.ts';
 import { messageSql } from '../settlement-sql.ts';
 import { literal } from '../statement.ts';
-import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
+import { LANE_FACTS_SQL, waitFactsSql, describeWait, type LanesRow } from '../why-sql.ts';
 import { delayedWhy, messageText, type MessageRow } from './messages.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** Absent fields do not filter. */
 export interface WaitingFilter {
@@ -136,15 +136,15 @@ export async function listWaiting(
   ]);
   // A count has one row.
   const { count } = counted.rows[0]!;
-  const read = rows.map((row) => viewOf(db, row, textCharsMax));
-  const shown = pageOf(read, page.limit, ({ id }) => id);
+  const read = rows.map((row) => toView(db, row, textCharsMax));
+  const shown = cutPage(read, page.limit, ({ id }) => id);
   return { ...shown, count: Math.min(count, WAITING_COUNT_MAX), isCapped: count > WAITING_COUNT_MAX };
 }
 
 type WaitingRow = MessageRow &
   Pick<WaitingView, 'lane' | 'position'> & { message: WaitingView; wait: WaitFacts; lanes: LanesRow };
 
-function viewOf(
+function toView(
   db: ViewDatabase,
   { message, announcement, deliverAt, wait, lanes, ...place }: WaitingRow,
   textCharsMax: number | null,
@@ -153,7 +153,7 @@ function viewOf(
   return {
     ...message,
     ...place,
-    text: textCharsMax === null ? whole : pieceOf(whole, 0, textCharsMax),
-    why: deliverAt === null ? whyOf(db, wait, lanes) : delayedWhy(message.receivedAt, deliverAt),
+    text: textCharsMax === null ? whole : cutPiece(whole, 0, textCharsMax),
+    why: deliverAt === null ? describeWait(db, wait, lanes) : delayedWhy(message.receivedAt, deliverAt),
   };
 }

@@ -3,7 +3,7 @@ import type { WorkerView } from '../../contract/workers.ts';
 import { workerState } from '../../core/waiting/worker-state.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export const LIST_WORKERS = literal({
   name: 'list-workers',
@@ -18,18 +18,18 @@ order by w.id desc limit $3`,
 /** Processes, newest first. */
 export async function listWorkers(db: ViewDatabase, page: PageRequest): Promise<Page<WorkerView>> {
   const { rows } = await db.query<WorkerRow>(LIST_WORKERS.prepared([null, page.after, page.limit + 1]));
-  return pageOf(rows.map(viewOf), page.limit, ({ id }) => id);
+  return cutPage(rows.map(toView), page.limit, ({ id }) => id);
 }
 
 /** A process, or null. */
 export async function viewWorker(db: ViewDatabase, id: string): Promise<WorkerView | null> {
   const { rows } = await db.query<WorkerRow>(LIST_WORKERS.prepared([id, null, 1]));
   const [row] = rows;
-  return row === undefined ? null : viewOf(row);
+  return row === undefined ? null : toView(row);
 }
 
 type WorkerRow = Omit<WorkerView, 'state'> & { silentMs: number };
 
-function viewOf({ silentMs, ...row }: WorkerRow): WorkerView {
+function toView({ silentMs, ...row }: WorkerRow): WorkerView {
   return { ...row, state: workerState({ silentMs, isDraining: row.drainingAt !== null }) };
 }

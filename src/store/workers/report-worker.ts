@@ -53,7 +53,7 @@ reported as (
   -- Selected from the row as it was, so that it is read and locked before it is written.
   select $id, $name, $host, $pid, $roles, $version, $lanes, case when $isQueueAway then clock_timestamp() end, case when $isDraining then clock_timestamp() end,
     $nowMs::bigint - (extract(epoch from clock_timestamp()) * 1000)::bigint, case when $isReconcilerStalled then clock_timestamp() end
-  from (select count(*) from before) as looked
+  from (select count(*) from before) as counted
   on conflict (id) do update set seen_at = clock_timestamp(), lost_at = null, lanes = excluded.lanes,
     queue_away_since = case when $isQueueAway then coalesce(w.queue_away_since, clock_timestamp()) end,
     draining_at = coalesce(w.draining_at, excluded.draining_at), clock_ahead_ms = excluded.clock_ahead_ms,

@@ -10,9 +10,9 @@ import { isOpen } from '../gate/gate.ts';
 import { providerView } from '../open/open-view.ts';
 import type { TurnContext } from '../context.ts';
 import { IdleClock } from '../idle-clock.ts';
-import { abortedBy, CallRecord, failedBy, faultOf, type CallConclusion } from '../model-call.ts';
+import { abortedBy, CallRecord, failedBy, toModelError, type CallConclusion } from '../model-call.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { snapshotOf, type Snapshot } from '../snapshot-cache.ts';
+import { takeSnapshot, type Snapshot } from '../snapshot-cache.ts';
 import { TurnStopped, type StopReason } from '../turn-end.ts';
 
 /** The result of a call for a summary. Each has its row, and the request to which the row refers. */
@@ -29,7 +29,7 @@ export async function askForSummary(
   turn: OpenedTurn,
   { request, callNo }: { request: ModelRequest; callNo: number },
 ): Promise<SummaryCall> {
-  const snapshot = snapshotOf(request);
+  const snapshot = takeSnapshot(request);
   const { timeoutSeconds } = turn.agent.compaction;
   const deadline = AbortSignal.timeout(timeoutSeconds * 1000);
   const idle = new IdleClock(turn.agent.llm.idleTimeoutSeconds * 1000, [turn.held.signal, deadline]);
@@ -53,7 +53,7 @@ export async function askForSummary(
       const late = { code: 'compaction_timeout', message: `The compaction took longer than ${timeoutSeconds} s.` };
       return { kind: 'timedOut', error: late, ...ended({ status: 'aborted', error: late }) };
     }
-    const fault = faultOf(context, error);
+    const fault = toModelError(context, error);
     return { kind: 'failed', fault, verdict: classifyFailure(fault), ...ended(failedBy(fault)) };
   } finally {
     idle.stop();

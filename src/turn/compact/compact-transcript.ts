@@ -12,11 +12,11 @@
 //
 // After a crash the next worker finds `running`: with an answer it resumes after the flush, without one it starts again, as one more
 // attempt. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in total.
-import { headOf } from '../../core/cut-text.ts';
-import { identifiersOf, summaryText } from '../../core/compaction/summary-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
+import { findIdentifiers, summaryText } from '../../core/compaction/summary-text.ts';
 import { planCompaction, type CompactionPlan } from '../../core/compaction/plan-compaction.ts';
 import { summaryRequest } from '../../core/compaction/summary-request.ts';
-import { textOf } from '../../core/content.ts';
+import { joinText } from '../../core/content.ts';
 import { retryDelayMs } from '../../core/failure.ts';
 import type { NamedModel } from '../../core/model-ref.ts';
 import { newId } from '../../ids.ts';
@@ -29,7 +29,7 @@ import { parkedStop } from '../gate/park-turn.ts';
 import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
 import { nextCallNo } from '../position.ts';
 import type { TurnContext } from '../context.ts';
-import { mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
+import { mayFlushMemory, toMemoryNote } from './memory-flush.ts';
 import { estimateNextRequest } from '../request-tokens.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { NO_ROWS } from '../turn-write.ts';
@@ -145,8 +145,8 @@ async function takeAnswer(
 ): Promise<Attempt> {
   const { id, tokensBefore, plan, mayFlush, asked } = compaction;
   const { answer } = called;
-  const summary = summaryText(textOf(answer.content), identifiersOf(plan.retired));
-  const note = mayFlush ? memoryNoteOf(answer, { now: context.clock.now(), timeZone: turn.agent.userTimezone }) : null;
+  const summary = summaryText(joinText(answer.content), findIdentifiers(plan.retired));
+  const note = mayFlush ? toMemoryNote(answer, { now: context.clock.now(), timeZone: turn.agent.userTimezone }) : null;
   const fault = summaryFault(answer, summary, plan.retiredTokens);
   const write = callWrite(turn, called, asked);
   if (summary === null || fault !== null) {
@@ -207,7 +207,7 @@ async function takeFailure(
       const mayRetry = isRetryable && (setback === null || mayStay(context, turn, { setback, model, blocksInARow: 1 }));
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
       const code = setback === null || mayRetry ? verdict.code : setback.wait.reason.code;
-      const error = { code, message: headOf(fault.message, 2000) };
+      const error = { code, message: cutHead(fault.message, 2000) };
       const isFinal = !mayRetry && setback === null && !REFUSALS_OF_ACCOUNT.has(code);
       if (isFinal && asked.reason === 'overflow')
         return await finishWithoutSummary(context, turn, compaction, { write, called, error });

@@ -7,7 +7,7 @@ import type { ModelError } from '../../model/model.ts';
 import type { TurnContext } from '../context.ts';
 import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
 import { isFull } from '../request-tokens.ts';
-import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
+import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 
 /** Makes room for the next call when it needs some. Throws `TurnStopped` when the turn stops meanwhile. */
@@ -22,7 +22,7 @@ export async function compactWhenFull(context: TurnContext, turn: OpenedTurn): P
   // Any other fault would fail the next step as well.
   turn.journal.note({ hasGivenUpCompacting: true });
   const { code, message } = outcome;
-  context.logger.warn({ ...logIdsOf(context, turn), code }, `Turn continues without a compaction: ${message}`);
+  context.logger.warn({ ...pickLogIds(context, turn), code }, `Turn continues without a compaction: ${message}`);
 }
 
 /** Makes room after the provider refused a request for its length. Throws `TurnFailed` (`blocked`) when there is no way to. */

@@ -4,7 +4,7 @@ import type { CompactionPlan } from '../../core/compaction/plan-compaction.ts';
 import { estimateTextTokens, estimateTokens } from '../../core/token-estimate.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
 import type { TurnContext } from '../context.ts';
-import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
+import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { newEntry, type TurnWrite } from '../turn-write.ts';
 import type { SummaryCall } from './compact-ask.ts';
 import { readWorkspaceAnew, writeCompaction } from './compact-write.ts';
@@ -20,13 +20,13 @@ import {
 import type { SystemEventId } from '../../core/ids.ts';
 import { formatEventTime } from '../../core/prompt/envelope-time.ts';
 import { baseNameOf, filesForMode } from '../../core/prompt/fit-workspace-files.ts';
-import { promptModeOf } from '../../core/prompt/system-input.ts';
+import { choosePromptMode } from '../../core/prompt/system-input.ts';
 import type { SessionKind } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import { loadWorkspaceFiles } from '../open/load-workspace.ts';
 import { WorkspaceFileError } from '../open/read-inside.ts';
 import type { SessionWorkspace } from '../open/session-context.ts';
-import { promptZoneOf } from '../../schedule/tick-input.ts';
+import { pickPromptZone } from '../../schedule/tick-input.ts';
 
 /** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
 export type CompactionOutcome =
@@ -70,7 +70,7 @@ export async function finishCompaction(
   });
   turn.transcript.compact({ ...summary, seq: turn.journal.at.baseSeq }, cut, version);
   context.logger.info(
-    { ...logIdsOf(context, turn), tokensBefore: ready.tokensBefore, tokensAfter, audit },
+    { ...pickLogIds(context, turn), tokensBefore: ready.tokensBefore, tokensAfter, audit },
     'Transcript compacted',
   );
   return { kind: 'compacted', tokensBefore: ready.tokensBefore, tokensAfter };
@@ -86,7 +86,7 @@ export async function finishWithoutSummary(
   const { retired, retiredTokens, firstKeptSeq, pinnedSeqs } = plan;
   const summary = missingSummary(retired, retiredTokens);
   const { code, message } = error;
-  context.logger.warn({ ...logIdsOf(context, turn), code }, `Transcript compacted without a summary: ${message}`);
+  context.logger.warn({ ...pickLogIds(context, turn), code }, `Transcript compacted without a summary: ${message}`);
   return await finishCompaction(
     context,
     turn,
@@ -110,7 +110,7 @@ export async function readPostCompactionContext(
 ): Promise<PostCompactionContext> {
   const { agent, session } = turn;
   // The store writes only kinds of `sessionKindOf`.
-  const mode = promptModeOf(session.kind as SessionKind, agent.promptMode);
+  const mode = choosePromptMode(session.kind as SessionKind, agent.promptMode);
   if (mode === 'none') return NOTHING;
   try {
     // Compactions are rare, so this one reads the disk itself, and sees an edit that was just made.
@@ -118,7 +118,7 @@ export async function readPostCompactionContext(
       freshForMs: 0,
     });
     const files = filesForMode(all, mode);
-    const now = formatEventTime(context.clock.now().getTime(), promptZoneOf(agent));
+    const now = formatEventTime(context.clock.now().getTime(), pickPromptZone(agent));
     const rules = files.find(({ name }) => baseNameOf(name) === RULES_FILE)?.content ?? null;
     const text = refreshText(rules, agent.compaction.postCompactionSections, now);
     return {

@@ -4,11 +4,11 @@
 import { constants } from 'node:fs';
 import { mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import type { AgentSettings, Config } from '../../config.ts';
 import { MEMORY_TOOL } from '../../core/compaction/summary-request.ts';
-import { toolUsesOf } from '../../core/content.ts';
-import { encodingOf } from '../../core/text-bytes.ts';
+import { listToolUses } from '../../core/content.ts';
+import { detectEncoding } from '../../core/text-bytes.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import type { MemoryNote } from '../../store/journal/begin-compaction.ts';
 import { isToolAllowed } from '../../core/tool-policy.ts';
@@ -37,14 +37,14 @@ export function mayFlushMemory(config: Config, agent: AgentSettings): boolean {
 }
 
 /** The note in an answer, and in which file of that day it goes; null: none. Calls of any other tool are ignored. */
-export function memoryNoteOf(answer: ModelAnswer, day: { now: Date; timeZone: string }): MemoryNote | null {
-  const texts = toolUsesOf(answer.content)
+export function toMemoryNote(answer: ModelAnswer, day: { now: Date; timeZone: string }): MemoryNote | null {
+  const texts = listToolUses(answer.content)
     .filter(({ name }) => name === MEMORY_TOOL)
     .map(({ input }) => (input as { text?: unknown } | null)?.text)
     .filter((text) => typeof text === 'string' && text.trim() !== '');
   if (texts.length === 0) return null;
-  const text = headOf(texts.join('\n\n').trim(), NOTE_CHARS_MAX);
-  return { path: `${MEMORY_DIR}/${dayOf(day)}.md`, text };
+  const text = cutHead(texts.join('\n\n').trim(), NOTE_CHARS_MAX);
+  return { path: `${MEMORY_DIR}/${formatDay(day)}.md`, text };
 }
 
 /** Appends a note to its file, unless it is already there. Throws `MemoryPlaceError`, or the error of the file system. */
@@ -58,7 +58,7 @@ export async function appendMemory(workspaceDir: string, note: MemoryNote, compa
     if (!(await file.stat()).isFile()) throw new MemoryPlaceError(note.path);
     const mark = `<!-- compaction ${compactionId} -->`;
     const { buffer: beginning } = await file.read(new Uint8Array(2), 0, 2, 0);
-    if (encodingOf(beginning) !== 'utf-8') {
+    if (detectEncoding(beginning) !== 'utf-8') {
       throw new MemoryPlaceError(note.path, 'is in UTF-16, and notes are appended in UTF-8. Convert it to UTF-8.');
     }
     const before = await readEnd(file);
@@ -80,7 +80,7 @@ async function readEnd(file: FileHandle): Promise<string> {
 }
 
 /** The day as `2026-01-31`, in a zone. */
-function dayOf({ now, timeZone }: { now: Date; timeZone: string }): string {
+function formatDay({ now, timeZone }: { now: Date; timeZone: string }): string {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
   const of = (type: string): string => parts.formatToParts(now).find((part) => part.type === type)?.value ?? '';
   return `${of('year')}-${of('month')}-${of('day')}`;

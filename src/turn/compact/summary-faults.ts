@@ -1,7 +1,7 @@
 // The faults of an answer that should be a summary, and the text where there is no such answer.
 import type { PathEntry } from '../../core/entry.ts';
-import { identifiersOf, missingSummaryText } from '../../core/compaction/summary-text.ts';
-import { textOf } from '../../core/content.ts';
+import { findIdentifiers, missingSummaryText } from '../../core/compaction/summary-text.ts';
+import { joinText } from '../../core/content.ts';
 import { faultOfStop } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { estimateTextTokens } from '../../core/token-estimate.ts';
@@ -19,11 +19,11 @@ export const EMPTY_SUMMARY: SummaryFault = { code: 'empty_summary', message: 'Th
 
 /** Why the answer cannot replace `retiredTokens` of conversation; null: it can. `summary`: its text, null when it has none. */
 export function summaryFault(answer: ModelAnswer, summary: string | null, retiredTokens: number): SummaryFault | null {
-  return stopFaultOf(answer) ?? textFault(summary, retiredTokens);
+  return findStopFault(answer) ?? textFault(summary, retiredTokens);
 }
 
 /** Why an answer ended before it was a complete summary; null: it did not. */
-function stopFaultOf(answer: ModelAnswer): SummaryFault | null {
+function findStopFault(answer: ModelAnswer): SummaryFault | null {
   if (answer.stopReason !== 'refusal') return faultOfStop(answer);
   return { code: 'model_refused', message: 'The model refused to write a summary.' };
 }
@@ -41,6 +41,6 @@ function textFault(summary: string | null, retiredTokens: number): SummaryFault 
 /** The text in place of entries of which the model writes no summary; without what an earlier summary says if it would not be shorter. */
 export function missingSummary(retired: readonly PathEntry[], retiredTokens: number): string {
   const earlier = retired.find(({ kind }) => kind === 'summary')?.content ?? [];
-  const full = missingSummaryText(textOf(earlier), identifiersOf(retired));
+  const full = missingSummaryText(joinText(earlier), findIdentifiers(retired));
   return textFault(full, retiredTokens) === null ? full : missingSummaryText('', []);
 }

@@ -1,10 +1,10 @@
 // What the end of a turn means for other sessions: a subagent's run ends and is announced to the session above it; an answer within an
 // exchange is forwarded to the other side. Decided here, from values, as effects that the end of the turn stores.
 import { boundedResult, isAnnounceSkip, type RunStatus } from '../../core/announcement.ts';
-import { answerExchange, exchangeOf, exchangeRoute, failExchange, type ExchangeAnswer } from '../../core/exchange.ts';
+import { answerExchange, readExchange, exchangeRoute, failExchange, type ExchangeAnswer } from '../../core/exchange.ts';
 import { optionsOfInputs, withOptions } from '../../core/input-options.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
-import { lastAnswerOf, lastOutputOf, type OutputEntry } from '../../core/last-output.ts';
+import { findLastAnswer, findLastOutput, type OutputEntry } from '../../core/last-output.ts';
 import type { AnswerOutcome } from '../../core/next-steps.ts';
 import type { RunResult } from '../../core/run-end.ts';
 import type { SessionMessage } from '../../core/session-message.ts';
@@ -34,14 +34,14 @@ export function settleAnswer(
   const isSuppressed = worksOnRun(turn) && decided.reply !== null && isAnnounceSkip(decided.reply);
   const outcome = isSuppressed ? silenced(decided) : decided;
   const said =
-    outcome.reply === null ? lastAnswerOf([...turn.transcript.entries, ...entries]) : boundedResult(outcome.reply);
-  const run = runEndOf(context, turn, {
+    outcome.reply === null ? findLastAnswer([...turn.transcript.entries, ...entries]) : boundedResult(outcome.reply);
+  const run = buildRunEnd(context, turn, {
     status: 'ok',
     result: said,
     error: null,
     isSuppressed,
   });
-  const exchange = exchangeOf(turn.journal.at.inputs[0]?.body);
+  const exchange = readExchange(turn.journal.at.inputs[0]?.body);
   if (exchange === null) return { outcome, delivered: worksOnRun(turn) ? null : outcome.reply, outreach: run };
   const { next, ownReply } = answerExchange(exchange, outcome.reply);
   return {
@@ -58,9 +58,9 @@ export function settleFault(
   { status, message }: { status: Exclude<RunStatus, 'ok'>; message: string },
 ): TurnEffects {
   if (turn.kind === 'compaction') return settleCompacted(context, turn);
-  const result = lastOutputOf(turn.transcript.entries);
-  const run = runEndOf(context, turn, { status, result, error: message, isSuppressed: false });
-  const exchange = exchangeOf(turn.journal.at.inputs[0]?.body);
+  const result = findLastOutput(turn.transcript.entries);
+  const run = buildRunEnd(context, turn, { status, result, error: message, isSuppressed: false });
+  const exchange = readExchange(turn.journal.at.inputs[0]?.body);
   return exchange === null ? run : [...run, ...messagesOf(turn, failExchange(exchange, message))];
 }
 
@@ -69,8 +69,8 @@ export function settleFault(
  * have.
  */
 export function settleCompacted(context: TurnContext, turn: OpenedTurn): TurnEffects {
-  const result = lastAnswerOf(turn.transcript.entries);
-  return runEndOf(context, turn, { status: 'ok', result, error: null, isSuppressed: false });
+  const result = findLastAnswer(turn.transcript.entries);
+  return buildRunEnd(context, turn, { status: 'ok', result, error: null, isSuppressed: false });
 }
 
 /** True for a turn of a subagent that works on its task. */
@@ -78,7 +78,7 @@ function worksOnRun({ session }: OpenedTurn): boolean {
   return session.runId !== null;
 }
 
-function runEndOf(
+function buildRunEnd(
   { config }: TurnContext,
   turn: OpenedTurn,
   { result, error, ...end }: Omit<RunResult, 'modes'>,

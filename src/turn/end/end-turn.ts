@@ -1,7 +1,7 @@
 // How a turn ends: with its last answer, with a failure, or stopped. Each is a decision, which `store-end.ts` stores in one commit that also
 // settles the messages, puts the reply into the outbox and gives the lock back.
 import type { SessionStop } from '../../core/statuses.ts';
-import { textOf, toolUsesOf } from '../../core/content.ts';
+import { joinText, listToolUses } from '../../core/content.ts';
 import { faultOfStop } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { withReasoning } from '../../core/reasoning-tags.ts';
@@ -13,7 +13,7 @@ import type { TurnContext } from '../context.ts';
 import { modelEnded } from '../model-events.ts';
 import { settleAnswer, settleCompacted, settleFault } from './decide-outreach.ts';
 import { hideRefused } from './hide-refused.ts';
-import { answersOnlyPoll, repliesWithReasoning, replyRulesOf } from '../reply-rules.ts';
+import { answersOnlyPoll, repliesWithReasoning, buildReplyRules } from '../reply-rules.ts';
 import { stoppedWrite } from '../loop/run-tools.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { judgePoll, silentWrite } from './judge-poll.ts';
@@ -52,10 +52,10 @@ export async function endAnswered(
 ): Promise<EndDecision> {
   const write = await answerWrite(context, turn, answered);
   const { answer } = answered;
-  const error = errorOf(answer);
+  const error = toError(answer);
   if (error !== null) return { write, result: failureResult(context, turn, error) };
-  const said = continuedText(turn.transcript.entries, textOf(answer.content));
-  const decided = decideOutcome(said, replyRulesOf(context, turn));
+  const said = continuedText(turn.transcript.entries, joinText(answer.content));
+  const decided = decideOutcome(said, buildReplyRules(context, turn));
   const { outcome, delivered, outreach } = settleAnswer(context, turn, { outcome: decided, entries: write.entries });
   const { replyTarget, ...ended } = outcome;
   if (answersOnlyPoll(turn.journal.at.inputs)) {
@@ -75,11 +75,11 @@ export async function endAnswered(
 }
 
 /** What is wrong with a last answer by the reason of its end; null: nothing. */
-function errorOf(answer: ModelAnswer): { code: string; message: string } | null {
+function toError(answer: ModelAnswer): { code: string; message: string } | null {
   const { stopReason, content } = answer;
   const message = `The model stopped with ${stopReason}.`;
   if (stopReason === 'model_context_window_exceeded') return { code: 'model_context_overflow', message };
-  if (stopReason === 'refusal' && textOf(content) === '') return { code: 'model_refused', message };
+  if (stopReason === 'refusal' && joinText(content) === '') return { code: 'model_refused', message };
   return faultOfStop(answer);
 }
 
@@ -195,7 +195,7 @@ export async function endStopped(
 /** Tool calls without results get one each, so that the transcript stays well-formed. */
 function openCallsWrite(turn: OpenedTurn, message: string): TurnWrite {
   const { lastEntry } = turn.journal.at;
-  const calls = lastEntry.kind === 'answer' ? toolUsesOf(lastEntry.content) : [];
+  const calls = lastEntry.kind === 'answer' ? listToolUses(lastEntry.content) : [];
   return calls.length === 0 ? NO_ROWS : stoppedWrite(turn, calls, message);
 }
 

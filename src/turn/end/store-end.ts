@@ -6,9 +6,9 @@ import { modelName } from '../../core/model-ref.ts';
 import { isPassingFault } from '../../store/database.ts';
 import { CALLER_TIMEOUT } from '../loop/plan-calls.ts';
 import type { TurnContext } from '../context.ts';
-import { viaOf } from '../../core/provider-batch/message-via.ts';
-import { capOf } from '../open/queue-cap.ts';
-import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
+import { readVia } from '../../core/provider-batch/message-via.ts';
+import { toCap } from '../open/queue-cap.ts';
+import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { turnEnded } from '../model-events.ts';
 import { reportCalls, reportTurnEnd } from '../turn-log.ts';
 import { lastTokensAfter, progressAfter } from '../position.ts';
@@ -50,7 +50,7 @@ export async function storeEnd(
       reply,
       error,
       wasAborted: result.wasAborted ?? false,
-      contextTokens: contextTokensOf(turn, write, result),
+      contextTokens: countContextTokens(turn, write, result),
       deliveries: result.deliveries ?? [],
       deadLetter,
       hides,
@@ -63,7 +63,7 @@ export async function storeEnd(
       debounceMs: isInterrupted ? 0 : (session.queueDebounceMs ?? queue.debounceMs),
       announceDebounceMs: isInterrupted ? 0 : turn.agent.subagents.announceDebounce,
       gatherMsMax: queue.gatherMsMax,
-      cap: capOf(context, session),
+      cap: toCap(context, session),
       steerSeen: journal.attempt.steersSeen,
       ended: turnEnded(turn, progressAfter(journal.at.progress, write), { status, reply, error, answered }),
       isAwaited: context.isAwaited(session.id),
@@ -87,7 +87,7 @@ function effectsOf({ id: turnId, kind, session, journal }: OpenedTurn, result: T
     effects.push({ kind: 'run-ended', turnId, runId: session.runId, end: null });
   if (kind === 'heartbeat')
     effects.push({ kind: 'poll-answered', turnId, result: result.pollResult ?? POLL_RESULTS[status] });
-  if (viaOf(journal.at.inputs) !== 'live') effects.push({ kind: 'requests-left', turnId });
+  if (readVia(journal.at.inputs) !== 'live') effects.push({ kind: 'requests-left', turnId });
   return effects;
 }
 
@@ -107,7 +107,7 @@ export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): P
     if (isPassingFault(error)) throw error;
     // The session need not wait for the end of the lease.
     context.logger.error(
-      { err: error, ...logIdsOf(context, turn) },
+      { err: error, ...pickLogIds(context, turn) },
       'Interrupted model call could not be stored; its cost is not known',
     );
     return true;
@@ -115,7 +115,7 @@ export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): P
 }
 
 /** Tokens of the session's context; 0: not known. */
-function contextTokensOf({ journal, session }: OpenedTurn, write: TurnWrite, result: TurnResult): number {
+function countContextTokens({ journal, session }: OpenedTurn, write: TurnWrite, result: TurnResult): number {
   if (result.isBare === true || result.hidesSummary !== undefined) return 0;
   if (result.hides === 'poll' || result.collectMax !== undefined)
     return journal.at.tokens.compacted ?? session.contextTokens;

@@ -1,13 +1,13 @@
 // What the end of a turn puts into the outbox: its reply, the news that it failed, or the answer to a chat command. It is sent to the
 // address of the last of its messages, else to that of the configuration, else nowhere. Written by the statement that ends the turn.
 import { failureText, type DeliveryPayload } from '../../core/delivery-payload.ts';
-import { exchangeOf } from '../../core/exchange.ts';
+import { readExchange } from '../../core/exchange.ts';
 import type { DeliveryId } from '../../core/ids.ts';
 import type { InboundMessage, OwnInput } from '../../core/inbound.ts';
-import { addressOf, addressOfRoute, type ReplyAddress } from '../../core/reply-address.ts';
+import { toAddress, addressOfRoute, type ReplyAddress } from '../../core/reply-address.ts';
 import type { ReplyTarget } from '../../core/reply-tags.ts';
-import { toolUsesOf } from '../../core/content.ts';
-import { chatRouteOf, isOwnChat, saysTheSame, type MessageAddress } from '../../core/message-route.ts';
+import { listToolUses } from '../../core/content.ts';
+import { buildChatRoute, isOwnChat, saysTheSame, type MessageAddress } from '../../core/message-route.ts';
 import { newId } from '../../ids.ts';
 import type { WaitingInput } from '../../store/claim-session.ts';
 import type { NewDelivery } from '../../store/journal/turn-end.ts';
@@ -25,7 +25,7 @@ export function replyDeliveries(
   const last = turn.journal.at.inputs.at(-1)?.body as InboundMessage | undefined;
   const answeredId = replyTarget?.kind === 'message' ? replyTarget.id : last?.messageId;
   const quotes = replyTarget === null || answeredId === undefined ? {} : { replyToMessageId: answeredId };
-  return deliveriesOf(context, turn, { type: 'reply', text, ...quotes });
+  return buildDeliveries(context, turn, { type: 'reply', text, ...quotes });
 }
 
 /**
@@ -37,14 +37,14 @@ export function failureDeliveries(
   turn: OpenedTurn,
   error: { code: string; message: string },
 ): NewDelivery[] {
-  const isInternal = turn.session.runId !== null || exchangeOf(turn.journal.at.inputs[0]?.body) !== null;
+  const isInternal = turn.session.runId !== null || readExchange(turn.journal.at.inputs[0]?.body) !== null;
   if (turn.kind === 'heartbeat' || isInternal || isAskedByRequest(turn)) return [];
-  return deliveriesOf(context, turn, { type: 'failure', text: failureText(error), error });
+  return buildDeliveries(context, turn, { type: 'failure', text: failureText(error), error });
 }
 
 /** The delivery of the result of a chat command that took its turn in the session. */
 export function commandDeliveries(context: TurnContext, turn: OpenedTurn, text: string): NewDelivery[] {
-  return isAskedByRequest(turn) ? [] : deliveriesOf(context, turn, { type: 'command', text });
+  return isAskedByRequest(turn) ? [] : buildDeliveries(context, turn, { type: 'command', text });
 }
 
 /** True for a requested compaction: its answer is in the turn, and no message waits for one. */
@@ -54,7 +54,7 @@ function isAskedByRequest({ kind, journal }: OpenedTurn): boolean {
   return typeof text !== 'string' || !/^\s*\/compact(?:@\w+)?(?:\s|$)/i.test(text);
 }
 
-function deliveriesOf(
+function buildDeliveries(
   { config }: TurnContext,
   { id, session, journal }: OpenedTurn,
   said: Pick<DeliveryPayload, 'type' | 'text' | 'error' | 'replyToMessageId'>,
@@ -88,7 +88,7 @@ function addressOfInput({ kind, body, route }: WaitingInput): ReplyAddress {
     case 'followup':
     case 'batch':
     case 'compaction':
-      return addressOf(body as InboundMessage);
+      return toAddress(body as InboundMessage);
     default:
       return kind satisfies never;
   }
@@ -101,7 +101,7 @@ function addressOfInput({ kind, body, route }: WaitingInput): ReplyAddress {
 function wasSentByTool({ journal, transcript }: OpenedTurn, reply: string): boolean {
   const last = journal.at.inputs.at(-1);
   if (last?.kind !== 'message') return false;
-  const own = chatRouteOf(last.body as InboundMessage, undefined);
+  const own = buildChatRoute(last.body as InboundMessage, undefined);
   const { entries } = transcript;
   const failed = new Set<string>();
   for (let at = entries.length - 1; at >= 0; at -= 1) {
@@ -110,7 +110,7 @@ function wasSentByTool({ journal, transcript }: OpenedTurn, reply: string): bool
     for (const block of entry.content) {
       if (block.type === 'tool_result' && block.is_error === true) failed.add(block.tool_use_id);
     }
-    const isSent = toolUsesOf(entry.content).some(({ id, name, input }) => {
+    const isSent = listToolUses(entry.content).some(({ id, name, input }) => {
       if (name !== MESSAGE_TOOL || failed.has(id)) return false;
       const { message, ...address } = input as MessageAddress & { message?: unknown };
       return typeof message === 'string' && saysTheSame(message, reply) && isOwnChat(address, own);

@@ -36,14 +36,14 @@ const PARK_MS_MAX = 300_000;
 
 export function budgetCheck(parts: BudgetParts): GateCheck {
   return {
-    applies: ({ turn }) => parts.book.isInUse || factsOf(turn).batchId !== null,
+    applies: ({ turn }) => parts.book.isInUse || toBudgetFacts(turn).batchId !== null,
     ask: (call, stayedMs) => reserveCost(parts, call, stayedMs),
   };
 }
 
 async function reserveCost(parts: BudgetParts, call: ComingCall, stayedMs: number): Promise<CheckAnswer> {
   const { turn, callNo, way } = call;
-  const facts = factsOf(turn);
+  const facts = toBudgetFacts(turn);
   await parts.book.know(facts);
   const covering = parts.book.covering(facts);
   if (covering.length === 0) return PASS;
@@ -74,7 +74,7 @@ async function reserveCost(parts: BudgetParts, call: ComingCall, stayedMs: numbe
 }
 
 /** The facts by which budgets match a turn: they follow from the message that began it, and what that one was started by. */
-function factsOf({ agent, session, journal }: OpenedTurn): BudgetFacts {
+function toBudgetFacts({ agent, session, journal }: OpenedTurn): BudgetFacts {
   const body = (journal.at.inputs[0]?.body ?? {}) as { chargedTo?: object };
   const { sentBy, batchId } = (body.chargedTo ?? body) as { sentBy?: unknown; batchId?: unknown };
   return {

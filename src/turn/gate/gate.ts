@@ -9,7 +9,7 @@
 import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { TurnContext } from '../context.ts';
 import { PASS, type ComingCall, type Hold, type Wait } from './gate-check.ts';
-import { delayOf, parkedStop } from './park-turn.ts';
+import { toDelay, parkedStop } from './park-turn.ts';
 import { RATE_CODES, WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
 
 /** The right to make one call. After its first end, further ends do nothing. */
@@ -35,7 +35,7 @@ export async function askGate(context: TurnContext, call: ComingCall): Promise<P
     pass.left();
     if (wait.isParked === true || wait.forMs === null || wait.forMs > WAIT_IN_SLOT_MS_MAX) return wait;
     const beganAtMs = clock.monotonicMs();
-    await call.turn.held.pause(delayOf(wait, random()));
+    await call.turn.held.pause(toDelay(wait, random()));
     const pausedMs = clock.monotonicMs() - beganAtMs;
     stayedMs += pausedMs;
     if (RATE_CODES.has(wait.reason.code)) rateWaitMs += pausedMs;
@@ -49,7 +49,7 @@ async function askChecks(
   stayedMs: number,
 ): Promise<{ pass: Pass; wait: Wait | null; waitedMs: number }> {
   const holds: Hold[] = [];
-  const pass = passOf(holds);
+  const pass = toPass(holds);
   let waitedMs = 0;
   try {
     for (const check of checks) {
@@ -72,7 +72,7 @@ export function isOpen({ checks }: TurnContext, model: NamedModel): boolean {
 }
 
 /** What all checks hold for a call, as one. */
-function passOf(holds: readonly Hold[]): Pass {
+function toPass(holds: readonly Hold[]): Pass {
   let isOver = false;
   const once = (): readonly Hold[] => {
     const held = isOver ? [] : holds;

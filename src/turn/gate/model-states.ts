@@ -4,10 +4,10 @@
 // claims and their polls for stop reasons.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.ts';
-import { outageOf } from '../../core/failure.ts';
+import { classifyOutage } from '../../core/failure.ts';
 import {
   checkCall,
-  blockMsOf,
+  chooseBlockMs,
   isAway,
   noteAway,
   noteFailure,
@@ -92,7 +92,7 @@ export class ModelStates {
       const found = this.#check(known, session);
       const probed = found.kind === 'probe' ? await this.#probe(known, session) : null;
       const waitMs = found.kind === 'wait' ? found.ms : probed;
-      if (waitMs === null) return { kind: 'pass', hold: this.#holdOf(known, turn) };
+      if (waitMs === null) return { kind: 'pass', hold: this.#toHold(known, turn) };
       // Spread over some time after the next probe: turns that have seen the outage themselves make the probes, and one that succeeds wakes the others.
       const { max } = this.#options.bounds;
       const spread = { forMs: waitMs + max, spreadMs: 3 * max, isParked: true, isOfModel: true };
@@ -149,20 +149,20 @@ export class ModelStates {
     }
   }
 
-  #holdOf(known: KnownModel, turn: OpenedTurn): Hold {
+  #toHold(known: KnownModel, turn: OpenedTurn): Hold {
     const answered = (): void => this.#answered(known);
     const left = (): void => leaveProbe(known, turn.session.id);
     return {
       answered,
       left,
       failed: async (fault) => {
-        if (outageOf(fault) === null) {
+        if (classifyOutage(fault) === null) {
           // An error with a status shows that the provider answers; a stream that broke off or fell silent shows nothing.
           if (fault.status === null) left();
           else answered();
           return null;
         }
-        const blockMs = blockMsOf(fault);
+        const blockMs = chooseBlockMs(fault);
         if (blockMs === null) return this.#noteFailure(known, turn, fault);
         // What holds the calls back is the block, not the probes.
         left();
@@ -256,7 +256,7 @@ export class ModelStates {
 
 /** Why a turn waits whose call has failed: what the provider said. */
 function reasonOf({ model }: KnownModel, fault: ModelError): ParkReason {
-  return { code: outageOf(fault) ?? 'model_away', text: fault.message, by: providerOf(modelOfRef(model)) };
+  return { code: classifyOutage(fault) ?? 'model_away', text: fault.message, by: providerOf(modelOfRef(model)) };
 }
 
 function extendBlock(known: KnownModel, untilMs: number): void {

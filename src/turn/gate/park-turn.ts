@@ -30,7 +30,7 @@ export function patienceCheck(context: Patience): GateCheck {
 }
 
 /** How long a turn pauses or is parked, in milliseconds; infinite: until it is woken. */
-export function delayOf({ forMs, spreadMs = 0 }: Pick<Wait, 'forMs' | 'spreadMs'>, random: number): number {
+export function toDelay({ forMs, spreadMs = 0 }: Pick<Wait, 'forMs' | 'spreadMs'>, random: number): number {
   return forMs === null ? Number.POSITIVE_INFINITY : forMs + random * spreadMs;
 }
 
@@ -38,7 +38,7 @@ export function delayOf({ forMs, spreadMs = 0 }: Pick<Wait, 'forMs' | 'spreadMs'
 export function parkedStop(context: TurnContext, turn: OpenedTurn, wait: Wait): TurnStopped {
   const leftMs = patienceMs(context, turn, wait.reason);
   if (leftMs <= 0) throw givenUp(context, turn, wait.reason);
-  const delayMs = Math.min(delayOf(wait, context.random()), leftMs);
+  const delayMs = Math.min(toDelay(wait, context.random()), leftMs);
   return waitStop({ hasCalled: false, notBeforeMs: 0, ...wait, delayMs: Number.isFinite(delayMs) ? delayMs : null });
 }
 

@@ -7,11 +7,11 @@
 //
 // What is not used is returned with the next statement. Without limits, none of this runs.
 import type { Clock } from '../../clock.ts';
-import { outageOf } from '../../core/failure.ts';
+import { classifyOutage } from '../../core/failure.ts';
 import { likelyOutput } from '../../core/budget/likely-cost.ts';
 import { limitsFor, type CallTokens, type RateLimit } from '../../core/governor/rate-limit.ts';
 import { LANES_BY_RANK, nextLane, noCalls, passOver, type LaneCounts } from '../../core/governor/share-calls.ts';
-import { blockMsOf } from '../../core/model-outage.ts';
+import { chooseBlockMs } from '../../core/model-outage.ts';
 import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { Model } from '../../model/model.ts';
 import type { RateAsk, RateShare } from '../../store/governor/claim-rates.ts';
@@ -86,7 +86,7 @@ export class RateLimits implements GateCheck {
     const tokens = this.#options.tokensOf(call);
     const needs = windows.map((window) => ({ window, cost: window.costOf(tokens) }));
     const { isLate, ms } = await this.#wait(call, needs);
-    if (!isLate) return { kind: 'pass', hold: this.#holdOf(windows, needs), waitedMs: ms };
+    if (!isLate) return { kind: 'pass', hold: this.#toHold(windows, needs), waitedMs: ms };
     const forMs = Math.max(PARK_MS_MIN, ms - EARLY_MS);
     return { kind: 'wait', reason: rateLimited(call.model), forMs, spreadMs: forMs / 10, isParked: true };
   }
@@ -98,7 +98,7 @@ export class RateLimits implements GateCheck {
     this.#isStopped = true;
   }
 
-  #holdOf(windows: readonly RateWindow[], needs: readonly Need[]): Hold {
+  #toHold(windows: readonly RateWindow[], needs: readonly Need[]): Hold {
     let isSpent = false;
     const settle = (actual: CallTokens | null): void => {
       for (const { window, cost } of needs) window.settle(cost, actual === null ? 0 : window.costOf(actual));
@@ -116,7 +116,7 @@ export class RateLimits implements GateCheck {
       },
       // The provider has refused a call for its rate: nothing is left.
       failed: async (fault) => {
-        if (blockMsOf(fault) === null || outageOf(fault) !== 'rate_limited') return null;
+        if (chooseBlockMs(fault) === null || classifyOutage(fault) !== 'rate_limited') return null;
         for (const window of windows) window.empty();
         this.#schedule();
         return null;
@@ -148,14 +148,14 @@ export class RateLimits implements GateCheck {
     this.#dispatch();
     this.#schedule();
     if (!this.#waiting.includes(waiting)) return { isLate: false, ms: 0 };
-    if (this.#waitMsOf(waiting) > waitMsMax) end.resolve('late');
+    if (this.#computeWaitMs(waiting) > waitMsMax) end.resolve('late');
     const timer = setTimeout(() => end.resolve('late'), waitMsMax);
     timer.unref();
     const abort = (): void => end.reject(signal.reason as Error);
     signal.addEventListener('abort', abort, { once: true });
     try {
       const isLate = (await end.promise) === 'late';
-      return { isLate, ms: isLate ? this.#waitMsOf(waiting) : clock.monotonicMs() - beganAtMs };
+      return { isLate, ms: isLate ? this.#computeWaitMs(waiting) : clock.monotonicMs() - beganAtMs };
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
@@ -164,7 +164,7 @@ export class RateLimits implements GateCheck {
   }
 
   /** About how long a call waits: until there is enough for those before it and for itself. */
-  #waitMsOf({ lane, turnId, needs }: WaitingCall): number {
+  #computeWaitMs({ lane, turnId, needs }: WaitingCall): number {
     const nowMs = this.#options.clock.monotonicMs();
     const before = this.#waiting.filter((one) =>
       one.lane === lane ? one.turnId < turnId : LANES_BY_RANK.indexOf(one.lane) < LANES_BY_RANK.indexOf(lane),
@@ -182,7 +182,7 @@ export class RateLimits implements GateCheck {
     const used = new Set<RateWindow>();
     for (;;) {
       const able = this.#waiting.filter(({ needs }) => needs.every(({ window }) => !used.has(window)));
-      const lane = nextLane(lanesOf(able), this.#passedOver);
+      const lane = nextLane(countLanes(able), this.#passedOver);
       if (lane === null) return;
       const next = able
         .filter((one) => one.lane === lane)
@@ -194,7 +194,7 @@ export class RateLimits implements GateCheck {
       }
       for (const { window, cost } of next.needs) window.spend(cost, lane);
       this.#waiting = this.#waiting.filter((one) => one !== next);
-      this.#passedOver = passOver(this.#passedOver, lanesOf(this.#waiting), lane);
+      this.#passedOver = passOver(this.#passedOver, countLanes(this.#waiting), lane);
       next.letThrough();
     }
   }
@@ -245,7 +245,7 @@ export class RateLimits implements GateCheck {
   }
 }
 
-function lanesOf(calls: readonly WaitingCall[]): LaneCounts {
+function countLanes(calls: readonly WaitingCall[]): LaneCounts {
   const counts = noCalls();
   for (const { lane } of calls) counts[lane] += 1;
   return counts;

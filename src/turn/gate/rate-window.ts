@@ -1,6 +1,6 @@
 // One rate limit as this worker sees it: what it holds of it, and what it asks for next. The limit itself is in the database
 // (store/governor/claim-rates.ts).
-import { costOf, perSecondOf, type Amounts, type CallTokens, type RateLimit } from '../../core/governor/rate-limit.ts';
+import { toCost, toPerSecond, type Amounts, type CallTokens, type RateLimit } from '../../core/governor/rate-limit.ts';
 import { countCalls, noCalls, shareCalls, type LaneCounts } from '../../core/governor/share-calls.ts';
 import type { RateAsk, RateShare } from '../../store/governor/claim-rates.ts';
 
@@ -39,7 +39,7 @@ export class RateWindow {
   constructor(limitId: string, limit: RateLimit) {
     this.limitId = limitId;
     this.limit = limit;
-    this.#perSecond = perSecondOf(limit);
+    this.#perSecond = toPerSecond(limit);
     this.#left = { amount: limit.perMinute, atMs: 0 };
   }
 
@@ -49,7 +49,7 @@ export class RateWindow {
   }
 
   costOf(tokens: CallTokens): number {
-    return costOf(this.limit, tokens);
+    return toCost(this.limit, tokens);
   }
 
   /** True when this worker holds enough for the call. One that is larger than the whole limit needs all of it. */

@@ -1,7 +1,7 @@
 // All reasons for which an open turn waits, with their codes and texts (docs/api.md lists the codes), and how a turn ends that has waited too long.
 import { BUDGET_REACHED, budgetName, type BudgetSettings } from '../../core/budget/budget.ts';
 import { providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
-import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { toDollars } from '../../core/prices/call-cost.ts';
 import type { ParkReason } from '../../store/journal/park-turn.ts';
 
 /** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
@@ -46,11 +46,11 @@ export function budgetReached(
   budget: Pick<BudgetSettings, 'scope' | 'per' | 'limitMicros'> & { id: string },
   askedMicros: number | null,
 ): ParkReason {
-  const [name, limit] = [`"${budgetName(budget)}"`, `$${dollarsOf(budget.limitMicros)}`];
+  const [name, limit] = [`"${budgetName(budget)}"`, `$${toDollars(budget.limitMicros)}`];
   const text =
     askedMicros === null
       ? `The budget ${name} of ${limit} has no room for the next call.`
-      : `The next call is likely to cost $${dollarsOf(askedMicros)}, more than the whole budget ${name} of ${limit}. No window has room for it until its limit is raised.`;
+      : `The next call is likely to cost $${toDollars(askedMicros)}, more than the whole budget ${name} of ${limit}. No window has room for it until its limit is raised.`;
   return { code: BUDGET_REACHED, text, by: budget.id };
 }
 

@@ -6,9 +6,9 @@ import { hash } from 'node:crypto';
 import { withMarkers } from '../../core/provider-batch/cache-markers.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import { providerErrorFault } from '../../core/provider-batch/request-end.ts';
-import { batchSettingsOf, viaOf, leaveAtMs, leaveMsBeforeDeadline } from '../../core/provider-batch/message-via.ts';
+import { readBatchSettings, readVia, leaveAtMs, leaveMsBeforeDeadline } from '../../core/provider-batch/message-via.ts';
 import { refOfModel } from '../../core/model-ref.ts';
-import { prefixTokensOf } from '../../core/token-estimate.ts';
+import { estimatePrefixTokens } from '../../core/token-estimate.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { OpenHop } from '../../store/claim-session.ts';
@@ -24,7 +24,7 @@ import { askOnce, sampled, type AnsweredCall } from './ask-model.ts';
 import { waitStop } from '../gate/park-turn.ts';
 import { providerBatch } from '../gate/wait-reasons.ts';
 import { nextCallNo } from '../position.ts';
-import { inputTransformOf } from '../input-transform.ts';
+import { createInputTransform } from '../input-transform.ts';
 import { CallRecord, failedBy } from '../model-call.ts';
 import { turnResumed } from '../model-events.ts';
 
@@ -58,8 +58,8 @@ export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promis
 /** Parks the turn with the request of its next call. Returns when that call is made live; throws `TurnFailed` when it may not be. */
 async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void> {
   const { inputs } = turn.journal.at;
-  if (viaOf(inputs) === 'live') return;
-  const { batchId, fallback, cache, viaReason } = batchSettingsOf(inputs);
+  if (readVia(inputs) === 'live') return;
+  const { batchId, fallback, cache, viaReason } = readBatchSettings(inputs);
   const { deadlineSeconds } = context.config.batches;
   const leaveMs = leaveMsBeforeDeadline(await readTookMs(context.database));
   const leaveAt = leaveAtMs(inputs, { deadlineSeconds, leaveMs });
@@ -69,7 +69,7 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
   await compactWhenFull(context, turn);
   const { messages } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
-  const transformed = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
+  const transformed = createInputTransform(requests.rules.view)({ system: request.system, messages: [...messages] });
   const params = context.model.batchParams(
     withMarkers({ ...sampled(request, turn.journal.at.progress.steps + 1), ...transformed }, cache),
   );
@@ -87,7 +87,7 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
       hop: turn.journal.at.progress.steps + 1,
       reason: viaReason ?? 'Asked for (via).',
       cache,
-      liveShare: liveShareOf(turn),
+      liveShare: computeLiveShare(turn),
       params: gzipSync(body),
       paramsBytes: Buffer.byteLength(body),
       paramsSha256: hash('sha256', body, 'hex'),
@@ -97,11 +97,11 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
 }
 
 /** The part of the next prompt that the call before it, or another conversation of the agent, has put into the cache of live calls. */
-function liveShareOf(turn: OpenedTurn): number {
+function computeLiveShare(turn: OpenedTurn): number {
   const { at, attempt } = turn.journal;
   const promptTokens = Math.max(1, estimateNextRequest(turn));
   const previousTokens = at.progress.steps > 0 ? promptTokens - at.tokens.added : 0;
-  return Math.min(1, Math.max(prefixTokensOf(attempt.request), previousTokens) / promptTokens);
+  return Math.min(1, Math.max(estimatePrefixTokens(attempt.request), previousTokens) / promptTokens);
 }
 
 function unansweredFailure(): TurnFailed {

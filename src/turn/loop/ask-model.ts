@@ -2,7 +2,7 @@
 // the cost of a failed call is committed before the next one starts, so a restart does not reset the budget. A cut stream is
 // a failed call, never an answer.
 import { samplingAt } from '../../core/caller-request.ts';
-import { blockMsOf } from '../../core/model-outage.ts';
+import { chooseBlockMs } from '../../core/model-outage.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelAnswer, RequestBase } from '../../core/model-request.ts';
 import { createReplyStream } from '../../core/stream/reply-stream.ts';
@@ -15,10 +15,10 @@ import { beginCall, enterNextGate, nextRequest, pruneWhenCold } from './begin-ca
 import type { Pass } from '../gate/gate.ts';
 import type { TurnContext } from '../context.ts';
 import type { DeltaEvent } from '../delta-writer.ts';
-import { IdleClock, idleTimeoutOf } from '../idle-clock.ts';
-import { inputTransformOf } from '../input-transform.ts';
-import { abortedBy, CallRecord, failedBy, faultOf } from '../model-call.ts';
-import { replyRulesOf, showsReasoning } from '../reply-rules.ts';
+import { IdleClock, chooseIdleTimeout } from '../idle-clock.ts';
+import { createInputTransform } from '../input-transform.ts';
+import { abortedBy, CallRecord, failedBy, toModelError } from '../model-call.ts';
+import { buildReplyRules, showsReasoning } from '../reply-rules.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
 
@@ -48,7 +48,7 @@ export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<
       const { type } = result.fault;
       // A context that is full has answered.
       silences = type === 'idle_timeout' ? silences + 1 : type === WINDOW_EXCEEDED ? 0 : silences;
-      blocks = blockMsOf(result.fault) === null ? 0 : blocks + 1;
+      blocks = chooseBlockMs(result.fault) === null ? 0 : blocks + 1;
       await afterFailedCall(context, turn, { ...result, pass, silences, blocks });
     } finally {
       pass.left();
@@ -79,8 +79,8 @@ export async function askOnce(
   });
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
   const { streaming: isStreaming } = context.config.models.providers.anthropic;
-  const idle = new IdleClock(idleTimeoutOf(turn, { isStreaming }), [turn.held.signal]);
-  const reply = createReplyStream(replyRulesOf(context, turn));
+  const idle = new IdleClock(chooseIdleTimeout(turn, { isStreaming }), [turn.held.signal]);
+  const reply = createReplyStream(buildReplyRules(context, turn));
   const show = (type: DeltaEvent['type'], text: string): void => {
     if (text !== '') context.deltas.add(target, { type, data: { call: callNo, text } });
   };
@@ -89,7 +89,7 @@ export async function askOnce(
     const answer = await context.model.ask(
       {
         ...sampled(request, turn.journal.at.progress.steps + 1),
-        ...inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] }),
+        ...createInputTransform(requests.rules.view)({ system: request.system, messages: [...messages] }),
       },
       {
         ...record.options(),
@@ -112,7 +112,7 @@ export async function askOnce(
     const fault = windowExceeded();
     return { fault, row: record.ended({ ...failedBy(fault), usage: answer.usage }) };
   } catch (error) {
-    if (!(error instanceof TurnStopped)) return failed(faultOf(context, error));
+    if (!(error instanceof TurnStopped)) return failed(toModelError(context, error));
     turn.journal.note({ unstoredCall: record.ended(abortedBy(error.reason)) });
     throw error;
   } finally {

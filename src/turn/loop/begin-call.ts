@@ -6,7 +6,7 @@ import type { ComingCall } from '../gate/gate-check.ts';
 import { askGate, type Pass } from '../gate/gate.ts';
 import { parkedStop } from '../gate/park-turn.ts';
 import { modelStarted, turnResumed } from '../model-events.ts';
-import { askInstead, callViewOf } from '../open/asked-model.ts';
+import { askInstead, toCallView } from '../open/asked-model.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { nextCallNo } from '../position.ts';
 import type { NextRequest } from '../request-view.ts';
@@ -76,7 +76,7 @@ export function nextRequest(turn: OpenedTurn): Pick<NextRequest, 'messages' | 'c
     const details = violations.slice(0, 3).map((violation) => `message ${violation.at}: ${violation.detail}`);
     throw new TurnFailed('malformed_history', `The history cannot be sent: ${details.join('; ')}.`);
   }
-  return { messages, callView: callViewOf(turn, callView) };
+  return { messages, callView: toCallView(turn, callView) };
 }
 
 /** Prunes the view of the turn when the provider's cache has gone cold; it lasts for the session. */

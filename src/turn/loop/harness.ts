@@ -1,16 +1,16 @@
 // Who gives the next answer of a turn. The built-in harness calls the model; a plugin's harness is called instead of it, and its answers are
 // committed by the same journal.
 import { storableText } from '../../core/storable-text.ts';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { BUILT_IN_HARNESS } from '../../core/harness-selection.ts';
 import { refOfModel } from '../../core/model-ref.ts';
-import { microsOf } from '../../core/prices/call-cost.ts';
+import { toMicros } from '../../core/prices/call-cost.ts';
 import { HarnessError, type CheckedHarness } from '../../plugins/harness.ts';
 import { askModel, type AnsweredCall } from './ask-model.ts';
 import { askByBatch } from './ask-by-batch.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
 import type { TurnContext } from '../context.ts';
-import { inputTransformOf } from '../input-transform.ts';
+import { createInputTransform } from '../input-transform.ts';
 import { abortedBy, CallRecord, type BrokenCall } from '../model-call.ts';
 import { harnessTarget, missingHarness } from '../open/choose-harness.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -32,7 +32,7 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
   const callNo = turn.journal.at.progress.calls;
   const record = new CallRecord(context, turn, { callNo, view: callView, model: refOfModel(request) });
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
-  const sent = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
+  const sent = createInputTransform(requests.rules.view)({ system: request.system, messages: [...messages] });
   try {
     const reading = await harness.run({
       ...harnessTarget(request),
@@ -51,7 +51,7 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
     });
     const { content, stopReason, usage, costUsd } = reading;
     const answer = { id: `harness_${turn.id}_${callNo}`, model: request.model, content, stopReason, usage };
-    return { answer, call: record.ended({ answer }, { costMicros: costUsd === null ? null : microsOf(costUsd) }) };
+    return { answer, call: record.ended({ answer }, { costMicros: costUsd === null ? null : toMicros(costUsd) }) };
   } catch (error) {
     turn.journal.note({ unstoredCall: record.ended(brokenBy(error), { costMicros: null }) });
     if (!(error instanceof HarnessError)) throw error;
@@ -62,5 +62,5 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
 function brokenBy(error: unknown): BrokenCall {
   if (error instanceof TurnStopped) return abortedBy(error.reason);
   const message = error instanceof Error ? error.message : String(error);
-  return { status: 'failed', error: { code: 'harness_failed', message: headOf(storableText(message), 2000) } };
+  return { status: 'failed', error: { code: 'harness_failed', message: cutHead(storableText(message), 2000) } };
 }

@@ -1,6 +1,6 @@
 // An answer that the provider has paused (`pause_turn`): the model is asked to continue it, with a message of Holdfast, since not every model
 // takes a request that ends with an answer.
-import { textOf } from '../../core/content.ts';
+import { joinText } from '../../core/content.ts';
 import type { ViewEntry } from '../../core/history/view-messages.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
@@ -16,8 +16,8 @@ export function continuedText(entries: readonly ViewEntry[], text: string): stri
   const texts = [text];
   for (let at = entries.length - 1; at > 0; at -= 2) {
     const [paused, note] = [entries[at - 1], entries[at]];
-    if (paused?.kind !== 'answer' || note?.kind !== 'steer' || textOf(note.content) !== CONTINUE) break;
-    texts.unshift(textOf(paused.content));
+    if (paused?.kind !== 'answer' || note?.kind !== 'steer' || joinText(note.content) !== CONTINUE) break;
+    texts.unshift(joinText(paused.content));
   }
   return texts.filter((part) => part !== '').join('\n');
 }

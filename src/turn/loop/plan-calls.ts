@@ -4,8 +4,8 @@
 // Tool calls that the client runs (docs/decisions/0069): the agent's calls of the same answer run first and their results are stored; then the
 // turn is parked until the client has sent the results of its own, or until they have had their time. A turn that is resumed finds in the
 // ledger which of them have come.
-import { headOf } from '../../core/cut-text.ts';
-import { callerOf, isCallersTool } from '../../core/caller-request.ts';
+import { cutHead } from '../../core/cut-text.ts';
+import { findCaller, isCallersTool } from '../../core/caller-request.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import type { LedgerRow } from '../../store/claim-session.ts';
@@ -28,13 +28,13 @@ export type Plan = { call: ToolUseBlock; ordinal: number } & (
 
 /** Plans the calls of an answer that was just committed with their intents. */
 export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseBlock[]): Plan[] {
-  const caller = callerOf(turn.journal.at.inputs);
+  const caller = findCaller(turn.journal.at.inputs);
   let callersCalls = 0;
   return calls.map((call, index) => {
     const ordinal = index + 1;
     const malformed = answer.malformedInputs?.[call.id];
     if (malformed !== undefined) {
-      return known(call, ordinal, null, notRun(answer, headOf(malformed, 500)));
+      return known(call, ordinal, null, notRun(answer, cutHead(malformed, 500)));
     }
     const tool = turn.toolset.findTool(call.name);
     if (tool !== undefined) return { call, ordinal, kind: 'run', tool };
@@ -69,7 +69,7 @@ export function planResumed(turn: OpenedTurn, calls: ToolUseBlock[]): Plan[] {
         status: row.status as ToolSettlement['status'],
       };
     }
-    if (tool === undefined && isCallersTool(callerOf(turn.journal.at.inputs), call.name))
+    if (tool === undefined && isCallersTool(findCaller(turn.journal.at.inputs), call.name))
       return { call, ordinal, kind: 'caller' };
     if (tool?.isIdempotent === true) return { call, ordinal, kind: 'run', tool };
     return known(
@@ -87,7 +87,7 @@ export function isReadOnly(plans: readonly Plan[]): boolean {
   return plans.every(
     (plan) =>
       plan.kind === 'known' ||
-      (plan.kind === 'run' && (plan.tool.onlyLooks?.(plan.call.input) ?? plan.tool.isReadOnly === true)),
+      (plan.kind === 'run' && (plan.tool.onlyReads?.(plan.call.input) ?? plan.tool.isReadOnly === true)),
   );
 }
 

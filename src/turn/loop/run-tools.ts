@@ -49,11 +49,11 @@ interface SettledCall {
 }
 
 /** The intents of the calls that are to run, here or at the client. */
-export function intentsOf(plans: readonly Plan[], step: number): ToolIntent[] {
-  return plans.flatMap((plan) => (plan.kind === 'known' ? [] : [intentOf(plan, step, 'intent')]));
+export function toIntents(plans: readonly Plan[], step: number): ToolIntent[] {
+  return plans.flatMap((plan) => (plan.kind === 'known' ? [] : [toIntent(plan, step, 'intent')]));
 }
 
-function intentOf(plan: Exclude<Plan, { kind: 'known' }>, step: number, status: ToolIntent['status']): ToolIntent {
+function toIntent(plan: Exclude<Plan, { kind: 'known' }>, step: number, status: ToolIntent['status']): ToolIntent {
   const { call, ordinal } = plan;
   const isIdempotent = plan.kind === 'run' && plan.tool.isIdempotent;
   return { step, ordinal, callId: call.id, name: call.name, isIdempotent, status };
@@ -72,7 +72,7 @@ export function beginTools(
   const running = new Map<Plan, Promise<SettledCall>>();
   for (const plan of plans) {
     if (plan.kind !== 'run') continue;
-    const run = runOne(context, turn, plan, { step, tokens: tokensOf(turn, call) });
+    const run = runOne(context, turn, plan, { step, tokens: countTokens(turn, call) });
     // The end of the batch receives the error; until then there may be no listener.
     run.catch(() => undefined);
     running.set(plan, run);
@@ -101,7 +101,7 @@ export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Prom
   if (found === null) return null;
   const settled = [...batch.settled, ...found];
   const toolIntents = settled.flatMap(({ plan, status }) =>
-    plan.kind === 'run' ? [intentOf(plan, batch.step, status === 'failed' ? 'failed' : 'done')] : [],
+    plan.kind === 'run' ? [toIntent(plan, batch.step, status === 'failed' ? 'failed' : 'done')] : [],
   );
   const end = batchEnd(turn, batch.plans, settled, batch.step);
   return { ...end, write: { ...end.write, toolSettlements: [], toolIntents } };
@@ -125,7 +125,7 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
       if (running.size > 0) {
         await commitStep(context, turn, {
           ...NO_ROWS,
-          toolSettlements: settled.slice(reported).map((one) => settlementOf(one, step, true)),
+          toolSettlements: settled.slice(reported).map((one) => toSettlement(one, step, true)),
         });
         reported = settled.length;
       }
@@ -134,7 +134,7 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
     await Promise.allSettled(running.values());
   }
   if (!plans.some(({ kind }) => kind === 'caller')) return batchEnd(turn, plans, settled, step);
-  const toolSettlements = settled.slice(reported).map((one) => settlementOf(one, step, true));
+  const toolSettlements = settled.slice(reported).map((one) => toSettlement(one, step, true));
   if (toolSettlements.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolSettlements });
   // A stop ends the wait: without this, a turn that is stopped while it waits would be parked and claimed again without end.
   turn.held.assertHeld();
@@ -180,7 +180,7 @@ async function takeFinished(running: Map<Plan, Promise<SettledCall>>, settled: S
   }
 }
 
-function tokensOf({ journal }: OpenedTurn, call: ModelCallRow | undefined): TurnTokens {
+function countTokens({ journal }: OpenedTurn, call: ModelCallRow | undefined): TurnTokens {
   const { progress, tokens } = journal.at;
   const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = call ?? {};
   return {
@@ -261,7 +261,7 @@ function batchEnd(turn: OpenedTurn, plans: Plan[], settled: SettledCall[], step:
         inOrder.map(({ plan, outcome }) => resultBlock({ ...plan, outcome })),
       ),
     ],
-    toolSettlements: inOrder.flatMap((one) => (one.status === null ? [] : [settlementOf(one, step, false)])),
+    toolSettlements: inOrder.flatMap((one) => (one.status === null ? [] : [toSettlement(one, step, false)])),
     totals: endsTurn ? {} : { calls },
     events: [...inOrder.map(endedEvent), ...(endsTurn ? [] : [modelStarted(turn.id, calls)])],
   };
@@ -273,7 +273,7 @@ function resultBlock({ call, outcome }: { call: ToolUseBlock; outcome: ToolOutco
   return outcome.isError ? { ...block, is_error: true } : block;
 }
 
-function settlementOf({ plan, outcome, status }: SettledCall, step: number, withResult: boolean): ToolSettlement {
+function toSettlement({ plan, outcome, status }: SettledCall, step: number, withResult: boolean): ToolSettlement {
   return { step, ordinal: plan.ordinal, status: status ?? 'failed', result: withResult ? outcome : null };
 }
 

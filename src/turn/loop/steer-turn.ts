@@ -2,9 +2,9 @@
 // it; when that is new, the worker reads the inbox. What it finds is recorded as an entry of the turn, and the rows are stamped with
 // the turn in the same write (G1): a crash leaves either both or neither. Messages that arrive too late are the next turn, from the
 // same rows.
-import { announcementOf, announcementText } from '../../core/announcement.ts';
+import { readAnnouncement, announcementText } from '../../core/announcement.ts';
 import { buildSteerPrompt } from '../../core/prompt/message-prompt.ts';
-import { keyOfOptions, optionsOf, optionsOfInputs } from '../../core/input-options.ts';
+import { keyOfOptions, readOptions, optionsOfInputs } from '../../core/input-options.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { MessageId } from '../../core/ids.ts';
 import { selectSteers } from '../../core/queue-mode.ts';
@@ -13,14 +13,14 @@ import type { WaitingInput } from '../../store/claim-session.ts';
 import type { TakenSteers } from '../../store/journal.ts';
 import { readWaitingInputs } from '../../store/waiting-inputs.ts';
 import type { TurnContext } from '../context.ts';
-import { provenanceOf } from '../open/open-view.ts';
-import { roomOf } from '../open/queue-cap.ts';
+import { deriveProvenance } from '../open/open-view.ts';
+import { computeRoom } from '../open/queue-cap.ts';
 import { estimateNextRequest } from '../request-tokens.ts';
 import { canSendMedia } from '../open/write-prompt.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { runInSlices } from '../run-in-slices.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
-import { promptZoneOf } from '../../schedule/tick-input.ts';
+import { pickPromptZone } from '../../schedule/tick-input.ts';
 
 /** The write by which messages join the turn now; null when there are none. No round trip unless a message for this turn has come. */
 export async function findSteering(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite | null> {
@@ -30,7 +30,7 @@ export async function findSteering(context: TurnContext, turn: OpenedTurn): Prom
   const waiting = await readWaitingInputs(context.database, turn.session.id);
   const { inputs, isCut } = selectSteers(waiting, {
     route: routeOfTurn(turn) ?? routeOfAny(turn, waiting),
-    room: roomOf(context, turn.session, turn.agent, estimateNextRequest(turn)),
+    room: computeRoom(context, turn.session, turn.agent, estimateNextRequest(turn)),
   });
   // The remaining messages are read again at the next step.
   journal.note({ steersSeen: isCut ? Math.min(steerSeq, inputs.at(-1)?.seq ?? steerSeq) : steerSeq });
@@ -44,7 +44,7 @@ function routeOfTurn({ journal }: OpenedTurn): string | undefined {
 
 /** A message of any route may join those, if its options are those of the turn. */
 function routeOfAny({ journal }: OpenedTurn, [first]: readonly WaitingInput[]): string {
-  const isFitting = keyOfOptions(optionsOf(first?.body)) === keyOfOptions(optionsOfInputs(journal.at.inputs));
+  const isFitting = keyOfOptions(readOptions(first?.body)) === keyOfOptions(optionsOfInputs(journal.at.inputs));
   return first !== undefined && isFitting ? first.route : '';
 }
 
@@ -54,16 +54,16 @@ function* steeringWrite(
   turn: OpenedTurn,
   inputs: readonly WaitingInput[],
 ): Generator<undefined, TurnWrite> {
-  const zone = promptZoneOf(turn.agent);
+  const zone = pickPromptZone(turn.agent);
   const entries: TurnWrite['entries'] = [];
   for (const input of inputs) {
-    const announcement = announcementOf(input.body);
+    const announcement = readAnnouncement(input.body);
     const message = input.body as InboundMessage;
     const text =
       announcement === null
         ? buildSteerPrompt(message, { zone, canSendMedia: canSendMedia(config, turn.toolset, message) }).text
         : announcementText(announcement);
-    const provenance = provenanceOf([input]);
+    const provenance = deriveProvenance([input]);
     const entry = newEntry('steer', 'user', [{ type: 'text', text }]);
     entries.push(provenance === null ? entry : { ...entry, provenance });
     yield;
@@ -73,12 +73,12 @@ function* steeringWrite(
     ...NO_ROWS,
     entries,
     events: [{ type: 'steer.injected', data: { messageIds: ids } }],
-    joining: { inputs, steers: { ids, followUps: inputs.flatMap(followUpOf) } },
+    joining: { inputs, steers: { ids, followUps: inputs.flatMap(toFollowUps) } },
   };
 }
 
 // Steered now and answered again in its own turn: that turn's input is new, and has this message as its only cause.
-function followUpOf({ id, mode, body, route }: WaitingInput): TakenSteers['followUps'] {
+function toFollowUps({ id, mode, body, route }: WaitingInput): TakenSteers['followUps'] {
   if (mode !== 'steer-backlog') return [];
   return [{ id: newId<MessageId>(), causeKey: `follow-up:${id}`, body: JSON.stringify(body), route }];
 }

@@ -5,7 +5,7 @@ import type { NewEvent } from '../../store/events.ts';
 import type { TurnContext } from '../context.ts';
 import { isOpen } from '../gate/gate.ts';
 import { askInstead, fallbacksLeft } from '../open/asked-model.ts';
-import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
+import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 
 /** The next model of a turn whose calls would be let through. */
 export function openFallback(context: TurnContext, turn: OpenedTurn): string | undefined {
@@ -24,7 +24,7 @@ export function stepDown(
   const { request } = turn.journal.attempt;
   const ref = openFallback(context, turn) ?? (isRefused ? fallbacksLeft(turn)[0] : undefined);
   if (ref === undefined) return null;
-  context.logger.warn({ ...logIdsOf(context, turn), code, fallback: ref }, 'Turn falls back to another model');
+  context.logger.warn({ ...pickLogIds(context, turn), code, fallback: ref }, 'Turn falls back to another model');
   stepTo(context, turn, ref);
   const data = { model: refOfModel(request), provider: providerOf(request), code, text, fallback: ref };
   return { type: 'model.blocked', data };

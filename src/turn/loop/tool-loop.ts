@@ -1,7 +1,7 @@
 // The tool loop: ask, commit the answer with the intents of its calls, run them, commit their results, ask again, until an
 // answer calls no tool. Starts where the journal ends: after a prompt, after results, or after an answer whose calls have
 // no results yet.
-import { toolUsesOf, type ToolUseBlock } from '../../core/content.ts';
+import { listToolUses, type ToolUseBlock } from '../../core/content.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { AnsweredCall } from './ask-model.ts';
 import { commitStep } from '../commit-step.ts';
@@ -9,7 +9,7 @@ import type { TurnContext } from '../context.ts';
 import { nextAnswer } from './harness.ts';
 import { modelEnded, turnResumed } from '../model-events.ts';
 import { isReadOnly, planFresh, planResumed, CALLER_TIMEOUT, callerTimeLeftMs, withoutCaller } from './plan-calls.ts';
-import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedWrite, type BatchResult } from './run-tools.ts';
+import { beginTools, endReadOnlyBatch, endTools, toIntents, skippedWrite, type BatchResult } from './run-tools.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
 import { pausedWrite } from './paused-answer.ts';
@@ -35,7 +35,7 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
     }
     const answered = await nextAnswer(context, turn);
     const { answer } = answered;
-    const calls = toolUsesOf(answer.content);
+    const calls = listToolUses(answer.content);
     if (calls.length === 0) {
       if (answer.stopReason !== 'pause_turn') return { kind: 'answered', answered };
       await commitStep(context, turn, joined(await answerWrite(context, turn, answered), pausedWrite()));
@@ -62,13 +62,13 @@ async function takeStep(
     data: { callId: call.id, name: call.name, step },
   }));
   const plans = planFresh(turn, answer, calls);
-  const looking = isReadOnly(plans) ? beginTools(context, turn, plans, { step, call: answered.call }) : null;
+  const reading = isReadOnly(plans) ? beginTools(context, turn, plans, { step, call: answered.call }) : null;
   const answerRows = await answerWrite(context, turn, answered);
   const write = { ...answerRows, events: [...answerRows.events, ...started] };
-  const look = looking === null ? null : await endReadOnlyBatch(turn, looking);
-  if (look !== null) return await commitUnlessLast(context, turn, { ...look, write: joined(write, look.write) });
-  await commitStep(context, turn, { ...write, toolIntents: intentsOf(plans, step) });
-  if (looking === null) {
+  const done = reading === null ? null : await endReadOnlyBatch(turn, reading);
+  if (done !== null) return await commitUnlessLast(context, turn, { ...done, write: joined(write, done.write) });
+  await commitStep(context, turn, { ...write, toolIntents: toIntents(plans, step) });
+  if (reading === null) {
     // What the user says now comes before tools that have not begun.
     const steering = await findSteering(context, turn);
     if (steering !== null) {
@@ -76,7 +76,7 @@ async function takeStep(
       return null;
     }
   }
-  const end = await endTools(context, turn, looking ?? beginTools(context, turn, plans, { step }));
+  const end = await endTools(context, turn, reading ?? beginTools(context, turn, plans, { step }));
   return await commitUnlessLast(context, turn, end);
 }
 
@@ -116,14 +116,14 @@ export async function answerWrite(
 async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite | null> {
   const last = turn.journal.at.lastEntry;
   if (last.kind !== 'answer') return null;
-  const calls = toolUsesOf(last.content);
+  const calls = listToolUses(last.content);
   if (calls.length === 0) return null;
   const step = turn.journal.at.progress.steps;
   const planned = planResumed(turn, calls);
   const isLate = planned.some(({ kind }) => kind === 'caller') && callerTimeLeftMs(context, turn) <= 0;
   const plans = isLate ? withoutCaller(planned) : planned;
   // The intents of the client's calls are there already.
-  const toolIntents = intentsOf(
+  const toolIntents = toIntents(
     plans.filter(({ kind }) => kind === 'run'),
     step,
   );

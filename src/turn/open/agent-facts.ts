@@ -47,14 +47,14 @@ interface KnownFacts {
 const factsOfConfig = new WeakMap<Config, Map<string, KnownFacts>>();
 
 /** The facts of the configuration for an agent's prompts; the same object until the configuration is reloaded with other facts. */
-export function agentFactsOf(config: Config, agent: AgentSettings): AgentFacts {
+export function readAgentFacts(config: Config, agent: AgentSettings): AgentFacts {
   let known = factsOfConfig.get(config);
   if (known === undefined) factsOfConfig.set(config, (known = new Map()));
   const { owner, reasoning, memory, channels, docs, tts, heartbeat, sandbox } = config;
   const sources = [agent, owner, reasoning, memory, channels, docs, tts, heartbeat, sandbox];
   const last = known.get(agent.id);
   if (last?.sources.every((source, at) => source === sources[at]) === true) return last.facts;
-  const facts = factsOf(config, agent);
+  const facts = buildFacts(config, agent);
   known.set(agent.id, { sources, facts });
   return facts;
 }
@@ -69,7 +69,7 @@ export const MACHINE: RuntimeFacts = {
   shell: existsSync('/bin/bash') ? 'bash' : 'sh',
 };
 
-function factsOf(config: Config, agent: AgentSettings): AgentFacts {
+function buildFacts(config: Config, agent: AgentSettings): AgentFacts {
   const { docs, tts, heartbeat, channels } = config;
   return {
     agentId: agent.id,
@@ -84,12 +84,12 @@ function factsOf(config: Config, agent: AgentSettings): AgentFacts {
       .filter(([, { enabled = true }]) => enabled)
       .map(([name]) => name)
       .toSorted(),
-    contributions: contributionsOf(agent),
+    contributions: listContributions(agent),
     isExtraContextDynamic: agent.chatContextPlace === 'dynamic',
     ...(docs.enabled ? { docs: { path: docs.path, files: docsIn(docs.path) } } : {}),
     ...(tts.enabled ? { ttsHint: tts.hint ?? TTS_HINT } : {}),
     ...(heartbeat.enabled ? { heartbeatPrompt: agent.heartbeat.prompt } : {}),
-    ...sandboxOf(config),
+    ...pickSandbox(config),
   };
 }
 
@@ -111,15 +111,15 @@ function docsIn(path: string): string[] {
 /** The owners as prompts show them: their ids, or hashes that do not reveal them. */
 function ownersShown({ owner }: Config): string[] {
   const { ids, display } = owner;
-  return display === 'raw' ? ids : ids.map((id) => hashOf(id, owner.displaySecret));
+  return display === 'raw' ? ids : ids.map((id) => hashId(id, owner.displaySecret));
 }
 
-function hashOf(id: string, secret: string | undefined): string {
+function hashId(id: string, secret: string | undefined): string {
   const hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret);
   return hash.update(id).digest('hex').slice(0, HASH_CHARS);
 }
 
-function contributionsOf({ promptContribution }: AgentSettings): AttributedContribution[] {
+function listContributions({ promptContribution }: AgentSettings): AttributedContribution[] {
   const { interactionStyle, toolCallStyle, executionBias } = promptContribution.sectionOverrides;
   const { stablePrefix, dynamicSuffix } = promptContribution;
   return [
@@ -135,7 +135,7 @@ function contributionsOf({ promptContribution }: AgentSettings): AttributedContr
   ];
 }
 
-function sandboxOf({ sandbox }: Config): Pick<SystemPromptInput, 'sandbox'> {
+function pickSandbox({ sandbox }: Config): Pick<SystemPromptInput, 'sandbox'> {
   if (!sandbox.enabled) return {};
   const { hostMount, workspaceAccess, browserUrl } = sandbox;
   return { sandbox: { workspaceAccess, ...given({ hostMount, browserUrl }) } };

@@ -4,7 +4,7 @@
 import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../../config.ts';
 import { withModel } from '../../core/history/past.ts';
 import { modelChain, modelsAfter, modelName, modelOfRef, refOfModel, type NamedModel } from '../../core/model-ref.ts';
-import { reasoningOf } from '../../core/reasoning-tags.ts';
+import { toReasoning } from '../../core/reasoning-tags.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { CallView, ModelSpan } from '../../core/view.ts';
 import type { TurnContext } from '../context.ts';
@@ -14,7 +14,7 @@ import type { OpenedTurn } from '../opened-turn.ts';
 import { given } from '../../core/given.ts';
 
 /** The models that a turn may ask, in order. */
-export function chainOf(context: TurnContext, agent: AgentSettings, opened: NamedModel) {
+export function listChain(context: TurnContext, agent: AgentSettings, opened: NamedModel) {
   const fallbacks = agent.fallbacks.map((name) => modelRefOf(agent, name));
   return modelChain(opened, { fallbacks, providers: context.model.providers });
 }
@@ -30,7 +30,7 @@ export function resumeFallback(context: TurnContext, turn: OpenedTurn, ref: stri
 }
 
 /** The facts of its request that a call stores. */
-export function callViewOf(turn: OpenedTurn, view: CallView | null): CallView | null {
+export function toCallView(turn: OpenedTurn, view: CallView | null): CallView | null {
   const { fallback } = turn.journal.attempt;
   return fallback === null ? view : { ...view, fallback };
 }
@@ -54,7 +54,7 @@ function askFrom(context: TurnContext, turn: OpenedTurn, ref: string, models: re
   const { request, requests } = journal.attempt;
   const { system, tools, sampling } = request;
   const named = modelOfRef(ref);
-  const isShown = reasoningOf(session.reasoning) !== 'off';
+  const isShown = toReasoning(session.reasoning) !== 'off';
   // Turns are opened with levels of the configuration.
   const limits = thinkingRequest({ ...named, level: thinking as ThinkingLevel, isShown });
   const fallback = { model: ref, ...familyView(context, named), models: [...models], ...limits };

@@ -20,9 +20,9 @@ import {
 } from '../../core/prompt/system-prompt.ts';
 import type { ReasoningLevel } from '../../core/reasoning-tags.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
-import { messageFeaturesOf, reactionModeOf } from '../../config/message-features.ts';
+import { chooseMessageFeatures, chooseReactionMode } from '../../config/message-features.ts';
 import type { Toolset } from '../../tools/toolset.ts';
-import { agentFactsOf, MACHINE } from './agent-facts.ts';
+import { readAgentFacts, MACHINE } from './agent-facts.ts';
 import type { ChatFacts, SessionWorkspace } from './session-context.ts';
 import { TurnFailed } from '../turn-end.ts';
 
@@ -56,7 +56,7 @@ export function systemSections(choices: SystemChoices): WrittenSection[] {
   if (ofChat === undefined) lastWritten.set(choices.chat, (ofChat = new WeakMap()));
   const last = ofChat.get(choices.workspace);
   if (last !== undefined && isSameChoice(last.choices, choices)) return last.sections;
-  const sections = sectionsOf(choices);
+  const sections = buildSections(choices);
   ofChat.set(choices.workspace, { choices, sections });
   return sections;
 }
@@ -71,9 +71,9 @@ function isSameChoice(one: SystemChoices, other: SystemChoices): boolean {
 }
 
 /** The sections of the configured prompt if there is one, otherwise Holdfast's. */
-function sectionsOf(choices: SystemChoices): WrittenSection[] {
+function buildSections(choices: SystemChoices): WrittenSection[] {
   const { systemPromptOverride } = choices.agent;
-  if (systemPromptOverride === undefined) return writeSections(systemInputOf(choices));
+  if (systemPromptOverride === undefined) return writeSections(buildSystemInput(choices));
   const { stable, dynamic } = splitAtBoundary(systemPromptOverride);
   const section = { name: 'system-prompt-override', origin: 'configuration' } as const;
   return [
@@ -143,13 +143,13 @@ export function modelFor(agent: AgentSettings, wanted: string, providers: readon
   );
 }
 
-function systemInputOf(choices: SystemChoices): SystemPromptInput {
+function buildSystemInput(choices: SystemChoices): SystemPromptInput {
   const { config, agent, mode, toolset, workspace, chat, groupIntro, model, thinking, reasoning } = choices;
-  const facts = agentFactsOf(config, agent);
+  const facts = readAgentFacts(config, agent);
   return {
     ...facts,
     ...chat,
-    ...channelFactsOf(config, chat.channel),
+    ...buildChannelFacts(config, chat.channel),
     mode,
     tools: toolset.tools.map((tool) => ({ name: tool.spec.name, summary: tool.summary })),
     files: workspace.files,
@@ -164,13 +164,13 @@ function systemInputOf(choices: SystemChoices): SystemPromptInput {
 }
 
 /** The configured facts of the channel of a chat. */
-function channelFactsOf(
+function buildChannelFacts(
   config: Config,
   channel: string | undefined,
 ): Pick<SystemPromptInput, 'capabilities' | 'messageHints' | 'messageFeatures' | 'reactions'> {
   if (channel === undefined) return {};
   const { capabilities = [], messageHints = [] } = config.channels.platforms[channel] ?? {};
-  const mode = reactionModeOf(config, channel);
-  const messageFeatures = messageFeaturesOf(config, channel);
+  const mode = chooseReactionMode(config, channel);
+  const messageFeatures = chooseMessageFeatures(config, channel);
   return { capabilities, messageHints, messageFeatures, ...(mode === 'off' ? {} : { reactions: { channel, mode } }) };
 }

@@ -4,15 +4,15 @@
 import type { RequestBase } from '../../core/model-request.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, ThinkingLevel } from '../../config.ts';
-import { announcementOf, announcementText } from '../../core/announcement.ts';
-import { callerOf } from '../../core/caller-request.ts';
+import { readAnnouncement, announcementText } from '../../core/announcement.ts';
+import { findCaller } from '../../core/caller-request.ts';
 import { channelOf, isDirect, type InboundMessage } from '../../core/inbound.ts';
 import { changeParts, changeSections, type PromptChanges } from '../../core/plugins/prompt-changes.ts';
-import { promptModeOf, type PromptMode, type GroupActivation } from '../../core/prompt/system-input.ts';
+import { choosePromptMode, type PromptMode, type GroupActivation } from '../../core/prompt/system-input.ts';
 import { joinParts, type CleanBody, type PartSpan } from '../../core/prompt/prompt-parts.ts';
 import type { WrittenSection } from '../../core/prompt/system-prompt.ts';
 import type { UserPrompt } from '../../core/prompt/user-prompt.ts';
-import { reasoningOf, type ReasoningLevel } from '../../core/reasoning-tags.ts';
+import { toReasoning, type ReasoningLevel } from '../../core/reasoning-tags.ts';
 import { roleAt } from '../../core/subagent-spawn.ts';
 import type { SessionView, TurnRequestSettings } from '../../core/view.ts';
 import { isPassingFault } from '../../store/database.ts';
@@ -20,12 +20,12 @@ import type { Toolset } from '../../tools/toolset.ts';
 import { assembleRequest, modelFor, systemSections } from './assemble-request.ts';
 import { bootstrapNotes, type Notes } from './bootstrap-notes.ts';
 import type { TurnContext } from '../context.ts';
-import { sessionContextOf, type SessionContext } from './session-context.ts';
-import { snapshotOf, type Snapshot } from '../snapshot-cache.ts';
+import { readSessionContext, type SessionContext } from './session-context.ts';
+import { takeSnapshot, type Snapshot } from '../snapshot-cache.ts';
 import { TurnFailed } from '../turn-end.ts';
-import { changesOfPlugins, turnFactsOf } from './turn-hooks.ts';
+import { changesOfPlugins, toTurnFacts } from './turn-hooks.ts';
 import { imagesOfTurn, type TurnImages } from './turn-images.ts';
-import { factsOf, type PromptFacts, type TurnMaterial } from './turn-material.ts';
+import { toPromptFacts, type PromptFacts, type TurnMaterial } from './turn-material.ts';
 import { writePrompt } from './write-prompt.ts';
 import { given } from '../../core/given.ts';
 
@@ -61,17 +61,17 @@ async function assemble(context: TurnContext, material: TurnMaterial): Promise<A
   const { config } = context;
   const { agent, claim } = material;
   checkAgent(material);
-  const facts = factsOf(material);
-  const mode = promptModeOf(facts.sessionKind, agent.promptMode);
+  const facts = toPromptFacts(material);
+  const mode = choosePromptMode(facts.sessionKind, agent.promptMode);
   const toolset = context.toolsetOf(agent, roleAt(claim.session.depth, agent.subagents.maxSpawnDepth));
 
-  const session = await sessionContextOf(context, {
+  const session = await readSessionContext(context, {
     agent,
     mode,
     view: facts.view,
     message: facts.message,
     isPoll: facts.kind === 'heartbeat',
-    changeFiles: (files) => context.plugins.changeBootstrapFiles(files, turnFactsOf(material)),
+    changeFiles: (files) => context.plugins.changeBootstrapFiles(files, toTurnFacts(material)),
   });
   const workspace = session.workspace.value;
   const prompt = await writePrompt(context, material, facts, toolset);
@@ -122,8 +122,8 @@ function writeSystem(
   const { facts, mode, toolset, session } = written;
   const model = modelFor(agent, facts.messages.at(-1)?.model ?? claim.session.model ?? agent.model, port.providers);
   const thinking = written.thinking ?? agent.thinking;
-  const reasoning = reasoningOf(claim.session.reasoning);
-  const groupIntro = groupIntroOf(config, facts.message, facts.view);
+  const reasoning = toReasoning(claim.session.reasoning);
+  const groupIntro = chooseGroupIntro(config, facts.message, facts.view);
   const sections = systemSections({
     config,
     agent,
@@ -161,9 +161,9 @@ function closeAssembly(
   const { request, spans: sectionSpans } = assembleRequest(changeSections(system.sections, changes), {
     ...system,
     channel: session.chat.value.channel,
-    caller: callerOf(material.inputs),
+    caller: findCaller(material.inputs),
   });
-  const sectionsSnapshot = snapshotOf(sectionSpans);
+  const sectionsSnapshot = takeSnapshot(sectionSpans);
   const sessionView: SessionView = {
     ...facts.view,
     workspaceSha256: session.workspace.snapshot.sha256,
@@ -185,8 +185,8 @@ function closeAssembly(
     },
     sessionView: isDeepStrictEqual(sessionView, material.claim.session.view) ? null : sessionView,
     snapshots: [
-      snapshotOf(request.system),
-      snapshotOf(request.tools),
+      takeSnapshot(request.system),
+      takeSnapshot(request.tools),
       sectionsSnapshot,
       session.workspace.snapshot,
       session.chat.snapshot,
@@ -203,7 +203,7 @@ function checkAgent({ agent, claim }: TurnMaterial): void {
 }
 
 /** The role to explain in this turn: the agent's in a group, as long as the transcript does not contain it. */
-function groupIntroOf(config: Config, message: InboundMessage | null, view: SessionView): GroupActivation | null {
+function chooseGroupIntro(config: Config, message: InboundMessage | null, view: SessionView): GroupActivation | null {
   if (message === null || isDirect(message)) return null;
   const { groupActivation = 'mention' } = config.channels.platforms[channelOf(message)] ?? {};
   const activation = groupActivation === 'always' ? 'always-on' : 'trigger-only';
@@ -214,7 +214,7 @@ function failed(context: TurnContext, { claim, inputs, agent }: TurnMaterial, er
   context.logger.error({ err: error, sessionKey: claim.session.key }, 'Prompt could not be assembled');
   const request: RequestBase = { model: agent.model, maxTokens: 1, system: [], tools: [] };
   const texts = inputs.map(({ body }) => {
-    const announcement = announcementOf(body);
+    const announcement = readAnnouncement(body);
     return announcement === null ? String((body as InboundMessage).text) : announcementText(announcement);
   });
   return {
@@ -222,7 +222,7 @@ function failed(context: TurnContext, { claim, inputs, agent }: TurnMaterial, er
     request,
     view: {},
     sessionView: null,
-    snapshots: [snapshotOf(request.system), snapshotOf(request.tools)],
+    snapshots: [takeSnapshot(request.system), takeSnapshot(request.tools)],
     failure: error instanceof TurnFailed ? error : new TurnFailed('internal_error', String(error), error),
   };
 }

@@ -1,7 +1,7 @@
 // The notes on the agent's workspace at the beginning of a prompt: that its files do not fit, and that its setup is pending.
 import { createHash } from 'node:crypto';
 import type { AgentSettings, Config } from '../../config.ts';
-import { bootstrapModeOf, bootstrapParts, reportBudget } from '../../core/prompt/bootstrap.ts';
+import { chooseBootstrapMode, bootstrapParts, reportBudget } from '../../core/prompt/bootstrap.ts';
 import { baseNameOf } from '../../core/prompt/fit-workspace-files.ts';
 import type { PromptPart } from '../../core/prompt/prompt-parts.ts';
 import type { SessionKind } from '../../core/session-key.ts';
@@ -64,7 +64,7 @@ async function pendingSetup({
   if (file === undefined) return [];
   const [now] = await loadWorkspaceFiles(agent.workspaceDir, [file.name]);
   const hasTool = (name: string) => toolset.findTool(name) !== undefined;
-  const mode = bootstrapModeOf({
+  const mode = chooseBootstrapMode({
     isPending: (now?.content ?? '').trim() !== '',
     kind,
     sessionKind,

@@ -16,8 +16,8 @@ import { toBatchParams, toWireRequest, type WireRequest } from '../../model/wire
 import type { Database } from '../../store/database.ts';
 import { readCall, readCallEntries, type StoredCall } from '../../store/model-calls.ts';
 import { readSnapshots } from '../../store/snapshots.ts';
-import { inputTransformOf } from '../input-transform.ts';
-import { blobsOf, limitsOf, providerView, viewWith } from './open-view.ts';
+import { createInputTransform } from '../input-transform.ts';
+import { resolveBlobs, toThinkingRequest, providerView, viewWith } from './open-view.ts';
 
 export interface DerivedRequest {
   turnId: string;
@@ -55,8 +55,8 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
   const [entries, blobs] = await Promise.all([readCallEntries(database, call), readBlobs(database, call)]);
   const whole = blobs.get(call.view?.wholeSha256 ?? '') as ModelRequest | undefined;
   const { promptSeq } = call;
-  const { of, view, limits } = askedModelOf(call);
-  const named = blobsOf(view, blobs);
+  const { of, view, limits } = pickAskedModel(call);
+  const named = resolveBlobs(view, blobs);
   const viewed = viewMessages(entries, { view, promptSeq, model: modelName(of), isTraced: true, ...named }, call.view);
   const sampling = samplingAt(view.sampling, call.step);
   const request: ModelRequest = whole ?? {
@@ -64,12 +64,12 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
     ...(limits ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
     ...(sampling === undefined ? {} : { sampling }),
     tools: (blobs.get(call.toolsSha256) ?? []) as ToolSpec[],
-    ...inputTransformOf(view)({
+    ...createInputTransform(view)({
       system: (blobs.get(call.systemSha256) ?? []) as SystemBlock[],
       messages: [...viewed.messages],
     }),
   };
-  const body = bodyOf(withMarkers(request, call.view?.cache ?? '5m'), call.requestSha256);
+  const body = encodeBody(withMarkers(request, call.view?.cache ?? '5m'), call.requestSha256);
   return {
     turnId: wanted.turnId,
     call: wanted.callNo,
@@ -78,7 +78,7 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
     status: call.status,
     request: body.request,
     requestSha256: call.requestSha256,
-    matches: matchOf(request, body, call),
+    matches: compareBody(request, body, call),
     parts: describeRequest({
       system: body.request.system ?? [],
       tools: body.request.tools ?? [],
@@ -93,10 +93,10 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
 }
 
 /** The model that a call asked: that of its turn, or the one that the turn had stepped down to. */
-function askedModelOf({ turnView, model, view }: StoredCall) {
+function pickAskedModel({ turnView, model, view }: StoredCall) {
   const fallback = view?.fallback;
   if (fallback === undefined)
-    return { of: { ...providerView(turnView), model }, view: turnView, limits: limitsOf(turnView) };
+    return { of: { ...providerView(turnView), model }, view: turnView, limits: toThinkingRequest(turnView) };
   const { model: ref, family: _family, models: _models, ...limits } = fallback;
   return { of: modelOfRef(ref), view: viewWith(turnView, fallback), limits };
 }
@@ -105,7 +105,7 @@ function askedModelOf({ turnView, model, view }: StoredCall) {
 type SentBody = ReturnType<typeof toBatchParams> & Partial<Pick<WireRequest, 'stream'>>;
 
 /** The body of a request. The rows do not say whether its answer was streamed or came in a batch, so the hash decides. */
-function bodyOf(request: ModelRequest, sentSha256: string | null): { request: SentBody; sha256: string } {
+function encodeBody(request: ModelRequest, sentSha256: string | null): { request: SentBody; sha256: string } {
   const streamed = hashed(toWireRequest(request, { isStreaming: true }));
   const others = [toWireRequest(request, { isStreaming: false }), toBatchParams(request)].map(hashed);
   return others.find(({ sha256 }) => sha256 === sentSha256) ?? streamed;
@@ -115,7 +115,7 @@ function hashed(request: SentBody): { request: SentBody; sha256: string } {
   return { request, sha256: createHash('sha256').update(JSON.stringify(request)).digest('hex') };
 }
 
-function matchOf(request: ModelRequest, body: { sha256: string }, { requestSha256 }: StoredCall): boolean | null {
+function compareBody(request: ModelRequest, body: { sha256: string }, { requestSha256 }: StoredCall): boolean | null {
   if (requestSha256 === null) return null;
   return body.sha256 === requestSha256 || (request.provider === undefined ? false : null);
 }

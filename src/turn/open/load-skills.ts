@@ -3,11 +3,11 @@
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isMap, isScalar, parseDocument } from 'yaml';
-import { headOf } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/cut-text.ts';
 import { literal } from '../../core/prompt/literal.ts';
 import type { Skill } from '../../core/prompt/skills.ts';
 import { NOT_TEXT } from '../../core/text-bytes.ts';
-import { orAbsent, readInside, realRootOf, WorkspaceFileError } from './read-inside.ts';
+import { orAbsent, readInside, resolveRealRoot, WorkspaceFileError } from './read-inside.ts';
 
 const SKILLS_FOLDER = 'skills';
 const SKILL_FILE = 'SKILL.md';
@@ -28,24 +28,24 @@ export interface LoadedSkills {
 /** The skills of a workspace in the order of their folders' names. Never throws. */
 export async function loadSkills(workspaceDir: string): Promise<LoadedSkills> {
   const faults: WorkspaceFileError[] = [];
-  const orNothing = async <Found>(look: () => Promise<Found>): Promise<Found | null> => {
+  const orNothing = async <Found>(read: () => Promise<Found>): Promise<Found | null> => {
     try {
-      return await look();
+      return await read();
     } catch (error) {
       if (!(error instanceof WorkspaceFileError)) throw error;
       faults.push(error);
       return null;
     }
   };
-  const root = await orNothing(() => realRootOf(workspaceDir));
+  const root = await orNothing(() => resolveRealRoot(workspaceDir));
   if (root === null) return { skills: [], faults };
-  const folders = (await orNothing(() => foldersOf(resolve(workspaceDir, SKILLS_FOLDER)))) ?? [];
+  const folders = (await orNothing(() => listFolders(resolve(workspaceDir, SKILLS_FOLDER)))) ?? [];
   const skills = await Promise.all(folders.map((folder) => orNothing(() => loadSkill(workspaceDir, root, folder))));
   return { skills: skills.filter((skill) => skill !== null), faults };
 }
 
 // Links to folders count: their target is checked when the file is read.
-async function foldersOf(directory: string): Promise<string[]> {
+async function listFolders(directory: string): Promise<string[]> {
   const items = (await orAbsent(() => readdir(directory, { withFileTypes: true }), directory)) ?? [];
   return items
     .filter((item) => item.isDirectory() || item.isSymbolicLink())
@@ -72,14 +72,14 @@ export function readSkill(content: string, file: { folder: string; location: str
     if (/^\S/.test(line)) isRead = /^(?:name|description)[ \t]*:/i.test(line);
     return isRead;
   });
-  const fields = fieldsOf(head) ?? fieldsOf(head.map(quoted)) ?? new Map<string, string>();
+  const fields = parseFields(head) ?? parseFields(head.map(quoted)) ?? new Map<string, string>();
   const name = oneLine(fields.get('name') ?? '', NAME_CHARS_MAX) || oneLine(file.folder, NAME_CHARS_MAX);
   const description = oneLine(fields.get('description') ?? '', DESCRIPTION_CHARS_MAX);
   return description === '' ? null : { name, description, location: literal(file.location) };
 }
 
 /** The texts of the head; null if it is not YAML. */
-function fieldsOf(head: readonly string[]): Map<string, string> | null {
+function parseFields(head: readonly string[]): Map<string, string> | null {
   const text = head.join('\n');
   if (text.length > HEAD_CHARS_MAX) return null;
   const { contents, errors } = parseDocument(text, { schema: 'failsafe', prettyErrors: false, logLevel: 'silent' });
@@ -96,5 +96,5 @@ function quoted(line: string): string {
 }
 
 function oneLine(text: string, charsMax: number): string {
-  return headOf(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim(), charsMax).trimEnd();
+  return cutHead(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim(), charsMax).trimEnd();
 }

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import type { WorkspaceFile } from '../../core/prompt/system-input.ts';
 import { NOT_TEXT } from '../../core/text-bytes.ts';
-import { ABSENT, readInside, realRootOf, type SeenFile } from './read-inside.ts';
+import { ABSENT, readInside, resolveRealRoot, type SeenFile } from './read-inside.ts';
 
 export interface WorkspaceLimits {
   /** The most of one file that is read, in bytes; absent: 1 MiB. */
@@ -57,21 +57,21 @@ export function loadWorkspaceFiles(
     files: readAll(workspaceDir, names, { fileBytesMax, seen }),
     seen,
   };
-  cache.set(key, workspace, { size: sizeOf(seen) });
+  cache.set(key, workspace, { size: measureSize(seen) });
   // The caller receives the failure; here it only means that nothing is cached.
   workspace.files.then(
-    () => cache.get(key) === workspace && cache.set(key, workspace, { size: sizeOf(seen) }),
+    () => cache.get(key) === workspace && cache.set(key, workspace, { size: measureSize(seen) }),
     () => cache.get(key) === workspace && cache.delete(key),
   );
   return workspace.files;
 }
 
-function sizeOf(seen: ReadonlyMap<string, SeenFile>): number {
+function measureSize(seen: ReadonlyMap<string, SeenFile>): number {
   return [...seen.values()].reduce((sum, { content }) => sum + 2 * (content?.length ?? 0), 1);
 }
 
 /** A turn does not fail because of a file in another encoding: its instructions are shown as far as they can be read. */
-function noteOf(name: string): string {
+function formatNote(name: string): string {
   return `[${name} ${NOT_TEXT}: what could not be read is shown as \uFFFD. Convert it to UTF-8.]`;
 }
 
@@ -81,14 +81,14 @@ interface Reading {
 }
 
 async function readAll(workspaceDir: string, names: readonly string[], reading: Reading): Promise<WorkspaceFile[]> {
-  const root = await realRootOf(workspaceDir);
+  const root = await resolveRealRoot(workspaceDir);
   return Promise.all(
     names.map(async (name) => {
       const path = resolve(workspaceDir, name);
       const options = { bytesMax: reading.fileBytesMax, before: reading.seen.get(name) };
       const file = root === null ? ABSENT : await readInside(path, { root, ...options });
       reading.seen.set(name, file);
-      return { name, path, content: file.isText ? file.content : `${noteOf(name)}\n\n${file.content}` };
+      return { name, path, content: file.isText ? file.content : `${formatNote(name)}\n\n${file.content}` };
     }),
   );
 }

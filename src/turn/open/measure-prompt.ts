@@ -3,7 +3,7 @@ import { agentOf } from '../../config.ts';
 import type { BatchInput } from '../../core/batch/batch.ts';
 import type { MessageId, SessionId, SessionKey, TurnId } from '../../core/ids.ts';
 import { refOfModel } from '../../core/model-ref.ts';
-import { prefixTokensOf, promptTokensOf } from '../../core/token-estimate.ts';
+import { estimatePrefixTokens, estimatePromptTokens } from '../../core/token-estimate.ts';
 import { agentIdOf, sessionKindOf } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import type { SessionClaim, WaitingInput } from '../../store/claim-session.ts';
@@ -48,8 +48,8 @@ export async function measurePrompt(
   if (assembly.failure !== null) throw assembly.failure;
   const { request, prompt } = assembly;
   return {
-    promptTokens: promptTokensOf(request, prompt.text),
-    prefixTokens: prefixTokensOf(request),
+    promptTokens: estimatePromptTokens(request, prompt.text),
+    prefixTokens: estimatePrefixTokens(request),
     model: refOfModel(request),
   };
 }

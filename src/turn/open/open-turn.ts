@@ -15,11 +15,11 @@ import type { NewTurn } from '../../store/journal/open-turn.ts';
 import type { TurnContext } from '../context.ts';
 import { lockLost } from '../held-session.ts';
 import { modelStarted } from '../model-events.ts';
-import { chainOf } from './asked-model.ts';
+import { listChain } from './asked-model.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { Position } from '../position.ts';
 import { RequestView } from '../request-view.ts';
-import { snapshotOf } from '../snapshot-cache.ts';
+import { takeSnapshot } from '../snapshot-cache.ts';
 import { TurnJournal } from '../turn-journal.ts';
 import { reportTurnStart } from '../turn-log.ts';
 import { viewRules } from './open-view.ts';
@@ -78,8 +78,8 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
       inputIds,
       ...(overflow === undefined ? undefined : { overflow }),
       eventIds,
-      systemSha256: snapshotOf(request.system).sha256,
-      toolsSha256: snapshotOf(request.tools).sha256,
+      systemSha256: takeSnapshot(request.system).sha256,
+      toolsSha256: takeSnapshot(request.tools).sha256,
       snapshots,
       queuedAt: new Date(inputs[0]?.receivedAt ?? 0),
       claimedAt: context.clock.now(),
@@ -140,7 +140,7 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
     held,
     transcript,
     failure,
-    chain: kind === 'compaction' ? [refOfModel(request)] : chainOf(context, agent, request),
+    chain: kind === 'compaction' ? [refOfModel(request)] : listChain(context, agent, request),
     toolset: context.toolsetOf(agent, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
     thinking: parts.thinking ?? agent.thinking,
     ledger: earlier?.toolCalls ?? [],

@@ -3,7 +3,7 @@
 import type { AgentSettings } from '../../config.ts';
 import type { ImageBlock } from '../../core/content.ts';
 import type { EntryProvenance } from '../../core/entry.ts';
-import { isPoll, historyLimitOf, withModel, orphanedPrompts } from '../../core/history/past.ts';
+import { isPoll, chooseHistoryLimit, withModel, orphanedPrompts } from '../../core/history/past.ts';
 import { viewMessages, type ViewEntry, type ViewRules } from '../../core/history/view-messages.ts';
 import { hashesOfImages } from '../../core/images/plan-images.ts';
 import { isDirect, type InboundMessage } from '../../core/inbound.ts';
@@ -27,7 +27,7 @@ export interface Past {
   orphans: readonly ViewEntry[];
   isGroup: boolean;
   /** True when it shows entries of before this number. */
-  reachesBehind: (seq: number) => boolean;
+  reachesBefore: (seq: number) => boolean;
   /** The messages of the past as the turn will show them, without its own prompt and what plugins put in front. */
   messages: () => readonly ModelMessage[];
 }
@@ -38,7 +38,7 @@ export function decidePast(context: TurnContext, { session, agent, transcript, i
   const orphans = config.session.orphanedPrompts === 'hide' ? orphanedPrompts(entries) : [];
   const isGroup = session.view.isGroup === true || inputs.some(isFromGroup);
   const limited = { key: session.key, kind: session.kind as SessionKind, isGroup };
-  const historyLimit = historyLimitOf(limited, { session: config.session, platforms: config.channels.platforms });
+  const historyLimit = chooseHistoryLimit(limited, { session: config.session, platforms: config.channels.platforms });
   const view = {
     ...given({ historyLimit, heartbeatAckCharsMax: entries.some(isPoll) ? agent.heartbeat.ackMaxChars : undefined }),
   };
@@ -47,8 +47,8 @@ export function decidePast(context: TurnContext, { session, agent, transcript, i
     const rules = { view, promptSeq: session.entrySeq + 1, model: '', injected: [], imageOf: () => undefined };
     return viewMessages(shown, rules, null).messages;
   };
-  const reachesBehind = (seq: number): boolean => entries.some((entry) => entry.seq < seq);
-  return { view, orphans, isGroup, reachesBehind, messages };
+  const reachesBefore = (seq: number): boolean => entries.some((entry) => entry.seq < seq);
+  return { view, orphans, isGroup, reachesBefore, messages };
 }
 
 export interface OpeningMaterial {
@@ -117,7 +117,7 @@ export function viewWith(
 /** True when not all of the past is known to be of one model: a fork begins with entries whose model is not recorded. */
 function isMixed(past: Past, models: readonly ModelSpan[] | undefined): models is readonly ModelSpan[] {
   const [first] = models ?? [];
-  return models !== undefined && first !== undefined && (models.length > 1 || past.reachesBehind(first.seq));
+  return models !== undefined && first !== undefined && (models.length > 1 || past.reachesBefore(first.seq));
 }
 
 /** What says how a turn's requests are made, with all that its view only names. Reads what this worker has not seen yet. */
@@ -128,11 +128,11 @@ export async function viewRules(
   const hashes = [...(view.injectedSha256 === undefined ? [] : [view.injectedSha256]), ...hashesOfImages(view.images)];
   const blobs: ReadonlyMap<string, unknown> =
     hashes.length === 0 ? new Map() : await context.snapshotCache.recall(context.database, hashes);
-  return { view, promptSeq, model, ...blobsOf(view, blobs) };
+  return { view, promptSeq, model, ...resolveBlobs(view, blobs) };
 }
 
 /** The values that a view refers to, from the snapshots that were read for it. The opening of a turn stored them under these hashes. */
-export function blobsOf(
+export function resolveBlobs(
   view: TurnRequestSettings,
   blobs: ReadonlyMap<string, unknown>,
 ): Pick<ViewRules, 'injected' | 'imageOf'> {
@@ -143,7 +143,7 @@ export function blobsOf(
 }
 
 /** The limits and the thinking that a turn was opened with; undefined when its view does not say. */
-export function limitsOf({
+export function toThinkingRequest({
   maxTokens,
   thinking,
   effort,
@@ -156,7 +156,7 @@ export function limitsOf({
 }
 
 /** The origin of the prompt of these inputs when no person wrote it to this session. */
-export function provenanceOf(inputs: readonly WaitingInput[]): EntryProvenance | null {
+export function deriveProvenance(inputs: readonly WaitingInput[]): EntryProvenance | null {
   const [first] = inputs;
   if (first?.kind === 'heartbeat') return { kind: 'heartbeat' };
   // Messages from outside were checked when they were accepted: they have no such field.

@@ -13,12 +13,12 @@ type Asking = Pick<WaitingInput, 'kind' | 'body'>;
 
 /** True for a tick that begins a new transcript. */
 export function beginsTranscript(input: Asking): boolean {
-  return ownOf(input)?.isFresh === true;
+  return toOwnInput(input)?.isFresh === true;
 }
 
 /** True for a poll that only announces a system event, when an earlier prompt has contained that event. */
 export function isSuperfluous(input: Asking, events: readonly WaitingEvent[]): boolean {
-  const eventId = input.kind === 'heartbeat' ? ownOf(input)?.eventId : undefined;
+  const eventId = input.kind === 'heartbeat' ? toOwnInput(input)?.eventId : undefined;
   return eventId !== undefined && !events.some(({ id }) => id === eventId);
 }
 
@@ -36,7 +36,7 @@ export async function leaveOut(context: TurnContext, held: HeldSession, input: W
 export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
   const [first] = inputs;
   if (first === undefined) return agent;
-  const timeoutSeconds = ownOf(first)?.timeoutSeconds;
+  const timeoutSeconds = toOwnInput(first)?.timeoutSeconds;
   const promptMode = first.kind === 'batch' ? (first.body as BatchInput).promptMode : undefined;
   const toolPolicies = policiesFor(agent, inputs);
   if (timeoutSeconds === undefined && promptMode === undefined && toolPolicies === agent.toolPolicies) return agent;
@@ -59,6 +59,6 @@ function policiesFor({ toolPolicies }: AgentSettings, inputs: readonly Asking[])
 }
 
 /** Only ticks and polls can set these fields: in messages they are refused when the message is accepted. */
-function ownOf({ kind, body }: Asking): OwnInput | null {
+function toOwnInput({ kind, body }: Asking): OwnInput | null {
   return kind === 'cron' || kind === 'heartbeat' ? (body as OwnInput) : null;
 }

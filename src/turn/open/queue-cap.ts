@@ -7,17 +7,17 @@ import type { ClaimedSession } from '../../store/claimed-session.ts';
 import type { TurnContext } from '../context.ts';
 
 /** The largest number of messages of one turn, and of messages that join it together. */
-export function capOf({ config }: Pick<TurnContext, 'config'>, { queueCap }: Pick<ClaimedSession, 'queueCap'>): number {
+export function toCap({ config }: Pick<TurnContext, 'config'>, { queueCap }: Pick<ClaimedSession, 'queueCap'>): number {
   return queueCap ?? config.messages.queue.cap;
 }
 
 /** What a turn of this agent takes beside the tokens that its context has already. */
-export function roomOf(
+export function computeRoom(
   context: Pick<TurnContext, 'config'>,
   session: Pick<ClaimedSession, 'queueCap'>,
   { contextTokens, compaction }: Pick<AgentSettings, 'contextTokens' | 'compaction'>,
   usedTokens: number,
 ): TurnRoom {
   const tokens = roomTokens({ contextTokens, ...compaction }, usedTokens);
-  return { cap: capOf(context, session), chars: tokens * CHARS_PER_TOKEN };
+  return { cap: toCap(context, session), chars: tokens * CHARS_PER_TOKEN };
 }

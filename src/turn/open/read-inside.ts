@@ -2,7 +2,7 @@
 // and of a file that is too large the beginning and the end.
 import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { sep } from 'node:path';
-import { decodeToShow, encodingOf, fromWholeCharacter } from '../../core/text-bytes.ts';
+import { decodeToShow, detectEncoding, fromWholeCharacter } from '../../core/text-bytes.ts';
 import { isAbsent, READ_FLAGS, readBytes } from '../../open-file.ts';
 
 /** A workspace file is there and cannot be read; `cause` says why. */
@@ -25,7 +25,7 @@ export interface SeenFile {
 }
 
 export interface WorkspaceReading {
-  /** The real path of the folder that files must be inside of, see `realRootOf`. */
+  /** The real path of the folder that files must be inside of, see `resolveRealRoot`. */
   root: string;
   bytesMax: number;
   /** The file as it was read before: answered again when it has not changed since. */
@@ -39,7 +39,7 @@ const ELISION = '\n\n[...]\n\n';
 const OPENINGS_MAX = 3;
 
 /** The real path of a folder; null when it does not exist. Throws `WorkspaceFileError`. */
-export function realRootOf(directory: string): Promise<string | null> {
+export function resolveRealRoot(directory: string): Promise<string | null> {
   return orAbsent(() => realpath(directory), directory);
 }
 
@@ -69,9 +69,9 @@ export async function readInside(path: string, reading: WorkspaceReading, openin
 }
 
 /** The result of a read; null when there is no file. Throws `WorkspaceFileError`. */
-export async function orAbsent<Found>(look: () => Promise<Found>, path: string): Promise<Found | null> {
+export async function orAbsent<Found>(read: () => Promise<Found>, path: string): Promise<Found | null> {
   try {
-    return await look();
+    return await read();
   } catch (cause) {
     if (isAbsent(cause)) return null;
     throw new WorkspaceFileError(path, cause);
@@ -87,7 +87,7 @@ async function readBounded(
   // Even, because a character of UTF-16 has two or four bytes.
   const length = isCut ? 2 * Math.floor(bytesMax / 4) : size;
   const bytes = await readBytes(handle, 0, length);
-  const encoding = encodingOf(bytes);
+  const encoding = detectEncoding(bytes);
   const head = decodeToShow(bytes, { encoding, isCut });
   if (!isCut) return { content: head.text, isText: head.isText };
   const end = fromWholeCharacter(await readBytes(handle, size - length, length), encoding);

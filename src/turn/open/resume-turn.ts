@@ -8,10 +8,10 @@ import { readSnapshots } from '../../store/snapshots.ts';
 import type { TurnContext } from '../context.ts';
 import type { HeldSession } from '../held-session.ts';
 import { openTurn } from './open-turn.ts';
-import { limitsOf, providerView } from './open-view.ts';
+import { toThinkingRequest, providerView } from './open-view.ts';
 import { settingsFor } from './own-inputs.ts';
 import { logIdsOfOrigin, type OpenedTurn } from '../opened-turn.ts';
-import { settingsOf, transcriptOf, notOpened } from './start-turn.ts';
+import { resolveSettings, buildTranscript, notOpened } from './start-turn.ts';
 import type { ClaimWithTranscript } from '../turn-state.ts';
 import { resumeFallback } from './asked-model.ts';
 import { TurnFailed } from '../turn-end.ts';
@@ -29,8 +29,8 @@ export async function resumeTurn(
   held: HeldSession,
 ): Promise<OpenedTurn> {
   const { session } = claim;
-  const agent = settingsFor(settingsOf(context, session), open.inputs);
-  const transcript = transcriptOf(claim);
+  const agent = settingsFor(resolveSettings(context, session), open.inputs);
+  const transcript = buildTranscript(claim);
   const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256]);
   if (session.stop !== null) held.stop(session.stop);
   // Its worker crashed between the opening and the end of a turn that only gives up its input.
@@ -65,7 +65,7 @@ export async function resumeTurn(
     inputs: open.inputs,
     request: {
       ...named,
-      ...(limitsOf(open.view) ?? thinkingRequest({ ...named, level })),
+      ...(toThinkingRequest(open.view) ?? thinkingRequest({ ...named, level })),
       system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
       ...(open.view.sampling === undefined ? {} : { sampling: open.view.sampling }),
@@ -75,7 +75,7 @@ export async function resumeTurn(
     promptSeq: open.promptSeq,
     thinking: open.thinking,
     baseSeq: session.entrySeq,
-    failure: isGivenUp ? notOpened() : failureOf(open),
+    failure: isGivenUp ? notOpened() : findFailure(open),
     tokens: { last: 0, reported: 0, added: 0 },
     earlier: open,
   });
@@ -84,7 +84,7 @@ export async function resumeTurn(
 }
 
 /** Why an open turn fails instead of being resumed; null: it is resumed. */
-function failureOf({ deaths, lostCalls }: OpenTurn): TurnFailed | null {
+function findFailure({ deaths, lostCalls }: OpenTurn): TurnFailed | null {
   if (deaths >= DEATHS_MAX) return new TurnFailed('poison', `${deaths} workers crashed while they ran this turn.`);
   if (lostCalls < LOST_CALLS_MAX) return null;
   const message =

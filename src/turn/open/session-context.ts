@@ -58,7 +58,7 @@ export interface SessionContextInput {
 }
 
 /** The context of a turn's session: recalled, or made in its first turn. Throws `WorkspaceFileError`. */
-export async function sessionContextOf(context: TurnContext, input: SessionContextInput): Promise<SessionContext> {
+export async function readSessionContext(context: TurnContext, input: SessionContextInput): Promise<SessionContext> {
   const { view } = input;
   const hashes = [view.workspaceSha256, view.chatSha256].filter((sha256) => sha256 !== undefined);
   const known = await context.snapshotCache.recall(context.database, hashes);
@@ -68,7 +68,7 @@ export async function sessionContextOf(context: TurnContext, input: SessionConte
   const kept = context.snapshotCache.keep(workspace ?? (await openWorkspace(context, input)));
   return {
     workspace: input.isPoll ? { ...kept, value: await withChecklist(kept.value, input.agent) } : kept,
-    chat: context.snapshotCache.keep(chatFactsOf(input.message, before)),
+    chat: context.snapshotCache.keep(updateChatFacts(input.message, before)),
   };
 }
 
@@ -119,7 +119,7 @@ async function readOnce({ context, workspaceDir, names }: WorkspaceRead): Promis
   const [files, { skills, faults }, repo] = await Promise.all([
     loadWorkspaceFiles(workspaceDir, names, { freshForMs: 0 }),
     loadSkills(workspaceDir),
-    repositoryOf(workspaceDir),
+    findRepository(workspaceDir),
   ]);
   for (const error of faults) context.logger.warn({ err: error }, 'Skill cannot be read and is left out');
   return { files, skills: skillsPrompt(skills), repo };
@@ -128,7 +128,7 @@ async function readOnce({ context, workspaceDir, names }: WorkspaceRead): Promis
 const PARENTS_MAX = 32;
 
 /** The nearest folder at or above a path that has a `.git`; null when there is none. */
-async function repositoryOf(place: string): Promise<string | null> {
+async function findRepository(place: string): Promise<string | null> {
   let at = place;
   for (let level = 0; level < PARENTS_MAX; level += 1) {
     const isRepository = await stat(join(at, '.git')).then(
@@ -143,12 +143,12 @@ async function repositoryOf(place: string): Promise<string | null> {
 }
 
 /** The chat that a message names; without a message, or with one from another session without a chat, it does not change. */
-function chatFactsOf(message: InboundMessage | null, before: ChatFacts | undefined): ChatFacts {
+function updateChatFacts(message: InboundMessage | null, before: ChatFacts | undefined): ChatFacts {
   if (message === null) return before ?? {};
   const { extraSystemPrompt: _first, changedInstructions: _changed, ...chat } = before ?? {};
   return {
-    ...(isFromSession(message) ? chat : chatOf(message)),
-    ...instructionsOf(message.extraSystemPrompt, before),
+    ...(isFromSession(message) ? chat : toChatFacts(message)),
+    ...updateInstructions(message.extraSystemPrompt, before),
   };
 }
 
@@ -156,7 +156,7 @@ function chatFactsOf(message: InboundMessage | null, before: ChatFacts | undefin
  * Further instructions stay until a message contains others; an empty text removes them. Those of the first turn keep their place, so that the
  * system prompt keeps its bytes up to the cache boundary.
  */
-function instructionsOf(
+function updateInstructions(
   given: string | undefined,
   before: ChatFacts | undefined,
 ): Pick<ChatFacts, 'extraSystemPrompt' | 'changedInstructions'> {
@@ -168,7 +168,7 @@ function instructionsOf(
   };
 }
 
-function chatOf(message: InboundMessage): ChatFacts {
+function toChatFacts(message: InboundMessage): ChatFacts {
   const { chatId, provider, surface, chatType = 'direct', groupSystemPrompt } = message;
   const channel = channelOf(message);
   return {

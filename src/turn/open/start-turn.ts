@@ -23,15 +23,15 @@ import { chooseHarness } from './choose-harness.ts';
 import { lockLost, type HeldSession } from '../held-session.ts';
 import { viewOfTransform } from '../input-transform.ts';
 import { beginsTranscript, isSuperfluous, leaveOut, settingsFor } from './own-inputs.ts';
-import { roomOf } from './queue-cap.ts';
-import { completeViews, decidePast, familyView, providerView, provenanceOf } from './open-view.ts';
+import { computeRoom } from './queue-cap.ts';
+import { completeViews, decidePast, familyView, providerView, deriveProvenance } from './open-view.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { ClaimWithTranscript } from '../turn-state.ts';
 import { newEntry } from '../turn-write.ts';
 import { openNewTurn, type NewTurnParts } from './open-turn.ts';
-import { snapshotOf } from '../snapshot-cache.ts';
+import { takeSnapshot } from '../snapshot-cache.ts';
 import { Transcript } from '../transcript-cache.ts';
-import { tellLlmInput } from './turn-hooks.ts';
+import { notifyLlmInput } from './turn-hooks.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { isReset, mayCommand } from '../../core/chat-command.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
@@ -58,8 +58,8 @@ export async function startTurn(
   const reason = await resetReason(context, found.session, first);
   const claim = reason === null ? found : await resetTranscript(context, found, held, reason);
   const { session } = claim;
-  const transcript = transcriptOf(claim);
-  const agent = settingsFor(settingsOf(context, session), inputs);
+  const transcript = buildTranscript(claim);
+  const agent = settingsFor(resolveSettings(context, session), inputs);
   const parts = { session, agent, held, transcript, inputs };
   if (first.kind === 'compaction')
     return await openUnpromptedTurn(context, { ...parts, kind: 'compaction', failure: null });
@@ -92,7 +92,7 @@ async function openPromptedTurn(
   const turn = await openNewTurn(context, {
     ...parts,
     id,
-    kind: turnKindOf(inputs),
+    kind: chooseTurnKind(inputs),
     failure,
     request,
     view,
@@ -100,7 +100,7 @@ async function openPromptedTurn(
     thinking: prompt.thinking,
     prompt: {
       ...newEntry('prompt', 'user', [{ type: 'text', text: prompt.text }]),
-      provenance: provenanceOf(inputs),
+      provenance: deriveProvenance(inputs),
     },
     promptParts: prompt.parts,
     orphans: past.orphans,
@@ -111,7 +111,7 @@ async function openPromptedTurn(
     snapshots: assembly.snapshots,
   });
   if (turn !== null && failure === null) {
-    tellLlmInput(context, material, { request, prompt: prompt.text, view: turn.journal.attempt.requests });
+    notifyLlmInput(context, material, { request, prompt: prompt.text, view: turn.journal.attempt.requests });
   }
   return turn;
 }
@@ -124,12 +124,12 @@ async function giveUpFirst(
 ): Promise<OpenedTurn | null> {
   const inputs = found.inputs.slice(0, 1);
   return await openUnpromptedTurn(context, {
-    kind: turnKindOf(inputs),
+    kind: chooseTurnKind(inputs),
     session: found.session,
     held,
-    transcript: transcriptOf(found),
+    transcript: buildTranscript(found),
     inputs,
-    agent: settingsFor(settingsOf(context, found.session), inputs),
+    agent: settingsFor(resolveSettings(context, found.session), inputs),
     failure: notOpened(),
   });
 }
@@ -152,12 +152,12 @@ async function openUnpromptedTurn(context: TurnContext, turn: UnpromptedTurn): P
     promptParts: null,
     orphans: [],
     eventIds: [],
-    snapshots: [snapshotOf(request.system)],
+    snapshots: [takeSnapshot(request.system)],
   });
 }
 
 /** The transcript of a claimed session: the worker's cached one, with the entries of the claim. */
-export function transcriptOf(claim: ClaimWithTranscript): Transcript {
+export function buildTranscript(claim: ClaimWithTranscript): Transcript {
   const { kept } = claim;
   const transcript = claim.isWhole || kept === null ? new Transcript(claim.session.transcriptVersion) : kept;
   for (const entry of claim.entries) transcript.push(entry);
@@ -165,7 +165,7 @@ export function transcriptOf(claim: ClaimWithTranscript): Transcript {
 }
 
 /** The settings of a session's agent; those of the first agent when the configuration no longer has it. */
-export function settingsOf(context: TurnContext, session: ClaimedSession): AgentSettings {
+export function resolveSettings(context: TurnContext, session: ClaimedSession): AgentSettings {
   const { config } = context;
   return agentOf(config, isAgent(config, session.agentId) ? session.agentId : (config.agents.list[0]?.id ?? 'main'));
 }
@@ -175,14 +175,14 @@ function chooseInputs(context: TurnContext, claim: SessionClaim): WaitingInput[]
   const most = lostClaims < ALONE_FROM_LOST_CLAIMS ? (collectMax ?? claim.inputs.length) : 1;
   const waiting = claim.inputs.slice(0, most);
   const selected = selectInputs(waiting, {
-    room: roomOf(context, claim.session, settingsOf(context, claim.session), claim.session.contextTokens),
+    room: computeRoom(context, claim.session, resolveSettings(context, claim.session), claim.session.contextTokens),
     isReset: (input) => requestsReset(context, input),
   });
   return inputsWithEqualExpiry(selected, context.clock.now().getTime());
 }
 
 /** The kind of a turn, as the API shows it. */
-function turnKindOf([first]: WaitingInput[]): TurnKind {
+function chooseTurnKind([first]: WaitingInput[]): TurnKind {
   const kind = first?.kind ?? 'message';
   return kind === 'announcement' ? 'announce' : kind;
 }

@@ -7,13 +7,13 @@ import { NO_CHANGES, type PromptChanges } from '../../core/plugins/prompt-change
 import { joinParts, type PromptPart } from '../../core/prompt/prompt-parts.ts';
 import { isOwnKind } from '../../core/prompt/user-prompt.ts';
 import type { HookFacts } from '../../plugins/plugins.ts';
-import { promptedKindOf, type TurnMaterial } from './turn-material.ts';
+import { choosePromptedKind, type TurnMaterial } from './turn-material.ts';
 import type { TurnContext } from '../context.ts';
 import type { RequestView } from '../request-view.ts';
 
 /** What handlers receive about a turn. */
-export function turnFactsOf({ claim: { session }, inputs, agent, turnId }: TurnMaterial): HookFacts {
-  const kind = promptedKindOf(inputs);
+export function toTurnFacts({ claim: { session }, inputs, agent, turnId }: TurnMaterial): HookFacts {
+  const kind = choosePromptedKind(inputs);
   const message = isOwnKind(kind) ? undefined : (inputs.at(-1)?.body as InboundMessage | undefined);
   return {
     agentId: agent.id,
@@ -34,19 +34,19 @@ export function changesOfPlugins(
 ): Promise<PromptChanges> {
   if (!plugins.changesPrompts) return Promise.resolve(NO_CHANGES);
   const event = { prompt: joinParts(parts).text, messages: material.past.messages() };
-  return plugins.changePrompt(event, turnFactsOf(material));
+  return plugins.changePrompt(event, toTurnFacts(material));
 }
 
 /** Calls the plugins' `llm_input` with the coming request; must be called once, when the turn has been opened. */
-export function tellLlmInput(
+export function notifyLlmInput(
   { plugins }: TurnContext,
   material: TurnMaterial,
   { request, prompt, view }: { request: RequestBase; prompt: string; view: RequestView },
 ): void {
   if (!plugins.hearsLlmInput) return;
-  const facts = turnFactsOf(material);
+  const facts = toTurnFacts(material);
   const { messages } = view.history;
-  plugins.tellLlmInput(
+  plugins.notifyLlmInput(
     {
       runId: facts.runId,
       sessionId: facts.sessionId,

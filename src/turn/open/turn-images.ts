@@ -68,11 +68,11 @@ async function loadWanted(context: TurnContext, input: TurnImagesInput, mayShow:
 
 /** First the images of the messages, then those that the prompt names. */
 function wantedPaths({ messages, parts }: TurnImagesInput): string[] {
-  const attached = messages.flatMap(({ media = [] }) => media.flatMap(imagePathOf));
+  const attached = messages.flatMap(({ media = [] }) => media.flatMap(listImagePaths));
   return [...new Set([...attached, ...findImageRefs(joinParts(parts).text)])];
 }
 
-function imagePathOf({ path, type }: Media): string[] {
+function listImagePaths({ path, type }: Media): string[] {
   if (path === undefined || /^[a-z][a-z0-9+.-]*:\/\//i.test(path)) return [];
   return type?.toLowerCase().startsWith('image/') === true || isImagePath(path) ? [path] : [];
 }

@@ -32,9 +32,9 @@ export interface PromptFacts {
   view: SessionView;
 }
 
-export function factsOf({ claim, inputs }: TurnMaterial): PromptFacts {
+export function toPromptFacts({ claim, inputs }: TurnMaterial): PromptFacts {
   const { session } = claim;
-  const kind = promptedKindOf(inputs);
+  const kind = choosePromptedKind(inputs);
   const messages = inputs.map((input) => input.body as InboundMessage);
   const isNewSession = session.leafSeq === null;
   return {
@@ -52,7 +52,7 @@ export function factsOf({ claim, inputs }: TurnMaterial): PromptFacts {
  * The kind of the prompt that these inputs become: that of the first, since inputs of different kinds never share a turn. A compaction
  * has no prompt; where a kind is needed all the same, it is a message.
  */
-export function promptedKindOf(inputs: readonly Pick<WaitingInput, 'kind'>[]): PromptedKind {
+export function choosePromptedKind(inputs: readonly Pick<WaitingInput, 'kind'>[]): PromptedKind {
   const kind = inputs[0]?.kind ?? 'message';
   return kind === 'compaction' ? 'message' : kind;
 }

@@ -1,7 +1,7 @@
 // Writes the user prompt of a turn from its claimed inputs.
 import type { Config } from '../../config.ts';
-import { messageFeaturesOf } from '../../config/message-features.ts';
-import { summaryLineOf } from '../../core/collect.ts';
+import { chooseMessageFeatures } from '../../config/message-features.ts';
+import { formatSummaryLine } from '../../core/collect.ts';
 import { channelOf, type InboundMessage } from '../../core/inbound.ts';
 import { channelSummary } from '../../core/prompt/channel-summary.ts';
 import { buildUserPrompt, type UserPrompt } from '../../core/prompt/user-prompt.ts';
@@ -12,7 +12,7 @@ import type { TurnContext } from '../context.ts';
 import { runInSlices } from '../run-in-slices.ts';
 import type { PromptFacts, TurnMaterial } from './turn-material.ts';
 import { given } from '../../core/given.ts';
-import { promptZoneOf } from '../../schedule/tick-input.ts';
+import { pickPromptZone } from '../../schedule/tick-input.ts';
 
 /** True when the prompt of these inputs mentions messages that were dropped over the cap: one of them is from a sender. */
 export function mentionsOverflow(inputs: readonly WaitingInput[]): boolean {
@@ -31,7 +31,7 @@ export async function writePrompt(
     kind: facts.kind,
     messages: facts.messages,
     events: claim.events,
-    zone: promptZoneOf(agent),
+    zone: pickPromptZone(agent),
     isNewSession: facts.isNewSession,
     wasAborted: session.wasAborted,
     thinking: session.thinking,
@@ -42,7 +42,7 @@ export async function writePrompt(
       ? {
           overflow: {
             droppedCount: session.overflowed,
-            summaryLines: claim.overflow.map(({ text }) => summaryLineOf(text)),
+            summaryLines: claim.overflow.map(({ text }) => formatSummaryLine(text)),
           },
         }
       : {}),
@@ -55,7 +55,7 @@ export async function writePrompt(
 /** True when an agent with these tools can send files to the channel of a message. */
 export function canSendMedia(config: Config, toolset: Toolset, message: InboundMessage | undefined): boolean {
   if (message === undefined || toolset.findTool(MESSAGE_TOOL) === undefined) return false;
-  return messageFeaturesOf(config, channelOf(message)).media;
+  return chooseMessageFeatures(config, channelOf(message)).media;
 }
 
 function channelLines({ channels }: Config): string[] {

@@ -5,7 +5,7 @@ import {
   endByHops,
   endBySlots,
   MINUTES_READ,
-  rateOf,
+  measureRate,
   type HopTimes,
   type RecentEnds,
 } from '../../../src/core/batch/progress.ts';
@@ -22,27 +22,27 @@ function recent(perMinute: readonly number[], intoMinuteMs = 0): RecentEnds {
 }
 
 test('the rate is that of the last five minutes', () => {
-  expect(rateOf(recent([600, 600, 10, 20, 30, 20, 20]))).toBe(20);
+  expect(measureRate(recent([600, 600, 10, 20, 30, 20, 20]))).toBe(20);
 });
 
 test('the rate of a batch that began a few seconds ago is not known, and afterwards is that of its short time', () => {
   expect(
-    rateOf({ minutes: [{ startsAtMs: T0, ended: 40, busyMs: 40_000 }], sinceMs: T0, nowMs: T0 + 4_000 }),
+    measureRate({ minutes: [{ startsAtMs: T0, ended: 40, busyMs: 40_000 }], sinceMs: T0, nowMs: T0 + 4_000 }),
   ).toBeNull();
-  expect(rateOf({ minutes: [{ startsAtMs: T0, ended: 40, busyMs: 40_000 }], sinceMs: T0, nowMs: T0 + 20_000 })).toBe(
-    120,
-  );
+  expect(
+    measureRate({ minutes: [{ startsAtMs: T0, ended: 40, busyMs: 40_000 }], sinceMs: T0, nowMs: T0 + 20_000 }),
+  ).toBe(120);
 });
 
 test('ends from before a pause do not count', () => {
   const resumed = { ...recent([100, 100, 100, 0, 10]), sinceMs: T0 + 4 * MINUTE };
-  expect(rateOf(resumed)).toBe(10);
+  expect(measureRate(resumed)).toBe(10);
 });
 
 test('a batch that stalls has a rate that falls to zero, and then no expected end', () => {
-  expect(rateOf(recent([50, 0, 0, 0, 0]))).toBe(10);
+  expect(measureRate(recent([50, 0, 0, 0, 0]))).toBe(10);
   const stalled = recent([50, ...Array.from({ length: 12 }, () => 0)]);
-  expect(rateOf(stalled)).toBe(0);
+  expect(measureRate(stalled)).toBe(0);
   expect(endBySlots({ waiting: 100, started: 0, busyMs: 0, recent: stalled })).toBeNull();
 });
 

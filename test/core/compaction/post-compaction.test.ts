@@ -4,7 +4,7 @@ import {
   pathsShownIn,
   REFRESH_TITLE,
   refreshText,
-  sectionOf,
+  findSection,
 } from '../../../src/core/compaction/post-compaction.ts';
 
 const SECTIONS = ['Session Startup', 'Red Lines'];
@@ -61,8 +61,8 @@ describe('the refresh', () => {
 });
 
 test('a section ends at the next heading of its level, and an empty one is none', () => {
-  expect(sectionOf('# A\n## B\nb\n### C\nc\n# D', 'b')).toBe('## B\nb\n### C\nc');
-  expect(sectionOf('## B\n\n## C\nc', 'b')).toBeNull();
+  expect(findSection('# A\n## B\nb\n### C\nc\n# D', 'b')).toBe('## B\nb\n### C\nc');
+  expect(findSection('## B\n\n## C\nc', 'b')).toBeNull();
 });
 
 test('the audit names the files in the system prompt, and those that are missing', () => {

@@ -4,24 +4,24 @@ import {
   inputCharsMax,
   MEMORY_TOOL,
   summaryRequest,
-  type SummaryWish,
+  type SummaryInput,
 } from '../../../src/core/compaction/summary-request.ts';
 import { SUMMARY_HEADINGS } from '../../../src/core/compaction/summary-text.ts';
 import { estimateTokens } from '../../../src/core/token-estimate.ts';
 import { PathBuilder, textOfTokens } from './build-path.ts';
 
-function wish(path: PathBuilder, more: Partial<SummaryWish> = {}): SummaryWish {
+function summaryInput(path: PathBuilder, more: Partial<SummaryInput> = {}): SummaryInput {
   const common = { model: 'm', contextTokens: 200_000, squeeze: 0, instructions: null, mayFlush: false };
   return { ...common, retired: path.entries, ...more };
 }
 
-function inputOf(path: PathBuilder, more: Partial<SummaryWish> = {}): string {
-  const [block] = summaryRequest(wish(path, more)).messages[0]!.content;
+function inputOf(path: PathBuilder, more: Partial<SummaryInput> = {}): string {
+  const [block] = summaryRequest(summaryInput(path, more)).messages[0]!.content;
   return block?.type === 'text' ? block.text : '';
 }
 
 test('the request is one user message that carries the conversation as data, and asks for the headings', () => {
-  const request = summaryRequest(wish(new PathBuilder().prompt('hello').answer('hi')));
+  const request = summaryRequest(summaryInput(new PathBuilder().prompt('hello').answer('hi')));
   expect(request.messages).toHaveLength(1);
   expect(request.tools).toEqual([]);
   for (const heading of SUMMARY_HEADINGS) expect(request.system[0]!.text).toContain(`"## ${heading}"`);
@@ -42,17 +42,17 @@ test('an earlier summary is updated', () => {
 test('the input fits the window however long the history is', () => {
   const path = new PathBuilder();
   for (let n = 1; n <= 300; n += 1) path.prompt(textOfTokens(3_000));
-  const request = summaryRequest(wish(path));
+  const request = summaryRequest(summaryInput(path));
   expect(estimateTokens(request.messages)).toBeLessThan(200_000 - 8_000 - 4_096);
   expect(inputOf(path, { squeeze: 1 }).length).toBeLessThan(inputCharsMax(200_000) / 2 + 1_000);
 });
 
 test('a flush has one tool, which takes text', () => {
-  const { tools } = summaryRequest(wish(new PathBuilder().prompt('hello'), { mayFlush: true }));
+  const { tools } = summaryRequest(summaryInput(new PathBuilder().prompt('hello'), { mayFlush: true }));
   expect(tools.map(({ name }) => name)).toEqual([MEMORY_TOOL]);
 });
 
 test('equal wishes give equal bytes', () => {
   const path = new PathBuilder().prompt('hello').call('result').answer('done');
-  expect(JSON.stringify(summaryRequest(wish(path)))).toBe(JSON.stringify(summaryRequest(wish(path))));
+  expect(JSON.stringify(summaryRequest(summaryInput(path)))).toBe(JSON.stringify(summaryRequest(summaryInput(path))));
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   identifiersIn,
-  identifiersOf,
+  findIdentifiers,
   hasHeading,
   missingSummaryText,
   SUMMARY_CHARS_MAX,
@@ -74,7 +74,7 @@ describe('identifiers', () => {
 
   test('identifiers of the user come first, newest first, and tool output does not count', () => {
     const path = new PathBuilder().prompt('AB-1').answer('AB-2').call('AB-3').prompt('AB-4').entries;
-    expect(identifiersOf(path)).toEqual(['AB-4', 'AB-1', 'AB-2']);
+    expect(findIdentifiers(path)).toEqual(['AB-4', 'AB-1', 'AB-2']);
   });
 
   test.each(['a-', 'a.', 'a/', 'A1-', 'x@', 'http://a', '1.1.', 'a_1', '0a'])(
@@ -86,6 +86,6 @@ describe('identifiers', () => {
 
   test('they are bounded in number and length', () => {
     const many = Array.from({ length: 500 }, (_, n) => `ID-${n}`).join(' ');
-    expect(identifiersOf(new PathBuilder().prompt(many).entries)).toHaveLength(40);
+    expect(findIdentifiers(new PathBuilder().prompt(many).entries)).toHaveLength(40);
   });
 });

@@ -77,19 +77,19 @@ describe('createRequestCheck', () => {
   test('a history that grows is checked without looking back', () => {
     const history = createHistory([{ role: 'user', content: [text('go')] }]);
     const check = createRequestCheck();
-    let looks = 0;
+    let reads = 0;
     for (let step = 0; step < 200; step += 1) {
       history.push(assistant(call(`c${step}`)));
       history.push(user(result(`c${step}`)));
       const watched = new Proxy(history.messages as ModelMessage[], {
         get: (target, key) => {
-          looks += 1;
+          reads += 1;
           return Reflect.get(target, key) as unknown;
         },
       });
       expect(check(watched)).toEqual([]);
     }
-    expect(looks).toBeLessThan(200 * 60);
+    expect(reads).toBeLessThan(200 * 60);
   });
 
   test('another list is judged as a whole', () => {

@@ -5,7 +5,7 @@ import type { Entry, EntryKind } from '../../../src/core/entry.ts';
 import { readHeartbeatAnswer } from '../../../src/core/heartbeat-ack.ts';
 import {
   dropHeartbeatPairs,
-  historyLimitOf,
+  chooseHistoryLimit,
   modelAt,
   MODEL_SPANS_MAX,
   withModel,
@@ -29,7 +29,7 @@ describe('the limit of a session', () => {
   };
   const limitOf = (name: string, isGroup = false, of = limits): number | undefined => {
     const key = canonicalSessionKey(name);
-    return historyLimitOf({ key, kind: sessionKindOf(key), isGroup }, of);
+    return chooseHistoryLimit({ key, kind: sessionKindOf(key), isGroup }, of);
   };
 
   test.each<[string, number | undefined]>([

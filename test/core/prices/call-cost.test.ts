@@ -6,7 +6,7 @@ import {
   type CostTotal,
   type ReportedTokens,
 } from '../../../src/core/prices/call-cost.ts';
-import { perMillionTokens, priceRowOf, type WrittenPriceRow } from '../../../src/core/prices/price-row.ts';
+import { perMillionTokens, toPriceRow, type WrittenPriceRow } from '../../../src/core/prices/price-row.ts';
 
 const SONNET: WrittenPriceRow = {
   model: 'anthropic/sonnet',
@@ -21,7 +21,7 @@ const NOTHING: ReportedTokens = { inputTokens: 0, outputTokens: 0, cacheReadToke
 const START: CostTotal = { costMicros: 0, unpricedCalls: 0, isSimulated: false };
 
 function costOf(written: WrittenPriceRow, tokens: Partial<ReportedTokens>, tier: 'standard' | 'batch' = 'standard') {
-  return callCostMicros(priceRowOf(written, 'test'), { ...NOTHING, ...tokens }, tier);
+  return callCostMicros(toPriceRow(written, 'test'), { ...NOTHING, ...tokens }, tier);
 }
 
 test('the cost of a call is its tokens of each kind times their prices', () => {
@@ -88,7 +88,7 @@ test('a total counts unknown costs and never takes them for 0', () => {
 });
 
 test('a written row has the values with which it was written', () => {
-  const { prices } = priceRowOf(SONNET, 'test');
+  const { prices } = toPriceRow(SONNET, 'test');
   const { model: _model, ...written } = SONNET;
 
   expect(perMillionTokens(prices)).toEqual(written);

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  bootstrapModeOf,
+  chooseBootstrapMode,
   bootstrapParts,
   reportBudget,
   type BootstrapSituation,
@@ -19,7 +19,7 @@ const pending: BootstrapSituation = {
   hasFileAccess: true,
 };
 
-describe('bootstrapModeOf', () => {
+describe('chooseBootstrapMode', () => {
   test.each<[Partial<BootstrapSituation>, string]>([
     [{}, 'full'],
     [{ kind: 'followup', sessionKind: 'group' }, 'full'],
@@ -32,7 +32,7 @@ describe('bootstrapModeOf', () => {
     [{ kind: 'batch' }, 'none'],
     [{ sessionKind: 'subagent' }, 'none'],
     [{ sessionKind: 'cron' }, 'none'],
-  ])('%j is %s', (change, mode) => expect(bootstrapModeOf({ ...pending, ...change })).toBe(mode));
+  ])('%j is %s', (change, mode) => expect(chooseBootstrapMode({ ...pending, ...change })).toBe(mode));
 });
 
 test('the block of pending setup has a head that no user text can have (G29)', () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { latinLetters, latinLettersSource } from '../../../scripts/latin-letters.ts';
-import { foldText, readingsOf } from '../../../src/core/prompt/fold-text.ts';
+import { foldText, listReadings } from '../../../src/core/prompt/fold-text.ts';
 import { neutralise } from '../../../src/core/prompt/untrusted-text.ts';
 
 const named = latinLetters();
@@ -15,7 +15,7 @@ function show({ letter, base }: { letter: string; base: string }): string {
 test('every Latin letter that Unicode names after a letter of ASCII is read as that letter (G29)', () => {
   expect(letters.length).toBeGreaterThan(1_200);
   const isRead = (letter: string, base: string): boolean =>
-    readingsOf(letter).some((reading) => foldText(letter, reading).text === base.replace('i', 'l'));
+    listReadings(letter).some((reading) => foldText(letter, reading).text === base.replace('i', 'l'));
   expect(letters.filter(({ letter, base }) => !isRead(letter, base)).map(show)).toEqual([]);
 });
 

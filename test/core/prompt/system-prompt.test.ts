@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CACHE_BOUNDARY, splitAtBoundary } from '../../../src/core/prompt/cache-boundary.ts';
 import { filesForMode, fitWorkspaceFiles } from '../../../src/core/prompt/fit-workspace-files.ts';
 import {
-  promptModeOf,
+  choosePromptMode,
   type FittedFile,
   type SystemPromptInput,
   type WorkspaceFile,
@@ -269,10 +269,10 @@ describe('modes', () => {
   });
 
   test('subagents and cron sessions are minimal at most', () => {
-    expect(promptModeOf('subagent', 'full')).toBe('minimal');
-    expect(promptModeOf('cron', 'full')).toBe('minimal');
-    expect(promptModeOf('cron', 'none')).toBe('none');
-    expect(promptModeOf('group', 'full')).toBe('full');
+    expect(choosePromptMode('subagent', 'full')).toBe('minimal');
+    expect(choosePromptMode('cron', 'full')).toBe('minimal');
+    expect(choosePromptMode('cron', 'none')).toBe('none');
+    expect(choosePromptMode('group', 'full')).toBe('full');
   });
 });
 

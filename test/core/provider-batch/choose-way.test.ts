@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { priceRowOf } from '../../../src/core/prices/price-row.ts';
+import { toPriceRow } from '../../../src/core/prices/price-row.ts';
 import { answerCosts } from '../../../src/core/provider-batch/answer-figures.ts';
 import {
   cachedCallMicros,
@@ -11,7 +11,7 @@ import {
 import { chooseWay, type MeasuredRound } from '../../../src/core/provider-batch/choose-way.ts';
 
 const model = 'claude-sonnet-5-5';
-const price = priceRowOf(
+const price = toPriceRow(
   {
     model: 'anthropic/*',
     inputPerMTok: 3,

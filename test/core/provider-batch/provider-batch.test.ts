@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  customIdOf,
-  prefixOf,
-  requestNoOf,
+  formatCustomId,
+  formatPrefix,
+  parseRequestNo,
   providerErrorFault,
   readResultLine,
 } from '../../../src/core/provider-batch/request-end.ts';
-import { viaOf, leaveAtMs, leaveMsBeforeDeadline } from '../../../src/core/provider-batch/message-via.ts';
+import { readVia, leaveAtMs, leaveMsBeforeDeadline } from '../../../src/core/provider-batch/message-via.ts';
 import {
   laneRoundMs,
   pollAgainMs,
   decideRefusal,
   isDefinite,
-  candidatesOf,
+  findCandidates,
   decideSearch,
   searchAgainMs,
   type ListedBatch,
@@ -26,10 +26,10 @@ describe('the name of a request', () => {
   test('is accepted by the provider, and says its number to its own submission alone', () => {
     fc.assert(
       fc.property(id, id, requestNo, (own, other, no) => {
-        const name = customIdOf(own, no);
+        const name = formatCustomId(own, no);
         expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
-        expect(requestNoOf(own, name)).toBe(no);
-        if (own !== other) expect(requestNoOf(other, name)).toBeNull();
+        expect(parseRequestNo(own, name)).toBe(no);
+        if (own !== other) expect(parseRequestNo(other, name)).toBeNull();
       }),
     );
   });
@@ -37,7 +37,7 @@ describe('the name of a request', () => {
   test('begins with the 128 bits of its submission as base64url', () => {
     const own = '01900000-0000-7000-8000-00000000000f';
     const bytes = Buffer.from(own.replaceAll('-', ''), 'hex');
-    expect(prefixOf(own)).toBe(`hf_${bytes.toString('base64url')}_`);
+    expect(formatPrefix(own)).toBe(`hf_${bytes.toString('base64url')}_`);
   });
 });
 
@@ -63,7 +63,7 @@ describe('the search for a submission', () => {
             hasEnded: false,
           };
           const submission = { requestCount: 8, startedAtMs: 1_000_000, knownIds: new Set<string>() };
-          expect(candidatesOf(submission, [own], { skewMs: skewMs + errorMs, timeoutMs: 300_000 })).toEqual([own]);
+          expect(findCandidates(submission, [own], { skewMs: skewMs + errorMs, timeoutMs: 300_000 })).toEqual([own]);
         },
       ),
     );
@@ -73,7 +73,7 @@ describe('the search for a submission', () => {
     fc.assert(
       fc.property(fc.array(listed), fc.array(fc.string({ maxLength: 4 })), (all, known) => {
         const submission = { requestCount: 2, startedAtMs: 0, knownIds: new Set(known) };
-        for (const one of candidatesOf(submission, all, { skewMs: 0, timeoutMs: 300_000 })) {
+        for (const one of findCandidates(submission, all, { skewMs: 0, timeoutMs: 300_000 })) {
           expect(known).not.toContain(one.id);
           expect(one.requestCount).toBe(2);
           expect(one.createdAtMs).toBeGreaterThanOrEqual(-60_000);
@@ -100,17 +100,17 @@ describe('the search for a submission', () => {
 
   test('polls at least four times within settleMs', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 4, max: 600_000 }), fc.nat(100), (settleMs, looks) => {
-        expect(searchAgainMs(looks, { settleMs })).toBeLessThanOrEqual(settleMs / 4);
+      fc.property(fc.integer({ min: 4, max: 600_000 }), fc.nat(100), (settleMs, polls) => {
+        expect(searchAgainMs(polls, { settleMs })).toBeLessThanOrEqual(settleMs / 4);
       }),
     );
-    expect([0, 1, 2].map((looks) => searchAgainMs(looks, { settleMs: 120_000 }))).toEqual([1000, 2000, 4000]);
+    expect([0, 1, 2].map((polls) => searchAgainMs(polls, { settleMs: 120_000 }))).toEqual([1000, 2000, 4000]);
   });
 });
 
 test('the time between two polls grows by half, and stays within its bounds', () => {
   const bounds = { min: 10_000, max: 300_000 };
-  expect([0, 1, 2, 99].map((looks) => pollAgainMs({ looks, random: 0.5 }, bounds))).toEqual([
+  expect([0, 1, 2, 99].map((polls) => pollAgainMs({ polls, random: 0.5 }, bounds))).toEqual([
     10_000, 15_000, 22_500, 300_000,
   ]);
 });
@@ -142,7 +142,7 @@ describe('a submission that was not accepted', () => {
 
 describe('a line of results', () => {
   const own = '01900000-0000-7000-8000-000000000001';
-  const line = (result: object) => JSON.stringify({ custom_id: customIdOf(own, 3), result });
+  const line = (result: object) => JSON.stringify({ custom_id: formatCustomId(own, 3), result });
 
   test('says how its request ended', () => {
     expect(readResultLine(own, line({ type: 'succeeded', message: { id: 'm', usage: 1 } }))).toMatchObject({
@@ -150,7 +150,7 @@ describe('a line of results', () => {
       requestNo: 3,
       usage: 1,
     });
-    const exact = `{"custom_id":"${customIdOf(own, 3)}","result":{"type":"succeeded","message":{"id":9007199254740993}}}`;
+    const exact = `{"custom_id":"${formatCustomId(own, 3)}","result":{"type":"succeeded","message":{"id":9007199254740993}}}`;
     expect(readResultLine(own, exact)).toMatchObject({ message: { id: '9007199254740993' } });
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
     expect(readResultLine(own, line({ type: 'errored', error }))).toEqual({
@@ -177,10 +177,10 @@ describe('a line of results', () => {
 
 test('a turn goes the way of its first input, and leaves before its deadline', () => {
   const input = (via?: string) => ({ body: via === undefined ? {} : { via }, receivedAt: 1_000 });
-  expect(viaOf([input('provider-batch'), input()])).toBe('provider-batch');
+  expect(readVia([input('provider-batch'), input()])).toBe('provider-batch');
   // A single message has no others to be compared with.
-  expect(viaOf([input('auto')])).toBe('provider-batch');
-  expect([viaOf([input(), input('provider-batch')]), viaOf([]), viaOf([input('unheard')])]).toEqual([
+  expect(readVia([input('auto')])).toBe('provider-batch');
+  expect([readVia([input(), input('provider-batch')]), readVia([]), readVia([input('unheard')])]).toEqual([
     'live',
     'live',
     'live',

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { clockChangeBetween, costOfRuns, slotsInMonth } from '../../../src/core/schedule/timetable.ts';
-import { slotsAfter, timetableOf } from '../../../src/schedule/timetable.ts';
+import { slotsAfter, buildTimetable } from '../../../src/schedule/timetable.ts';
 
 const at = (iso: string): number => Date.parse(iso);
-const cron = (expr: string, tz = 'UTC') => timetableOf({ kind: 'cron', expr, tz });
+const cron = (expr: string, tz = 'UTC') => buildTimetable({ kind: 'cron', expr, tz });
 
 test.each([
   ['Europe/Berlin', '2026-03-28T08:00:00Z', '2026-03-29T07:00:00Z', '2026-03-29T01:00:00Z', 60, 120],
@@ -22,7 +22,7 @@ test.each([
 test('schedules without a zone and zones without changes report none', () => {
   const [from, until] = [at('2026-01-01T00:00:00Z'), at('2026-12-31T00:00:00Z')];
   expect(clockChangeBetween(cron('0 9 * * *', 'Asia/Kolkata'), from, until)).toBeNull();
-  const every = timetableOf({ kind: 'every', everyMs: 60_000, anchor: '2026-01-01T00:00:00Z' });
+  const every = buildTimetable({ kind: 'every', everyMs: 60_000, anchor: '2026-01-01T00:00:00Z' });
   expect(clockChangeBetween(every, from, until)).toBeNull();
 });
 
@@ -44,11 +44,11 @@ test('the month is that of the zone, and steps are counted from their anchor', (
   expect(slotsInMonth(cron('0 9 * * *', 'Europe/Berlin'), newYear)).toBe(28);
   expect(slotsInMonth(cron('0 9 * * *'), newYear)).toBe(31);
   expect(slotsInMonth(cron('0 12 1 2 *'), newYear)).toBe(0);
-  const daily = timetableOf({ kind: 'every', everyMs: 86_400_000, anchor: '2026-01-10T00:00:00Z' });
+  const daily = buildTimetable({ kind: 'every', everyMs: 86_400_000, anchor: '2026-01-10T00:00:00Z' });
   expect(slotsInMonth(daily, newYear)).toBe(22);
   expect(slotsInMonth(daily, at('2025-12-05T00:00:00Z'))).toBe(0);
-  expect(slotsInMonth(timetableOf({ kind: 'at', at: '2026-01-05T00:00:00Z' }), newYear)).toBe(1);
-  expect(slotsInMonth(timetableOf({ kind: 'at', at: '2026-02-01T00:00:00Z' }), newYear)).toBe(0);
+  expect(slotsInMonth(buildTimetable({ kind: 'at', at: '2026-01-05T00:00:00Z' }), newYear)).toBe(1);
+  expect(slotsInMonth(buildTimetable({ kind: 'at', at: '2026-02-01T00:00:00Z' }), newYear)).toBe(0);
 });
 
 test('a forecast is the mean of known costs, and unknown without any', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cronInput } from '../../../src/config/schema-crons.ts';
-import { misreadingOf } from '../../../src/core/schedule/misread-expression.ts';
+import { findMisreading } from '../../../src/core/schedule/misread-expression.ts';
 
 describe('a range of a cron expression', () => {
   test.each([
@@ -26,7 +26,7 @@ describe('a range of a cron expression', () => {
     '* * * * MON-FRI',
     '0 0 L-3 * *',
     '@daily',
-  ])('may be in order, and other parts may contain a hyphen: %s', (expr) => expect(misreadingOf(expr)).toBeNull());
+  ])('may be in order, and other parts may contain a hyphen: %s', (expr) => expect(findMisreading(expr)).toBeNull());
 });
 
 describe('a step of a cron expression', () => {
@@ -53,6 +53,6 @@ describe('a step of a cron expression', () => {
 
   test.each(['*/60 * * * *', '0 */24 * * *', '0 0 */31 */12 */7', '*/59 * * * *', '@daily'])(
     'may be as long as its field: %s',
-    (expr) => expect(misreadingOf(expr)).toBeNull(),
+    (expr) => expect(findMisreading(expr)).toBeNull(),
   );
 });

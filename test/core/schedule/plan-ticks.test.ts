@@ -20,7 +20,7 @@ function due(more: Partial<DueCron>): DueCron {
   };
 }
 
-const told = (ticks: readonly Tick[]): string[] =>
+const shown = (ticks: readonly Tick[]): string[] =>
   ticks.map((tick) =>
     tick.kind === 'fire' ? `fire ${tick.slotMs / SECOND}` : `${tick.kind} ${tick.slotMs / SECOND} ${tick.reason}`,
   );
@@ -29,14 +29,14 @@ test('a slot that is due fires, and the next follows from it', () => {
   expect(planTicks(due({ nowMs: 10_400 }))).toEqual({
     ticks: [{ kind: 'fire', slotMs: 10_000 }],
     nextSlotMs: 11_000,
-    isBehind: false,
+    hasMore: false,
   });
 });
 
 test('nothing is due before its time and its stagger', () => {
   expect(planTicks(due({ nowMs: 9_999 })).ticks).toEqual([]);
   expect(planTicks(due({ nowMs: 10_499, staggerMs: 500 })).ticks).toEqual([]);
-  expect(told(planTicks(due({ nowMs: 10_500, staggerMs: 500 })).ticks)).toEqual(['fire 10']);
+  expect(shown(planTicks(due({ nowMs: 10_500, staggerMs: 500 })).ticks)).toEqual(['fire 10']);
 });
 
 describe('missed slots', () => {
@@ -45,19 +45,19 @@ describe('missed slots', () => {
     ['run_all', ['missed 10 superseded', 'missed 11 superseded', 'fire 12', 'fire 13']],
     ['skip', ['skipped 10 late', 'skipped 11 late', 'skipped 12 late', 'fire 13']],
   ])('%s', (policy, expected) => {
-    expect(told(planTicks(due({ policy, nowMs: 13_900, maxCatchUp: 2 })).ticks)).toEqual(expected);
+    expect(shown(planTicks(due({ policy, nowMs: 13_900, maxCatchUp: 2 })).ticks)).toEqual(expected);
   });
 
   test('a daily slot that is an hour late fires once, unless the policy makes up for nothing', () => {
     const daily: Timetable = { kind: 'every', everyMs: 86_400_000, anchorMs: 0 };
     const late = due({ timetable: daily, slotMs: 86_400_000, nowMs: 90_000_000 });
-    expect(told(planTicks(late).ticks)).toEqual(['fire 86400']);
-    expect(told(planTicks({ ...late, policy: 'skip' }).ticks)).toEqual(['skipped 86400 late']);
-    expect(told(planTicks({ ...late, policy: 'skip', nowMs: 86_459_000 }).ticks)).toEqual(['fire 86400']);
+    expect(shown(planTicks(late).ticks)).toEqual(['fire 86400']);
+    expect(shown(planTicks({ ...late, policy: 'skip' }).ticks)).toEqual(['skipped 86400 late']);
+    expect(shown(planTicks({ ...late, policy: 'skip', nowMs: 86_459_000 }).ticks)).toEqual(['fire 86400']);
   });
 
   test('slots in the rest after a failure are passed over', () => {
-    expect(told(planTicks(due({ nowMs: 12_000, notBeforeMs: 12_000 })).ticks)).toEqual([
+    expect(shown(planTicks(due({ nowMs: 12_000, notBeforeMs: 12_000 })).ticks)).toEqual([
       'skipped 10 backoff',
       'skipped 11 backoff',
       'fire 12',
@@ -66,7 +66,7 @@ describe('missed slots', () => {
 
   test('a very long absence is processed in bounded plans with common rows', () => {
     const plan = planTicks(due({ nowMs: 10_000_000 }));
-    expect(plan.isBehind).toBe(true);
+    expect(plan.hasMore).toBe(true);
     expect(plan.ticks).toEqual([{ kind: 'missed', slotMs: 10_000, reason: 'superseded', count: 5_000 }]);
     expect(plan.nextSlotMs).toBe(5_010_000);
   });

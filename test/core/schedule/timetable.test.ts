@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dateOf, daysOf, weekdayOf } from '../../../src/core/schedule/civil-time.ts';
-import { sessionKeyOf, tickText } from '../../../src/core/schedule/cron.ts';
-import { spreadOf, firstSlot, nextSlot, staggerOf, type Timetable } from '../../../src/core/schedule/timetable.ts';
-import { cronFieldsOf, InvalidScheduleError, slotsAfter, timetableOf } from '../../../src/schedule/timetable.ts';
+import { toDate, countDays, toWeekday } from '../../../src/core/schedule/civil-time.ts';
+import { toSessionKey, tickText } from '../../../src/core/schedule/cron.ts';
+import {
+  computeSpread,
+  firstSlot,
+  nextSlot,
+  computeStagger,
+  type Timetable,
+} from '../../../src/core/schedule/timetable.ts';
+import { parseCronFields, InvalidScheduleError, slotsAfter, buildTimetable } from '../../../src/schedule/timetable.ts';
 
 const at = (iso: string): number => Date.parse(iso);
 
@@ -12,13 +18,13 @@ describe('the calendar', () => {
     fc.assert(
       fc.property(fc.integer({ min: -800_000, max: 800_000 }), (days) => {
         const date = new Date(days * 86_400_000);
-        expect(dateOf(days)).toEqual({
+        expect(toDate(days)).toEqual({
           year: date.getUTCFullYear(),
           month: date.getUTCMonth() + 1,
           day: date.getUTCDate(),
         });
-        expect(daysOf(dateOf(days))).toBe(days);
-        expect(weekdayOf(days)).toBe(date.getUTCDay());
+        expect(countDays(toDate(days))).toBe(days);
+        expect(toWeekday(days)).toBe(date.getUTCDay());
       }),
     );
   });
@@ -52,27 +58,27 @@ test('a one-time schedule has one slot, which is due immediately when its time h
 
 describe('stagger', () => {
   const cron = (expr: string, staggerMs?: number): Timetable =>
-    timetableOf({ kind: 'cron', expr, tz: 'UTC', ...(staggerMs === undefined ? {} : { staggerMs }) });
+    buildTimetable({ kind: 'cron', expr, tz: 'UTC', ...(staggerMs === undefined ? {} : { staggerMs }) });
 
   test('spreads the top of every hour over five minutes, always the same for one id', () => {
-    const offsets = Array.from({ length: 300 }, (_, n) => staggerOf(cron('0 * * * *'), `id-${n}`));
+    const offsets = Array.from({ length: 300 }, (_, n) => computeStagger(cron('0 * * * *'), `id-${n}`));
     expect(Math.max(...offsets)).toBeLessThan(300_000);
     expect(Math.max(...offsets)).toBeGreaterThan(270_000);
     expect(Math.min(...offsets)).toBeLessThan(30_000);
-    expect(offsets).toEqual(Array.from({ length: 300 }, (_, n) => staggerOf(cron('0 * * * *'), `id-${n}`)));
+    expect(offsets).toEqual(Array.from({ length: 300 }, (_, n) => computeStagger(cron('0 * * * *'), `id-${n}`)));
   });
 
   test('leaves all other times unchanged, unless a stagger is set', () => {
-    expect(staggerOf(cron('0 * * * *', 0), 'id')).toBe(0);
-    expect(staggerOf(cron('5 * * * *'), 'id')).toBe(0);
-    expect(staggerOf(cron('0 9 * * *'), 'id')).toBe(0);
-    expect(staggerOf(cron('0 9 * * *', 60_000), 'id')).toBeLessThan(60_000);
+    expect(computeStagger(cron('0 * * * *', 0), 'id')).toBe(0);
+    expect(computeStagger(cron('5 * * * *'), 'id')).toBe(0);
+    expect(computeStagger(cron('0 9 * * *'), 'id')).toBe(0);
+    expect(computeStagger(cron('0 9 * * *', 60_000), 'id')).toBeLessThan(60_000);
   });
 });
 
 test('numbers drawn from names are evenly spread', () => {
   const counts = [0, 0, 0, 0];
-  for (let n = 0; n < 4000; n += 1) counts[Math.floor(spreadOf(`agent-${n}`) * 4)]! += 1;
+  for (let n = 0; n < 4000; n += 1) counts[Math.floor(computeSpread(`agent-${n}`) * 4)]! += 1;
   for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(120);
 });
 
@@ -84,24 +90,26 @@ describe('a schedule that cannot be one is refused with its reason', () => {
     ['', 'expr', /not a cron expression/],
     ['x'.repeat(600), 'expr', /longer than 500/],
   ])('%s', (expr, field, message) => {
-    const refused = catchOf(() => timetableOf({ kind: 'cron', expr, tz: 'UTC' }));
+    const refused = catchOf(() => buildTimetable({ kind: 'cron', expr, tz: 'UTC' }));
     expect(refused).toMatchObject({ field, message: expect.stringMatching(message) });
   });
 
   test('an unknown zone, a step that is no step, a time that is no time', () => {
-    expect(catchOf(() => timetableOf({ kind: 'cron', expr: '* * * * *', tz: 'Mars/Olympus' }))).toMatchObject({
+    expect(catchOf(() => buildTimetable({ kind: 'cron', expr: '* * * * *', tz: 'Mars/Olympus' }))).toMatchObject({
       field: 'tz',
     });
-    expect(catchOf(() => timetableOf({ kind: 'every', everyMs: 10, anchor: '2026-01-01T00:00:00Z' }))).toMatchObject({
-      field: 'everyMs',
-    });
-    expect(catchOf(() => timetableOf({ kind: 'at', at: 'tomorrow' }))).toMatchObject({ field: 'at' });
+    expect(catchOf(() => buildTimetable({ kind: 'every', everyMs: 10, anchor: '2026-01-01T00:00:00Z' }))).toMatchObject(
+      {
+        field: 'everyMs',
+      },
+    );
+    expect(catchOf(() => buildTimetable({ kind: 'at', at: 'tomorrow' }))).toMatchObject({ field: 'at' });
   });
 });
 
 test('names and aliases are understood', () => {
-  expect(cronFieldsOf('@hourly')).toEqual(cronFieldsOf('0 * * * *'));
-  expect(cronFieldsOf('0 0 * jan mon-fri')).toEqual(cronFieldsOf('0 0 * 1 1-5'));
+  expect(parseCronFields('@hourly')).toEqual(parseCronFields('0 * * * *'));
+  expect(parseCronFields('0 0 * jan mon-fri')).toEqual(parseCronFields('0 0 * 1 1-5'));
 });
 
 describe('a tick', () => {
@@ -113,10 +121,10 @@ describe('a tick', () => {
 
   test('goes to the session that its target names', () => {
     const cron = { id: 'c1', agentId: 'work' };
-    expect(sessionKeyOf({ ...cron, target: 'main' })).toBe('agent:work:main');
-    expect(sessionKeyOf({ ...cron, target: 'isolated' })).toBe('agent:work:cron:c1');
-    expect(sessionKeyOf({ ...cron, target: 'session:telegram:group:7' })).toBe('agent:work:telegram:group:7');
-    expect(sessionKeyOf({ ...cron, target: 'session:agent:other:x' })).toBe('agent:other:x');
+    expect(toSessionKey({ ...cron, target: 'main' })).toBe('agent:work:main');
+    expect(toSessionKey({ ...cron, target: 'isolated' })).toBe('agent:work:cron:c1');
+    expect(toSessionKey({ ...cron, target: 'session:telegram:group:7' })).toBe('agent:work:telegram:group:7');
+    expect(toSessionKey({ ...cron, target: 'session:agent:other:x' })).toBe('agent:other:x');
   });
 });
 

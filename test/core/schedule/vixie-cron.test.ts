@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nextWallTime } from '../../../src/core/schedule/cron-fields.ts';
-import { cronFieldsOf } from '../../../src/schedule/timetable.ts';
+import { parseCronFields } from '../../../src/schedule/timetable.ts';
 
 const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
 const WEEKDAYS = 'sun mon tue wed thu fri sat'.split(' ');
@@ -56,7 +56,7 @@ function valuesOf(text: string, { min, max, names }: Field): Set<number> {
 function isRefused(expr: string): boolean {
   const [, , day = '', month = ''] = expr.trim().split(/[ \t]+/);
   try {
-    cronFieldsOf(expr);
+    parseCronFields(expr);
     return false;
   } catch (error) {
     expect((error as Error).message).toContain('an impossible day of month');
@@ -93,13 +93,13 @@ test('every expression means the times that the manual page says', () => {
   const minute = fc.integer({ min: Date.UTC(2024, 0) / 60_000, max: Date.UTC(2032, 0) / 60_000 });
   fc.assert(
     fc.property(expression, fc.array(minute, { minLength: 20, maxLength: 20 }), (expr, minutes) => {
-      const fields = cronFieldsOf(expr);
+      const fields = parseCronFields(expr);
       for (const at of minutes) {
         const wallMs = at * 60_000;
         // Near a time that is meant, too: most random times are not.
-        for (const looked of [wallMs, nextWallTime(fields, wallMs) ?? wallMs]) {
-          expect(nextWallTime(fields, looked) === looked, new Date(looked).toISOString()).toBe(
-            isMeant(expr, new Date(looked)),
+        for (const checked of [wallMs, nextWallTime(fields, wallMs) ?? wallMs]) {
+          expect(nextWallTime(fields, checked) === checked, new Date(checked).toISOString()).toBe(
+            isMeant(expr, new Date(checked)),
           );
         }
       }
@@ -117,7 +117,7 @@ test.each([
   ['0 9 ? * 1', ['2026-06-01', '2026-06-08', '2026-06-15', '2026-06-22']],
   ['0 0\t9  1 * *', ['2026-06-01', '2026-07-01', '2026-08-01', '2026-09-01']],
 ])('the days of %j', (expr, days) => {
-  const fields = cronFieldsOf(expr);
+  const fields = parseCronFields(expr);
   const found: string[] = [];
   for (let from = Date.parse('2026-06-01T00:00Z'); found.length < days.length; from += 1000) {
     from = nextWallTime(fields, from) ?? Number.NaN;

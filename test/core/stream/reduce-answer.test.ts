@@ -1,7 +1,7 @@
 import { Stream } from '@anthropic-ai/sdk/streaming';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { textOf } from '../../../src/core/content.ts';
+import { joinText } from '../../../src/core/content.ts';
 import { storableValue } from '../../../src/core/storable-text.ts';
 import { AnswerReducer, STEPS } from '../../../src/core/stream/reduce-answer.ts';
 import { asStreamEvent, eventsOfBody, type StreamEvent } from '../../../src/core/stream/stream-event.ts';
@@ -30,7 +30,7 @@ describe('the events of one answer', () => {
     });
   });
 
-  test('report text that joins to the result of textOf, one report per event', () => {
+  test('report text that joins to the result of joinText, one report per event', () => {
     const events = [
       START,
       ...textBlock(0, ' ', '\n', 'a', ' b'),
@@ -41,7 +41,7 @@ describe('the events of one answer', () => {
     ];
     const { answer, deltas } = reduce(events);
     expect(deltas).toHaveLength(events.length);
-    expect(deltas.join('')).toBe(textOf(answer.content));
+    expect(deltas.join('')).toBe(joinText(answer.content));
     expect(answer.content).toHaveLength(2);
   });
 
@@ -108,7 +108,7 @@ describe('the events of one answer', () => {
     const reducer = new AnswerReducer(rules());
     for (const event of [START, ...textBlock(0, 'a'), ...end()]) reducer.take(event);
     expect(reducer.take({ type: 'message_stop' })).toBe('');
-    expect(textOf(reducer.answer?.content ?? [])).toBe('a');
+    expect(joinText(reducer.answer?.content ?? [])).toBe('a');
   });
 });
 
@@ -127,7 +127,7 @@ describe('half a character or a NUL in an answer', () => {
     expect(answer.content).toHaveLength(6);
     expect(storableValue(answer)).toBe(answer);
     expect(deltas.join('').startsWith('a\ufffd b😀c\ufffd\n\ufffdd')).toBe(true);
-    expect(deltas.join('')).toBe(textOf(answer.content));
+    expect(deltas.join('')).toBe(joinText(answer.content));
   });
 
   test('takes its signature from a thought that it changes: it was not signed like this', () => {
@@ -149,7 +149,7 @@ describe('half a character or a NUL in an answer', () => {
       fc.property(fc.array(fc.string({ unit: 'binary', minLength: 1 })), (texts) => {
         const whole = texts.map((text) => text.replaceAll('\0', ''));
         const { answer } = reduce([START, ...textBlock(0, 'x', ...whole), ...end()]);
-        expect(textOf(answer.content)).toBe(`x${whole.join('')}`);
+        expect(joinText(answer.content)).toBe(`x${whole.join('')}`);
       }),
     );
   });
@@ -233,7 +233,7 @@ test('the same bytes make the same answer, however they are cut', async () => {
         const whole = reduce(events, { replacements });
         const cut = await reduceBytes(events, cuts, replacements);
         expect(cut.answer).toEqual(whole.answer);
-        expect(cut.deltas.join('')).toBe(textOf(whole.answer.content));
+        expect(cut.deltas.join('')).toBe(joinText(whole.answer.content));
       },
     ),
     { numRuns: 300 },
@@ -273,6 +273,6 @@ test('the cost of a long answer in many pieces is linear in its length', () => {
     }
     for (const event of end()) reducer.take(event);
   });
-  expect(textOf(reducer.answer?.content ?? [])).toHaveLength(400_000);
+  expect(joinText(reducer.answer?.content ?? [])).toHaveLength(400_000);
   expect(spentMs).toBeLessThan(3000);
 });

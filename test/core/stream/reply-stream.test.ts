@@ -136,13 +136,13 @@ describe('the shown text of a streamed reply', () => {
 
   test('takes time in proportion to the text', () => {
     const words = Array.from({ length: 20_000 }, (_, index) => (index % 7 === 0 ? '<b>' : 'word '));
-    for (const [before, behind] of [
+    for (const [before, after] of [
       ['', ''],
       ['<think>', '</think><final>x</final>'],
       ['<final>', '</final>'],
       ['<final>x</final>', ''],
     ]) {
-      expect(processorMsOf(() => shownOf([before ?? '', ...words, behind ?? ''], REASONING))).toBeLessThan(2000);
+      expect(processorMsOf(() => shownOf([before ?? '', ...words, after ?? ''], REASONING))).toBeLessThan(2000);
     }
   });
 });

@@ -1,6 +1,6 @@
 // The repairs of the steps in a complete answer, one after another.
 import { describe, expect, test } from 'vitest';
-import { textOf } from '../../../src/core/content.ts';
+import { joinText } from '../../../src/core/content.ts';
 import type { ModelMessage } from '../../../src/core/model-request.ts';
 import type { AnswerRules } from '../../../src/core/stream/draft-answer.ts';
 import { parseKeepingIntegers } from '../../../src/core/parse-exactly.ts';
@@ -218,8 +218,8 @@ describe('the reason of the end', () => {
     expect(answer.stopReason).toBe(stopReason);
     expect(answer.wireStopReason ?? answer.stopReason).toBe(wire);
     expect(answer.content.map(({ type }) => type)).toEqual(['text', 'text']);
-    expect(textOf(answer.content)).toContain(`so far\n[The provider stopped this answer`);
-    expect(deltas.join('')).toBe(textOf(answer.content));
+    expect(joinText(answer.content)).toContain(`so far\n[The provider stopped this answer`);
+    expect(deltas.join('')).toBe(joinText(answer.content));
     expect(answer).not.toHaveProperty('malformedInputs');
   });
 
@@ -243,7 +243,7 @@ describe('a tool that does not exist', () => {
     const messages = [prompt, ...strike(1, 'ghost'), ...strike(2, 'ghost', 'phantom')];
     const answer = answerOf(ghost, { messages });
     expect(answer).toMatchObject({ stopReason: 'end_turn', content: [{ type: 'text' }] });
-    expect(textOf(answer.content)).toContain('"ghost" is not available');
+    expect(joinText(answer.content)).toContain('"ghost" is not available');
     expect(answer.repairs).toEqual([{ step: 'unknown-tools', callId: null, was: 'ghost' }]);
   });
 

@@ -5,9 +5,9 @@ import { expect, test } from 'vitest';
 import type { Span } from '../../../src/core/telemetry/span.ts';
 import type { TracedInput, TracedTurn } from '../../../src/core/telemetry/traced-turn.ts';
 import { SPANS_MAX, turnSpans } from '../../../src/core/telemetry/turn-spans.ts';
-import { spanIdOf, traceOf } from '../../../src/trace-ids.ts';
+import { deriveSpanId, deriveTrace } from '../../../src/trace-ids.ts';
 
-const basis = { spanIdOf, traceOf, msOf: Date.parse };
+const basis = { spanIdOf: deriveSpanId, traceOf: deriveTrace, msOf: Date.parse };
 const surroundings = { serverAddress: 'api.anthropic.com' };
 const at = (ms: number): string => new Date(1_800_000_000_000 + ms).toISOString();
 

@@ -65,11 +65,11 @@ export async function converse(
 
 /** Waits until every message is settled and refreshes them. Rejects with their states when that takes too long. */
 export async function untilSettled(rig: CrashRig, talk: Conversation, withinMs = settledWithinMs): Promise<void> {
-  const look = async (): Promise<boolean> => {
+  const readAll = async (): Promise<boolean> => {
     talk.messages = await Promise.all(talk.messages.map(({ id }) => rig.client.message(id)));
     return talk.messages.every(({ status }) => status !== 'waiting' && status !== 'claimed');
   };
-  await waitUntil('all messages are settled', withinMs, look).catch((error: unknown) => {
+  await waitUntil('all messages are settled', withinMs, readAll).catch((error: unknown) => {
     const states = talk.messages.map(({ seq, status }) => `${seq} ${status}`).join(', ');
     throw new Error(`${talk.session}: ${states}`, { cause: error });
   });

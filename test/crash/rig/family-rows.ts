@@ -46,19 +46,19 @@ export interface FamilyRun {
   child_key: string;
   parent_key: string;
   /** The key of the session that received this announcement, and the number of its rows. */
-  told_key: string | null;
-  told_rows: number;
-  told_status: string | null;
+  notified_key: string | null;
+  notified_rows: number;
+  notified_status: string | null;
 }
 
 /** The runs of the family, oldest first. */
 export async function readRuns(rig: CrashRig, session: string): Promise<FamilyRun[]> {
   const { rows } = await rig.database.query<FamilyRun>(
-    `select r.id, r.label, r.status, r.depth, c.key as child_key, p.key as parent_key, told.key as told_key,
-       (select count(*)::int from holdfast.inbox i where i.cause_key = 'announce:' || r.id) as told_rows,
-       (select i.status from holdfast.inbox i where i.cause_key = 'announce:' || r.id) as told_status
+    `select r.id, r.label, r.status, r.depth, c.key as child_key, p.key as parent_key, notified.key as notified_key,
+       (select count(*)::int from holdfast.inbox i where i.cause_key = 'announce:' || r.id) as notified_rows,
+       (select i.status from holdfast.inbox i where i.cause_key = 'announce:' || r.id) as notified_status
      from holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id
-     left join holdfast.sessions told on told.id = r.announced_to
+     left join holdfast.sessions notified on notified.id = r.announced_to
      where r.child_id in ${FAMILY} order by r.id`,
     [keyOf(session)],
   );

@@ -12,7 +12,7 @@ import {
   type KeyedScenario,
 } from './keyed-ground.ts';
 
-import { attentionIdOf } from '../../../src/api/read-overview.ts';
+import { deriveAttentionId } from '../../../src/api/read-overview.ts';
 import { KEYED_FILES } from './keyed-files.ts';
 import { KEYED_RESPONSES } from './keyed-responses.ts';
 import { KEYED_BATCHES } from './keyed-batches.ts';
@@ -419,7 +419,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
         `insert into holdfast.dead_letters (id, kind, code, reason) values (gen_random_uuid(), 'announcement', $1, 'a test')`,
         [session],
       );
-      const id = attentionIdOf(`dead_letters ${session}`);
+      const id = deriveAttentionId(`dead_letters ${session}`);
       return {
         path: `/v1/attention/${id}/${decision}`,
         body: { reason: 'known' },

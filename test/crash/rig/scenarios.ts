@@ -174,12 +174,19 @@ async function judgeRuns(rig: CrashRig, play: Play): Promise<string[]> {
   const runs = await readRuns(rig, play.session);
   const labels = runs.map(({ label }) => label);
   const faults = new Set(labels).size === labels.length ? [] : [`runs were spawned twice: ${labels.join(', ')}`];
-  for (const { label, status, told_rows: rows, told_key: told, told_status: toldStatus, parent_key: parent } of runs) {
+  for (const {
+    label,
+    status,
+    notified_rows: rows,
+    notified_key: notified,
+    notified_status: notifiedStatus,
+    parent_key: parent,
+  } of runs) {
     if (status !== 'ok') faults.push(`run ${label} ended ${status}`);
     if (rows !== 1) faults.push(`run ${label} is announced ${rows} times`);
-    if (told !== parent) faults.push(`run ${label} is announced to ${told} instead of ${parent}`);
-    if (toldStatus !== 'answered' && toldStatus !== 'silent')
-      faults.push(`the announcement of ${label} is ${toldStatus}`);
+    if (notified !== parent) faults.push(`run ${label} is announced to ${notified} instead of ${parent}`);
+    if (notifiedStatus !== 'answered' && notifiedStatus !== 'silent')
+      faults.push(`the announcement of ${label} is ${notifiedStatus}`);
     const said =
       (await readInputs(rig, parent)).join('\n').split(`A subagent task "${label}" just completed`).length - 1;
     if (said !== 1) faults.push(`the end of ${label} is said ${said} times`);

@@ -36,7 +36,7 @@ export interface Service {
   /** The answer to a new session's first message, so that later ones are not the first. */
   begin(session: string): Promise<void>;
   /** Queues a system event. */
-  tell(session: string, text: string, more?: object): Promise<void>;
+  addSystemEvent(session: string, text: string, more?: object): Promise<void>;
   /** Begins a turn and stops it while it waits for the model. */
   stop(session: string): Promise<void>;
   /** All requests of a session so far, oldest first. */
@@ -94,7 +94,7 @@ async function startService(rig: ServiceRig, files: Record<string, string>): Pro
     newSession: (prefix = 'dm') => `${prefix}:${(sessions += 1)}`,
     say,
     begin: async (session) => void (await say(session, 'hello')),
-    async tell(session, text, more = {}) {
+    async addSystemEvent(session, text, more = {}) {
       const { status, body } = await api.ask('POST', `/v1/sessions/${session}/system-events`, { text, ...more });
       if (status !== 202) throw new Error(`expected 202, got ${status}: ${JSON.stringify(body)}`);
     },

@@ -113,7 +113,7 @@ async function sendUntilAccepted(
 
 /** Waits until no message is in flight. Rejects with what still is, when that takes too long. */
 export async function untilQuiet(rig: ServiceRig, name: string, withinMs: number): Promise<void> {
-  const look = (): Promise<{ n: number; what: string }[]> =>
+  const readOpen = (): Promise<{ n: number; what: string }[]> =>
     rig.rows(
       `select 'inbox ' || i.status as what, count(*)::int as n from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
        where s.key like $1 and i.status in ('waiting', 'claimed') group by i.status
@@ -121,9 +121,11 @@ export async function untilQuiet(rig: ServiceRig, name: string, withinMs: number
        where s.key like $1 and d.status in ('pending', 'sending') group by d.status`,
       [`agent:main:${name}-%`],
     );
-  await waitUntil('everything is settled', withinMs, async () => (await look()).length === 0).catch(async (error) => {
-    throw new Error(`still: ${JSON.stringify(await look())}`, { cause: error });
-  });
+  await waitUntil('everything is settled', withinMs, async () => (await readOpen()).length === 0).catch(
+    async (error) => {
+      throw new Error(`still: ${JSON.stringify(await readOpen())}`, { cause: error });
+    },
+  );
 }
 
 /** Returns what is wrong once all work is done, one sentence each. Effects of the idempotent tool may be repeated after a crash. */

@@ -1,7 +1,7 @@
 // The calls of one worker under a rate limit, with real windows in the database.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { rateLimitsOf, type CallTokens, type WrittenLimit } from '../../../src/core/governor/rate-limit.ts';
+import { toRateLimits, type CallTokens, type WrittenLimit } from '../../../src/core/governor/rate-limit.ts';
 import { claimRates, openRateWindows } from '../../../src/store/governor/claim-rates.ts';
 import type { ModelCallRow } from '../../../src/store/journal.ts';
 import type { ComingCall } from '../../../src/turn/gate/gate-check.ts';
@@ -28,7 +28,7 @@ const tokensOf = new WeakMap<ComingCall, CallTokens>();
 
 function limitsOf(account: string, limit: Partial<WrittenLimit>, waitMsMax = 20_000) {
   let statements = 0;
-  const written = rateLimitsOf([{ model: 'anthropic/*', batchSharePercent: 100, counts: 'uncached', ...limit }]);
+  const written = toRateLimits([{ model: 'anthropic/*', batchSharePercent: 100, counts: 'uncached', ...limit }]);
   const limits = new RateLimits({
     limits: () => written,
     clock: systemClock,

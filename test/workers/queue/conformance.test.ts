@@ -50,7 +50,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const seen = new Seen();
     const { opened, open } = gate();
-    const [looked, rung] = [newSession(), ring()];
+    const [checked, rung] = [newSession(), ring()];
     const worker = await startWorker({
       async process({ sessionId }) {
         seen.add(`begun ${sessionId}`);
@@ -58,9 +58,9 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
         seen.add(`done ${sessionId}`);
       },
     });
-    expect(worker.look({ kind: 'inbound', sessionId: looked })).toBe(true);
+    expect(worker.tryRun({ kind: 'inbound', sessionId: checked })).toBe(true);
     await seen.count(1);
-    expect([worker.active(), worker.free(), worker.look({ kind: 'inbound', sessionId: newSession() })]).toEqual([
+    expect([worker.active(), worker.free(), worker.tryRun({ kind: 'inbound', sessionId: newSession() })]).toEqual([
       1,
       0,
       false,
@@ -70,8 +70,8 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const drained = worker.drain(5_000);
     open();
     expect(await drained).toEqual({ stillActive: 0 });
-    expect(seen.sessions).toEqual([`begun ${looked}`, `done ${looked}`]);
-    expect(worker.look({ kind: 'inbound', sessionId: newSession() })).toBe(false);
+    expect(seen.sessions).toEqual([`begun ${checked}`, `done ${checked}`]);
+    expect(worker.tryRun({ kind: 'inbound', sessionId: newSession() })).toBe(false);
     const { startWorker: startOther } = await openQueueRig(server);
     await startOther({ process: async ({ sessionId }) => seen.add(`job ${sessionId}`) });
     await seen.count(3);

@@ -49,13 +49,13 @@ export function runningBelow(
   const children = Map.groupBy(runs, ({ parentRunId }) => parentRunId);
   const topmost: FamilyRun[] = [];
   let count = 0;
-  const look = (run: FamilyRun, isBelowRunning: boolean): void => {
+  const visit = (run: FamilyRun, isBelowRunning: boolean): void => {
     const isRunning = run.status === 'running';
     if (isRunning) count += 1;
     if (isRunning && !isBelowRunning) topmost.push(run);
-    for (const child of children.get(run.runId) ?? []) look(child, isBelowRunning || isRunning);
+    for (const child of children.get(run.runId) ?? []) visit(child, isBelowRunning || isRunning);
   };
-  for (const run of top === null ? (children.get(null) ?? []) : [top]) look(run, false);
+  for (const run of top === null ? (children.get(null) ?? []) : [top]) visit(run, false);
   return { count, topmost };
 }
 

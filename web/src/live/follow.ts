@@ -39,7 +39,7 @@ const TYPES = [
 export type StreamState = 'connecting' | 'open' | 'broken' | 'signed-out';
 
 /** The message of the tab that reads the stream to the others. A tab that is opened later has not seen the last id. */
-type Told = { kind: 'event'; event: ClientEvent } | { kind: 'state'; state: StreamState; lastId: string | undefined };
+type Report = { kind: 'event'; event: ClientEvent } | { kind: 'state'; state: StreamState; lastId: string | undefined };
 
 /** The message of a newly opened tab: the reading tab answers with the state of the stream, which may not change for hours. */
 interface Joined {
@@ -58,45 +58,45 @@ export function followEvents({ onEvent, onState }: Listener, signal: AbortSignal
   /** null: another tab reads the stream. */
   let ownState: StreamState | null = null;
 
-  function take(told: Told): void {
-    if (told.kind === 'state') {
-      lastId = told.lastId ?? lastId;
-      return onState(told.state);
+  function take(report: Report): void {
+    if (report.kind === 'state') {
+      lastId = report.lastId ?? lastId;
+      return onState(report.state);
     }
-    if (told.event.id !== null) lastId = told.event.id;
-    onEvent(told.event);
+    if (report.event.id !== null) lastId = report.event.id;
+    onEvent(report.event);
   }
 
-  channel.addEventListener('message', ({ data }: MessageEvent<Told | Joined>) => {
+  channel.addEventListener('message', ({ data }: MessageEvent<Report | Joined>) => {
     if (data.kind !== 'joined') return take(data);
-    if (ownState !== null) channel.postMessage({ kind: 'state', state: ownState, lastId } satisfies Told);
+    if (ownState !== null) channel.postMessage({ kind: 'state', state: ownState, lastId } satisfies Report);
   });
   channel.postMessage({ kind: 'joined' } satisfies Joined);
   signal.addEventListener('abort', () => channel.close(), { once: true });
 
-  const tell = (told: Told): void => {
+  const publish = (report: Report): void => {
     if (signal.aborted) return;
-    channel.postMessage(told);
-    take(told);
+    channel.postMessage(report);
+    take(report);
   };
-  const tellState = (state: StreamState): void => {
+  const publishState = (state: StreamState): void => {
     ownState = state;
-    tell({ kind: 'state', state, lastId });
+    publish({ kind: 'state', state, lastId });
   };
 
   async function lead(): Promise<void> {
-    tellState('connecting');
+    publishState('connecting');
     try {
       const stream = api.events({
         types: TYPES,
         after: lastId,
         signal,
-        onOpen: () => tellState('open'),
-        onBreak: ({ error }) => tellState(isSignedOut(error) ? 'signed-out' : 'broken'),
+        onOpen: () => publishState('open'),
+        onBreak: ({ error }) => publishState(isSignedOut(error) ? 'signed-out' : 'broken'),
       });
-      for await (const event of stream) tell({ kind: 'event', event });
+      for await (const event of stream) publish({ kind: 'event', event });
     } catch (error) {
-      tellState(isSignedOut(error) ? 'signed-out' : 'broken');
+      publishState(isSignedOut(error) ? 'signed-out' : 'broken');
     } finally {
       // The lock is released: from now on another tab reads.
       ownState = null;

@@ -6,7 +6,7 @@ import { api } from '../api.ts';
 import { useSettings } from '../settings.tsx';
 import { useLive } from './live-provider.tsx';
 
-const LOOK_MS = 4_000;
+const POLL_MS = 4_000;
 
 export const readyQuery = queryOptions({ queryKey: ['ready'], queryFn: () => api.getReadiness(), retry: false });
 
@@ -19,7 +19,7 @@ interface Outage {
 export function useOutage(): Outage | null {
   const { isLive } = useSettings();
   const { state } = useLive();
-  const { error, dataUpdatedAt } = useQuery({ ...readyQuery, refetchInterval: isLive ? LOOK_MS : false });
+  const { error, dataUpdatedAt } = useQuery({ ...readyQuery, refetchInterval: isLive ? POLL_MS : false });
   if (!isLive || (error === null && state !== 'broken')) return null;
   return { readAt: dataUpdatedAt === 0 ? null : new Date(dataUpdatedAt).toISOString() };
 }

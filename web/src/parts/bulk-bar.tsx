@@ -28,7 +28,7 @@ interface Asked {
 
 type BulkBody = Parameters<typeof api.createBulkAction>[0]['body'];
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** One of what an action works on. */
 const ONE: Readonly<Record<BulkAction['target'], string>> = {
   messages: 'message',
@@ -106,7 +106,7 @@ export function Progress({ id }: { id: string }): ReactElement | null {
   const { data } = useQuery({
     queryKey: ['bulk', id],
     queryFn: () => api.getBulkAction({ id }),
-    refetchInterval: ({ state }) => (state.data?.endedAt == null ? LOOK_MS : false),
+    refetchInterval: ({ state }) => (state.data?.endedAt == null ? POLL_MS : false),
   });
   if (data === undefined) return null;
   const ended = data.done + data.skipped + data.failed;

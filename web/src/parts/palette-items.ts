@@ -16,7 +16,7 @@ export interface PaletteItem {
 /** How many of each kind are asked for and shown. */
 const FOUND_MAX = 5;
 /** Batches and crons have no search: this many of the newest are searched. */
-const LOOKED_AT_MAX = 200;
+const SEARCHED_MAX = 200;
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** The last digits of an id, as all screens show ids. */
 const ID_END = /^[\da-f]{6,12}$/i;
@@ -127,7 +127,7 @@ const fits = (q: string, ...texts: (string | null)[]): boolean =>
   texts.some((text) => text?.toLowerCase().includes(q.toLowerCase()) === true);
 
 async function batchItems(q: string, options: Options): Promise<PaletteItem[]> {
-  const { items } = await api.listBatches({ limit: LOOKED_AT_MAX }, options);
+  const { items } = await api.listBatches({ limit: SEARCHED_MAX }, options);
   return items
     .filter(({ id, name }) => fits(q, id, name))
     .slice(0, FOUND_MAX)
@@ -141,7 +141,7 @@ async function batchItems(q: string, options: Options): Promise<PaletteItem[]> {
 }
 
 async function cronItems(q: string, options: Options): Promise<PaletteItem[]> {
-  const { items } = await api.listCrons({ limit: LOOKED_AT_MAX }, options);
+  const { items } = await api.listCrons({ limit: SEARCHED_MAX }, options);
   return items
     .filter(({ id, name }) => fits(q, id, name))
     .slice(0, FOUND_MAX)

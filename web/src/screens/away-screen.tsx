@@ -7,13 +7,13 @@ import { readyQuery } from '../live/outage.ts';
 import { me } from '../me.ts';
 import { Away } from '../parts/away.tsx';
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 /** Shows what is away, and opens the screen of the address when the service answers again. */
 export function AwayScreen(): ReactElement {
   const router = useRouter();
-  const ready = useQuery({ ...readyQuery, refetchInterval: LOOK_MS });
-  const who = useQuery({ ...me, retry: false, refetchInterval: LOOK_MS });
+  const ready = useQuery({ ...readyQuery, refetchInterval: POLL_MS });
+  const who = useQuery({ ...me, retry: false, refetchInterval: POLL_MS });
   const isBack = who.isSuccess || isSignedOut(who.error);
   useEffect(() => {
     if (isBack) void router.invalidate();

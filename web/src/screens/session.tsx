@@ -23,7 +23,7 @@ const route = getRouteApi('/app/sessions/$key');
 const WAITING_SHOWN = 10;
 const WAITING_CHARS = 200;
 /** How often a session with an open turn is read again, in milliseconds. */
-const OPEN_LOOK_MS = 5_000;
+const OPEN_POLL_MS = 5_000;
 
 export function SessionScreen(): ReactElement {
   const { key } = route.useParams();
@@ -33,7 +33,7 @@ export function SessionScreen(): ReactElement {
     queryKey: ['session', key],
     queryFn: () => api.getSession({ key }),
     // That its worker is lost is no event.
-    refetchInterval: ({ state }) => (isLive && state.data?.turnId != null ? OPEN_LOOK_MS : false),
+    refetchInterval: ({ state }) => (isLive && state.data?.turnId != null ? OPEN_POLL_MS : false),
   });
   const { data } = session;
   return (

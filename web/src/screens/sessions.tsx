@@ -21,7 +21,7 @@ const STATUSES = ['idle', 'waiting', 'running'] as const;
 const KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
 
 /** The shortest time after which the list is read again because of a lease. */
-const LEASE_LOOK_MS_MIN = 5_000;
+const LEASE_POLL_MS_MIN = 5_000;
 
 type Search = ReturnType<typeof route.useSearch>;
 type SessionQuery = NonNullable<Parameters<typeof api.listSessions>[0]>;
@@ -150,5 +150,5 @@ function firstLeaseMs(sessions: readonly Session[], readAtMs: number): number | 
   const leftMs = sessions.flatMap(({ lock }) => (lock === null ? [] : [Date.parse(lock.until) - readAt]));
   const first = Math.min(...leftMs.filter((ms) => ms > 0));
   // In whole seconds, so that the same answer gives the same time.
-  return Number.isFinite(first) ? Math.max(LEASE_LOOK_MS_MIN, Math.ceil(first / 1_000) * 1_000) : false;
+  return Number.isFinite(first) ? Math.max(LEASE_POLL_MS_MIN, Math.ceil(first / 1_000) * 1_000) : false;
 }

@@ -11,7 +11,7 @@ import { Away, awayParts } from '../parts/away.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 /** How often the page looks whether the service works. */
-const LOOK_MS = 4_000;
+const POLL_MS = 4_000;
 
 const route = getRouteApi('/sign-in');
 
@@ -86,7 +86,7 @@ export function SignIn(): ReactElement {
 /** What the person is about to sign in to. */
 function Installation(): ReactElement {
   // The one route that says so without a key.
-  const { data, error } = useQuery({ ...readyQuery, refetchInterval: LOOK_MS });
+  const { data, error } = useQuery({ ...readyQuery, refetchInterval: POLL_MS });
   const environment = data?.environment;
   useEffect(() => {
     document.title = pageTitle('Sign in', environment);

@@ -10,36 +10,36 @@ import type {
 
 export const interactionStyle: Section = {
   name: 'interaction-style',
-  origin: (input) => overrideOf(input, 'interaction_style')?.origin ?? 'configuration',
-  lines: (input) => [overrideOf(input, 'interaction_style')?.text ?? null],
+  origin: (input) => findOverride(input, 'interaction_style')?.origin ?? 'configuration',
+  lines: (input) => [findOverride(input, 'interaction_style')?.text ?? null],
 };
 
 export const providerPrefix: Section = {
   name: 'provider-prefix',
-  origin: (input) => originOf(input, 'stablePrefix'),
-  lines: (input) => textsOf(input, 'stablePrefix'),
+  origin: (input) => chooseOrigin(input, 'stablePrefix'),
+  lines: (input) => listTexts(input, 'stablePrefix'),
 };
 
 export const providerSuffix: Section = {
   name: 'provider-suffix',
-  origin: (input) => originOf(input, 'dynamicSuffix'),
-  lines: (input) => textsOf(input, 'dynamicSuffix'),
+  origin: (input) => chooseOrigin(input, 'dynamicSuffix'),
+  lines: (input) => listTexts(input, 'dynamicSuffix'),
 };
 
 /** A section that a contribution may say in its own words, heading included. */
 export function overridable(section: Section, name: OverridableSection): Section {
   return {
     ...section,
-    origin: (input) => overrideOf(input, name)?.origin ?? 'holdfast',
+    origin: (input) => findOverride(input, name)?.origin ?? 'holdfast',
     lines: (input) => {
-      const override = overrideOf(input, name);
+      const override = findOverride(input, name);
       return override === null ? section.lines(input) : [override.text];
     },
   };
 }
 
 /** The first override of a section that says anything. */
-function overrideOf(
+function findOverride(
   input: SystemPromptInput,
   name: OverridableSection,
 ): { text: string; origin: SectionOrigin } | null {
@@ -52,16 +52,16 @@ function overrideOf(
 
 type Place = 'stablePrefix' | 'dynamicSuffix';
 
-function textsOf(input: SystemPromptInput, place: Place): string[] {
-  return speakersOf(input, place).map((contributed) => normalised(contributed[place]));
+function listTexts(input: SystemPromptInput, place: Place): string[] {
+  return listSpeakers(input, place).map((contributed) => normalised(contributed[place]));
 }
 
 // Of several that speak at one place, the first names the section.
-function originOf(input: SystemPromptInput, place: Place): SectionOrigin {
-  return speakersOf(input, place)[0]?.origin ?? 'configuration';
+function chooseOrigin(input: SystemPromptInput, place: Place): SectionOrigin {
+  return listSpeakers(input, place)[0]?.origin ?? 'configuration';
 }
 
-function speakersOf({ contributions = [] }: SystemPromptInput, place: Place): AttributedContribution[] {
+function listSpeakers({ contributions = [] }: SystemPromptInput, place: Place): AttributedContribution[] {
   return contributions.filter((contributed) => normalised(contributed[place]) !== '');
 }
 

@@ -2,7 +2,7 @@
 // the operator's text, further instructions. Instructions that the creator changes later are placed below the cache boundary. Subjects and members of groups come from the network and are never included here
 // (G29).
 import { inboundMetaBlock } from '../inbound-meta.ts';
-import { identifierOf } from '../literal.ts';
+import { toIdentifier } from '../literal.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
 import { SILENT_REPLY_TOKEN } from '../../silent-reply.ts';
 
@@ -15,7 +15,7 @@ const PARTS: readonly Part[] = [
   ({ groupSystemPrompt }) => groupSystemPrompt ?? null,
 ];
 
-const headingOf = ({ mode }: SystemPromptInput): string =>
+const chooseHeading = ({ mode }: SystemPromptInput): string =>
   mode === 'minimal' ? '## Subagent Context' : '## Group Chat Context';
 
 const extraContext: Section = {
@@ -24,7 +24,7 @@ const extraContext: Section = {
   lines: (input) => {
     const parts = PARTS.map((part) => part(input)?.trim() ?? '').filter((text) => text !== '');
     if (parts.length === 0) return [];
-    return [headingOf(input), parts.join('\n\n')];
+    return [chooseHeading(input), parts.join('\n\n')];
   },
 };
 
@@ -35,7 +35,7 @@ const furtherInstructions: Section = {
   lines: (input) => {
     const text = input.extraSystemPrompt?.trim() ?? '';
     if (text === '') return [];
-    return extraContext.lines(input).length === 0 ? [headingOf(input), text] : [`\n${text}`];
+    return extraContext.lines(input).length === 0 ? [chooseHeading(input), text] : [`\n${text}`];
   },
 };
 
@@ -86,6 +86,6 @@ export const groupIntro: Section = {
 
 function groupContext({ inbound }: SystemPromptInput): string | null {
   if (inbound === undefined || inbound.chatType === 'direct') return null;
-  const channel = identifierOf(inbound.channel);
+  const channel = toIdentifier(inbound.channel);
   return `You are in a group chat${channel === null ? '' : ` on ${channel}`}. What you reply is sent to the whole group.`;
 }

@@ -12,7 +12,7 @@ export const projectContext: Section = {
   origin: 'workspace',
   lines: (input) => {
     const files = shownFiles(input).filter((file) => !isDynamic(file));
-    return files.length === 0 ? [] : ['# Project Context', ...linesOf(files)];
+    return files.length === 0 ? [] : ['# Project Context', ...formatFiles(files)];
   },
 };
 
@@ -23,7 +23,7 @@ export const dynamicProjectContext: Section = {
     const shown = shownFiles(input);
     const files = shown.filter(isDynamic);
     if (files.length === 0) return [];
-    return [shown.length > files.length ? '# Dynamic Project Context' : '# Project Context', ...linesOf(files)];
+    return [shown.length > files.length ? '# Dynamic Project Context' : '# Project Context', ...formatFiles(files)];
   },
 };
 
@@ -35,7 +35,7 @@ function isDynamic({ name }: { name: string }): boolean {
   return baseNameOf(name) === DYNAMIC_FILE;
 }
 
-function linesOf(files: readonly FittedFile[]): (string | null)[] {
+function formatFiles(files: readonly FittedFile[]): (string | null)[] {
   const hasPersona = files.some(({ name }) => baseNameOf(name) === 'soul.md');
   return [INTRO, hasPersona ? PERSONA : null, ...files.flatMap(({ path, text }) => [`## ${path}`, text])];
 }

@@ -1,6 +1,6 @@
 // The end of the prompt, which can change between turns: how to answer heartbeat polls, and where the turn runs.
 import { HEARTBEAT_TOKEN } from '../../heartbeat-ack.ts';
-import { identifierOf, literal } from '../literal.ts';
+import { toIdentifier, literal } from '../literal.ts';
 import { FULL_ONLY, type Section, type SystemPromptInput } from '../system-input.ts';
 
 export const heartbeats: Section = {
@@ -34,12 +34,12 @@ export const runtime: Section = {
 
 function runtimeParts(input: SystemPromptInput): (string | null)[] {
   const { agentId, model, defaultModel, capabilities = [], thinking, runtime: machine } = input;
-  const channel = identifierOf(input.channel);
+  const channel = toIdentifier(input.channel);
   return [
     pair('agent', agentId),
     pair('host', machine.host),
     pair('repo', machine.repo),
-    machine.os === undefined ? pair('arch', machine.arch) : pair('os', osOf(machine.os, machine.arch)),
+    machine.os === undefined ? pair('arch', machine.arch) : pair('os', formatOs(machine.os, machine.arch)),
     pair('node', machine.node),
     pair('model', model),
     pair('default_model', defaultModel),
@@ -50,7 +50,7 @@ function runtimeParts(input: SystemPromptInput): (string | null)[] {
   ];
 }
 
-function osOf(os: string, arch: string | undefined): string {
+function formatOs(os: string, arch: string | undefined): string {
   return arch === undefined ? os : `${os} (${arch})`;
 }
 

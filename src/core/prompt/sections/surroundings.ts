@@ -28,7 +28,7 @@ export const SURROUNDINGS: readonly Section[] = [
       hasTool(input, 'memory_search') || hasTool(input, 'memory_get')
         ? [
             '## Memory Recall',
-            `Before you answer about earlier work, decisions, dates, people, preferences or open tasks: ${lookUp(input)} When you are still not sure, say that you looked.`,
+            `Before you answer about earlier work, decisions, dates, people, preferences or open tasks: ${searchMemory(input)} When you are still not sure, say that you looked.`,
             input.memoryCitations === 'off'
               ? null
               : 'Name your source as Source: <path#line> where it helps the user to check.',
@@ -125,7 +125,7 @@ export const SURROUNDINGS: readonly Section[] = [
   },
 ];
 
-function lookUp(input: SystemPromptInput): string {
+function searchMemory(input: SystemPromptInput): string {
   const place = 'MEMORY.md and memory/*.md';
   if (!hasTool(input, 'memory_search')) return `fetch the lines of ${place} that you need with memory_get.`;
   return hasTool(input, 'memory_get')

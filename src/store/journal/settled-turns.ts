@@ -7,7 +7,7 @@
 import type { MessageView } from '../../contract/views.ts';
 import { CALL_COLUMNS, callsSql, messageSql, TOOL_COLUMNS, toolsSql, turnSql } from '../settlement-sql.ts';
 import { cte, optional } from '../statement.ts';
-import { turnOf, type SettlementView } from '../views/settlements.ts';
+import { toTurnView, type SettlementView } from '../views/settlements.ts';
 import type { TurnRow } from '../views/turn-steps.ts';
 import type { TurnEnd } from './turn-end.ts';
 
@@ -30,24 +30,24 @@ const TOOLS_SQL = `(select ${TOOL_COLUMNS.join(', ')} from holdfast.tool_calls b
         and not ${isReplacedSql('stored_intents')} and not ${isReplacedSql('settled_calls')}
       union all select ${TOOL_COLUMNS.join(', ')} from stored_intents union all select ${TOOL_COLUMNS.join(', ')} from settled_calls)`;
 
-/** `settled_turns` (n, told): the ended turns that requests of this process wait for. */
+/** `settled_turns` (n, turn): the ended turns that requests of this process wait for. */
 export const settledTurns = optional('awaited', (ends: readonly TurnEnd[]) => ends.some((end) => end.isAwaited))(
   cte(
     `settled_turns as materialized (
   select tail.n, json_build_object('turn', ${turnSql()},
       'messages', (select json_agg(${messageSql()} order by i.seq) from settled i where i.turn_id = t.id),
       'calls', ${callsSql(CALLS_SQL)},
-      'tools', ${toolsSql(TOOLS_SQL)}) as told
+      'tools', ${toolsSql(TOOLS_SQL)}) as turn
   from tail join ended t on t.id = tail.turn_id join holdfast.sessions s on s.id = t.session_id and s.xmin = t.version
   where tail.is_awaited
 )`,
-    { absent: 'settled_turns as (select null::int as n, null::json as told where false)' },
+    { absent: 'settled_turns as (select null::int as n, null::json as turn where false)' },
   ),
 );
 
 /** The ends of the turn's messages; empty when no request waits or the statement could not know. */
-export function settlementsOf(told: SettledTurnRow | null | undefined): Settlements {
-  if (told === null || told === undefined || told.messages === null) return new Map();
-  const turn = turnOf(told);
-  return new Map(told.messages.map((message) => [message.id, { message, turn }]));
+export function toSettlements(row: SettledTurnRow | null | undefined): Settlements {
+  if (row === null || row === undefined || row.messages === null) return new Map();
+  const turn = toTurnView(row);
+  return new Map(row.messages.map((message) => [message.id, { message, turn }]));
 }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/store/journal.ts';
-import type { Settlements } from '../../src/store/journal/tell-settlements.ts';
+import type { Settlements } from '../../src/store/journal/settled-turns.ts';
 import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
 import { viewSettlements } from '../../src/store/views/settlements.ts';
 import { changeSessions } from '../rows/sessions.ts';
@@ -69,7 +69,7 @@ function intent(step: number, ordinal: number, status: ToolIntent['status']): To
   return { step, ordinal, callId: `call-${step}-${ordinal}`, name: 'look', isIdempotent: true, status };
 }
 
-async function toldBy(end: TurnEnd) {
+async function settledBy(end: TurnEnd) {
   const ending = await rig.finishTurn(end);
   if (ending.kind !== 'ok') throw new Error('fenced');
   // One session is settled; how its messages ended is what the API reads.
@@ -81,7 +81,7 @@ const readOf = (ids: string[]) => viewSettlements(rig.database.views, ids);
 
 test('an end reports its own writes and the earlier rows, for each of its messages', async () => {
   const { ids, next } = await begun(2);
-  const told = await toldBy(
+  const settled = await settledBy(
     goodEnd(next, {
       isAwaited: true,
       modelCalls: [call(2, 2)],
@@ -89,9 +89,9 @@ test('an end reports its own writes and the earlier rows, for each of its messag
       toolSettlements: [{ step: 1, ordinal: 0, status: 'unknown', result: { content: 'lost', isError: true } }],
     }),
   );
-  expect(told).toEqual(await readOf(ids));
-  expect([...told.keys()].toSorted()).toEqual(ids.toSorted());
-  const steps = [...told.values()][0]?.turn?.steps;
+  expect(settled).toEqual(await readOf(ids));
+  expect([...settled.keys()].toSorted()).toEqual(ids.toSorted());
+  const steps = [...settled.values()][0]?.turn?.steps;
   expect(
     steps?.map(({ calls, tools }) => [calls.length, tools.map(({ status, runs }) => `${status} ${runs}`)]),
   ).toEqual([
@@ -110,9 +110,9 @@ test.for<[string, Partial<TurnEnd>]>([
   ['rolled back', { status: 'aborted', messageStatus: 'cancelled', reply: null, hides: 'turn', entries: [] }],
 ])('a turn that is %s reports it', async ([, more]) => {
   const { ids, next } = await begun();
-  const told = await toldBy(goodEnd(next, { isAwaited: true, ...more }));
-  expect(told.size).toBe(1);
-  expect(told).toEqual(await readOf(ids));
+  const settled = await settledBy(goodEnd(next, { isAwaited: true, ...more }));
+  expect(settled.size).toBe(1);
+  expect(settled).toEqual(await readOf(ids));
 });
 
 test('an end that leaves a message for another session and ends a run reports its own messages', async () => {
@@ -125,28 +125,28 @@ test('an end that leaves a message for another session and ends a run reports it
     { id: newId<string>(), kind: 'message-sent', turnId, message },
     { id: newId<string>(), kind: 'run-ended', turnId, runId: null, end: null },
   ] as const;
-  const told = await toldBy(goodEnd(next, { isAwaited: true, effects }));
-  expect([...told.keys()]).toEqual(ids);
-  expect(told).toEqual(await readOf(ids));
+  const settled = await settledBy(goodEnd(next, { isAwaited: true, effects }));
+  expect([...settled.keys()]).toEqual(ids);
+  expect(settled).toEqual(await readOf(ids));
 });
 
 test('of turns that end together, only those with waiting requests are reported', async () => {
   const turns = await Promise.all(Array.from({ length: 6 }, () => begun()));
-  const told = await Promise.all(
+  const settled = await Promise.all(
     turns.map(({ next }, index) =>
-      toldBy(goodEnd(next, { isAwaited: index % 2 === 0, modelCalls: index < 3 ? [call(2, 2)] : [] })),
+      settledBy(goodEnd(next, { isAwaited: index % 2 === 0, modelCalls: index < 3 ? [call(2, 2)] : [] })),
     ),
   );
   for (const [index, { ids }] of turns.entries()) {
-    expect(told[index]).toEqual(index % 2 === 0 ? await readOf(ids) : new Map());
+    expect(settled[index]).toEqual(index % 2 === 0 ? await readOf(ids) : new Map());
   }
 });
 
 test('an end that was committed before reports nothing', async () => {
   const { next } = await begun();
   const end = goodEnd(next, { isAwaited: true });
-  expect((await toldBy(end)).size).toBe(1);
-  expect((await toldBy(end)).size).toBe(0);
+  expect((await settledBy(end)).size).toBe(1);
+  expect((await settledBy(end)).size).toBe(0);
 });
 
 test('an end that had to wait for its session reports nothing, because it cannot see what was written meanwhile', async () => {
@@ -155,12 +155,12 @@ test('an end that had to wait for its session reports nothing, because it cannot
   try {
     await client.query('begin');
     await changeSessions(client, { id: sessionId }, { updatedAt: now });
-    const told = toldBy(goodEnd(next, { isAwaited: true }));
+    const settled = settledBy(goodEnd(next, { isAwaited: true }));
     const locked = `select query from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%finish-turn%'`;
     await expect.poll(() => rig.rows(locked)).toHaveLength(1);
     await client.query('commit');
-    expect(await told).toEqual(new Map());
+    expect(await settled).toEqual(new Map());
   } finally {
     client.release();
   }

@@ -1,8 +1,8 @@
 // "Did you mean ...?": the known name nearest to one that is not known. Pure.
-import { headOf } from '../core/cut-text.ts';
+import { cutHead } from '../core/cut-text.ts';
 
 /** The candidate that is nearest to `name` by edit distance, if it is near enough to be intended; otherwise undefined. */
-export function closestOf(name: string, candidates: readonly string[]): string | undefined {
+export function findClosest(name: string, candidates: readonly string[]): string | undefined {
   const wanted = simplify(name);
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of candidates) {
@@ -14,7 +14,7 @@ export function closestOf(name: string, candidates: readonly string[]): string |
 }
 
 function simplify(name: string): string {
-  return headOf(name, 100).toLowerCase().replaceAll(/[-_]/g, '');
+  return cutHead(name, 100).toLowerCase().replaceAll(/[-_]/g, '');
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
