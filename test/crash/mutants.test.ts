@@ -9,11 +9,12 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import type { HeldBytes } from '../servers/round-trips.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { StrikePoint } from './rig/fault.ts';
-import { makeMutant, type SourceChange } from './rig/mutant.ts';
+import { countPlaces, makeMutant, type SourceChange } from './rig/mutant.ts';
 import { SCENARIOS } from './rig/scenarios.ts';
 import { nameOf, strike } from './rig/strike.ts';
 import type { AnyPoint } from './rig/strike-any.ts';
 import { strikeScenario } from './rig/strike-scenario.ts';
+import { safeguards as suiteSafeguards } from './rig/suite-mutants.ts';
 
 interface Safeguard {
   name: string;
@@ -104,8 +105,8 @@ const familySafeguards: FamilySafeguard[] = [
     changes: [
       {
         file: 'workers/sessions-port.ts',
-        find: 'const origin = { sessionKey, turnId, causeKey: `call:${idempotencyKey}`, idempotency: null };',
-        replace: 'const origin = { sessionKey, turnId, causeKey: null, idempotency: null };',
+        find: 'const origin = { sessionKey, turnId, causeKey: `call:${idempotencyKey}`, sentBy: null, idempotency: null };',
+        replace: 'const origin = { sessionKey, turnId, causeKey: null, sentBy: null, idempotency: null };',
       },
     ],
     scenario: 'spawn with two children',
@@ -126,6 +127,14 @@ const familySafeguards: FamilySafeguard[] = [
     says: /is announced 0 times/,
   },
 ];
+
+test('every safeguard that a mutant switches off is in its file once', () => {
+  const changes = [
+    ...[...safeguards, ...familySafeguards].flatMap((safeguard) => safeguard.changes),
+    ...suiteSafeguards.flatMap(({ file, find, replace, more = [] }) => [{ file, find, replace }, ...more]),
+  ];
+  expect(changes.filter((change) => countPlaces(change) !== 1)).toEqual([]);
+});
 
 const isWanted = process.env['HOLDFAST_CRASH_SWEEP'] === 'mutants';
 

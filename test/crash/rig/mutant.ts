@@ -23,6 +23,11 @@ const parts = ['src', 'workers', 'jobs', 'scripted-model', 'demo', 'migrations',
 /** The parts that a run of the tests needs beside the product. */
 export const testParts = ['test', 'scripts', 'vitest.config.ts'];
 
+/** How often the text of a change is in its file; anything but 1 means that the mutant is out of date. */
+export function countPlaces({ file, find }: SourceChange, rootDir = checkout): number {
+  return readFileSync(join(rootDir, file), 'utf8').split(find).length - 1;
+}
+
 /**
  * Copies the product, with `more` parts of the checkout, and applies the changes. Throws when one of them does not find its text exactly once.
  */
@@ -30,15 +35,13 @@ export function makeMutant(changes: readonly SourceChange[], more: readonly stri
   const rootDir = mkdtempSync(join(tmpdir(), 'holdfast-mutant-'));
   for (const part of [...parts, ...more]) cpSync(join(checkout, part), join(rootDir, part), { recursive: true });
   symlinkSync(join(checkout, 'node_modules'), join(rootDir, 'node_modules'));
-  for (const { file, find, replace } of changes) {
-    const path = join(rootDir, file);
-    const text = readFileSync(path, 'utf8');
-    const places = text.split(find).length - 1;
+  for (const change of changes) {
+    const { file, find, replace } = change;
+    const places = countPlaces(change, rootDir);
     if (places !== 1) throw new Error(`${file} has "${find}" ${places} times: the mutant is out of date`);
-    writeFileSync(
-      path,
-      text.replace(find, () => replace),
-    );
+    const path = join(rootDir, file);
+    const text = readFileSync(path, 'utf8').replace(find, () => replace);
+    writeFileSync(path, text);
   }
   return { rootDir, remove: () => rmSync(rootDir, { recursive: true, force: true }) };
 }
