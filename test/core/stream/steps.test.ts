@@ -166,6 +166,12 @@ describe('the arguments of a call', () => {
     ]);
   });
 
+  test('of a text of a million digits is found in a time that grows with its length', () => {
+    const text = '1'.repeat(1_000_000);
+    const parsed = parseKeepingIntegers(JSON.stringify({ text: `\n${text}`, fraction: `0.${text}` }));
+    expect(parsed).toEqual({ text: `\n${text}`, fraction: `0.${text}` });
+  }, 5_000);
+
   test('keep every digit of an integer at any place of the text', () => {
     const texts = Array.from({ length: 20 }, (_, spaces) => `${' '.repeat(spaces)}9007199254740993`);
     for (const text of texts) {
