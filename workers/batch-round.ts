@@ -71,7 +71,7 @@ export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Pro
     for (const runId of runIds) await stopRun(parts, { runId, reason: CANCELLED, isOwn: true });
     publish(await withdrawInputs(database));
     for (const turnId of turnIds) await stopTurn(parts, turnId, null);
-    hasChanged = true;
+    hasChanged ||= runIds.length > 0 || turnIds.length > 0;
   }
   for (const batch of open) {
     const verdict = judgeBatch({ ...batch, budget: nameBudget(parts, batch) });
