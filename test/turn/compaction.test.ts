@@ -101,6 +101,23 @@ async function replyOf(rig: TurnRig, messageId: string): Promise<Record<string, 
   return { status: input.status, reply, error, kind };
 }
 
+test('a compaction does not wait for room in a rate limit that the call it makes room for holds (G16)', async () => {
+  const rig = await rigOf(small, {
+    settings: { models: { limits: [{ model: 'anthropic/*', requestsPerMinute: 1 }] } },
+  });
+  await seedHistory(rig, 'tight', { turns: 20, tokens: 18_000 });
+  const worker = rig.worker();
+  await rig.send('tight', '[[reply: Done.]]');
+  await worker.run('tight');
+  worker.stop();
+  expect(requestsOf(rig, 'tight').map(({ isSummary }) => isSummary)).toEqual([true]);
+  expect(await compactionsOf(rig, 'tight')).toMatchObject([{ status: 'completed', reason: 'threshold' }]);
+  // The minute has room for one request, so the answer waits for the next.
+  expect(await readTurns(rig, { sessionKey: 'agent:main:tight' }, 'status', 'parkCode')).toEqual([
+    { status: 'parked', parkCode: 'rate_limited' },
+  ]);
+});
+
 describe('a history of 180,000 tokens', () => {
   const said = `What about it?\n\n  [[reply: Done.]]`;
   let rig: TurnRig;

@@ -10,10 +10,15 @@ import { isFull } from '../request-tokens.ts';
 import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 
+/** Why the transcript is compacted before the next call; null: it is not. */
+export function reasonToCompact(turn: OpenedTurn) {
+  const { interruptedCompaction, hasGivenUpCompacting } = turn.journal.attempt;
+  return interruptedCompaction ?? (!hasGivenUpCompacting && isFull(turn) ? 'threshold' : null);
+}
+
 /** Makes room for the next call when it needs some. Throws `TurnStopped` when the turn stops meanwhile. */
 export async function compactWhenFull(context: TurnContext, turn: OpenedTurn): Promise<void> {
-  const { interruptedCompaction, hasGivenUpCompacting } = turn.journal.attempt;
-  const reason = interruptedCompaction ?? (!hasGivenUpCompacting && isFull(turn) ? 'threshold' : null);
+  const reason = reasonToCompact(turn);
   turn.journal.note({ interruptedCompaction: null });
   if (reason === null) return;
   const outcome = await compactTranscript(context, turn, { reason, instructions: null });

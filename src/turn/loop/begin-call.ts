@@ -1,6 +1,7 @@
 // What every call for an answer begins with, of the model and of a plugin's harness: it passes the gate, it is charged, and there is room for it.
+import { refOfModel } from '../../core/model-ref.ts';
 import { commitStep } from '../commit-step.ts';
-import { compactWhenFull } from '../compact/compact-when-full.ts';
+import { compactWhenFull, reasonToCompact } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
 import type { ComingCall } from '../gate/gate-check.ts';
 import { askGate, type Pass } from '../gate/gate.ts';
@@ -29,14 +30,14 @@ export async function beginCall(context: TurnContext, turn: OpenedTurn, way: Com
       });
     }
     if (way === 'live') pruneWhenCold(context, turn);
-    await compactWhenFull(context, turn);
-    if (turn.journal.at.progress.calls === calls) return pass;
+    if (reasonToCompact(turn) === null) return pass;
   } catch (error) {
     pass.left();
     throw error;
   }
-  // A compaction has made the call with that number.
+  // A compaction makes calls with passes of their own: beside this one, they might wait for ever for room in a limit.
   pass.left();
+  await compactWhenFull(context, turn);
   return await enterNextGate(context, turn, way);
 }
 
@@ -45,12 +46,18 @@ export async function beginCall(context: TurnContext, turn: OpenedTurn, way: Com
  * while none can, `TurnFailed` when none ever can.
  */
 export async function enterNextGate(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
+  const asked = refOfModel(turn.journal.attempt.request);
   for (;;) {
     const entry = await askGate(context, nextCall(context, turn, way));
     if (!('reason' in entry)) return entry;
     const fallback = entry.isOfModel === true ? openFallback(context, turn) : undefined;
-    if (fallback === undefined) throw parkedStop(context, turn, entry);
-    askInstead(context, turn, fallback);
+    if (fallback !== undefined) {
+      askInstead(context, turn, fallback);
+      continue;
+    }
+    // None of the fallbacks has been sent anything, so no entry is theirs.
+    if (refOfModel(turn.journal.attempt.request) !== asked) askInstead(context, turn, asked);
+    throw parkedStop(context, turn, entry);
   }
 }
 
