@@ -86,7 +86,7 @@ export class RateLimits implements GateCheck {
     const tokens = this.#options.tokensOf(call);
     const needs = windows.map((window) => ({ window, cost: window.costOf(tokens) }));
     const { isLate, ms } = await this.#wait(call, needs);
-    if (!isLate) return { kind: 'pass', hold: this.#toHold(windows, needs), waitedMs: ms };
+    if (!isLate) return { kind: 'pass', hold: this.#toHold(windows, needs, laneOf(call.turn)), waitedMs: ms };
     const forMs = Math.max(PARK_MS_MIN, ms - EARLY_MS);
     return { kind: 'wait', reason: rateLimited(call.model), forMs, spreadMs: forMs / 10, isParked: true };
   }
@@ -98,21 +98,22 @@ export class RateLimits implements GateCheck {
     this.#isStopped = true;
   }
 
-  #toHold(windows: readonly RateWindow[], needs: readonly Need[]): Hold {
+  #toHold(windows: readonly RateWindow[], needs: readonly Need[], lane: keyof LaneCounts): Hold {
     let isSpent = false;
-    const settle = (actual: CallTokens | null): void => {
-      for (const { window, cost } of needs) window.settle(cost, actual === null ? 0 : window.costOf(actual));
-      if (actual === null) this.#dispatch();
-      this.#schedule();
-    };
     return {
       begun: () => void (isSpent = true),
       // The next statement lowers what is left to that, and never raises it.
       remaining: (left) => windows.forEach((window) => window.correct(left)),
-      used: ({ inputTokens, cacheWriteTokens, cacheReadTokens, outputTokens }) =>
-        settle({ uncachedTokens: inputTokens + cacheWriteTokens, cacheReadTokens, outputTokens }),
+      used: ({ inputTokens, cacheWriteTokens, cacheReadTokens, outputTokens }) => {
+        const actual = { uncachedTokens: inputTokens + cacheWriteTokens, cacheReadTokens, outputTokens };
+        for (const { window, cost } of needs) window.settle(cost, window.costOf(actual));
+        this.#schedule();
+      },
       left: () => {
-        if (!isSpent) settle(null);
+        if (isSpent) return;
+        for (const { window, cost } of needs) window.giveBack(cost, lane);
+        this.#dispatch();
+        this.#schedule();
       },
       // The provider has refused a call for its rate: nothing is left.
       failed: async (fault) => {
@@ -148,10 +149,19 @@ export class RateLimits implements GateCheck {
     this.#dispatch();
     this.#schedule();
     if (!this.#waiting.includes(waiting)) return { isLate: false, ms: 0 };
-    if (this.#computeWaitMs(waiting) > waitMsMax) end.resolve('late');
-    const timer = setTimeout(() => end.resolve('late'), waitMsMax);
+    // It is removed at once: a place that it no longer waits for would be lost.
+    const leave = (): void => void (this.#waiting = this.#waiting.filter((one) => one !== waiting));
+    const beLate = (): void => {
+      leave();
+      end.resolve('late');
+    };
+    if (this.#computeWaitMs(waiting) > waitMsMax) beLate();
+    const timer = setTimeout(beLate, waitMsMax);
     timer.unref();
-    const abort = (): void => end.reject(signal.reason as Error);
+    const abort = (): void => {
+      leave();
+      end.reject(signal.reason as Error);
+    };
     signal.addEventListener('abort', abort, { once: true });
     try {
       const isLate = (await end.promise) === 'late';
@@ -159,7 +169,6 @@ export class RateLimits implements GateCheck {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
-      this.#waiting = this.#waiting.filter((one) => one !== waiting);
     }
   }
 

@@ -63,6 +63,12 @@ export class RateWindow {
     this.#perCall = cost;
   }
 
+  /** What was spent for a call is not used: it was not made. */
+  giveBack(cost: number, lane: keyof LaneCounts): void {
+    this.#held += cost;
+    this.#recent = { ...this.#recent, [lane]: Math.max(0, this.#recent[lane] - 1) };
+  }
+
   /** A call has used `actual`, for which `expected` was spent. */
   settle(expected: number, actual: number): void {
     this.#held += expected - actual;
