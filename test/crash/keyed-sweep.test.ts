@@ -57,7 +57,7 @@ async function pointsOf({ name, prepare }: KeyedScenario): Promise<{ points: Str
     if (trip.outcome !== 'pending' || !isOfTurn(trip)) return;
     const kind = kindOf(trip);
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-    if (kind.startsWith('begin')) begun.add(trip.connection);
+    if (/^begin\b(?!-)/.test(kind)) begun.add(trip.connection);
     if (storesKey(trip)) storing.add(trip.connection);
     if (kind === 'commit') begun.delete(trip.connection);
     if (begun.has(trip.connection) || !storing.delete(trip.connection)) return;
