@@ -24,14 +24,19 @@ async function endThenKilled(write: JournalWrite, ...effects: TurnEffect[]): Pro
   await rig.database.hot.query(FINISH_TURN.prepared([end]));
 }
 
+/** The same with the last turn of a run, as it seems then. */
+async function endRunThenKilled(childId: SessionId, runId: string, result: string): Promise<void> {
+  const { write } = await rig.opened(childId);
+  const { turnId } = write.progress;
+  const end = { status: 'ok', result, error: null, isSuppressed: false, modes: MODES } as const;
+  await endThenKilled(write, { kind: 'run-ended', turnId, runId, end });
+}
+
 /** A subagent whose process was killed right after its last turn had ended. */
 async function killedAtItsEnd() {
   const parentId = await rig.session();
   const { childId, runId } = await childOf(rig, parentId);
-  const { write } = await rig.opened(childId);
-  const { turnId } = write.progress;
-  const end = { status: 'ok', result: 'reply', error: null, isSuppressed: false, modes: MODES } as const;
-  await endThenKilled(write, { kind: 'run-ended', turnId, runId, end });
+  await endRunThenKilled(childId, runId, 'reply');
   return { parentId, childId, runId };
 }
 
@@ -64,6 +69,17 @@ test('a run does not end if a message has arrived since, which brings it another
   expect(await runOf(runId)).toEqual({ status: 'running', result: null });
   expect(await inboxOf(parentId)).toEqual([]);
   expect(await effectsOf(childId)).toEqual([]);
+});
+
+test('a run ends once, as its last turn said, when the ends of two of its turns are left (G18)', async () => {
+  const { parentId, childId, runId } = await killedAtItsEnd();
+  await childOf(rig, parentId);
+  await rig.accept(rig.input(childId));
+  await endRunThenKilled(childId, runId, 'last reply');
+  await carryOutEffects(rig.database, childId);
+  expect(await runOf(runId)).toEqual({ status: 'ok', result: 'last reply' });
+  expect(await inboxOf(parentId)).toHaveLength(1);
+  expect(await familyCounts(rig, parentId)).toEqual({ waiting: 1, children: 1, descendants: 1 });
 });
 
 test('a run whose end is left is not stuck', async () => {

@@ -29,11 +29,11 @@ export const TAKE_EFFECTS = literal({
 ),
 taken as (
   delete from holdfast.effects e using locked l where e.session_id = l.id and l.id = $1
-  returning e.id, e.kind, e.payload
+  returning e.id, e.kind, e.payload, e.created_at
 )
 select (select json_agg(${FAMILY_SQL}) from locked s) as family,
   (select ${RUN_SQL} from locked s join holdfast.subagent_runs run on run.id = s.run_id where s.id = $1) as run,
-  (select json_agg(json_build_object('kind', kind, 'payload', payload) order by id) from taken) as effects`,
+  (select json_agg(json_build_object('kind', kind, 'payload', payload) order by created_at, id) from taken) as effects`,
 });
 
 interface Taken {
@@ -49,8 +49,12 @@ export async function carryOutEffects(database: Database, sessionId: SessionId):
     const family = new Map((taken?.family ?? []).map((member) => [member.id, member]));
     const held = { sessionId, family, run: taken?.run ?? null };
     const told: Told = { inputs: [], events: [] };
-    for (const { kind, payload } of taken?.effects ?? []) {
-      const { inputs, events } = await carryOut(tx, { kind, ...payload } as TurnEffect, held);
+    const effects = (taken?.effects ?? []).map(({ kind, payload }) => ({ kind, ...payload }) as TurnEffect);
+    const lastEnd = effects.findLast(({ kind }) => kind === 'run-ended');
+    for (const effect of effects) {
+      // A turn with another one after it has not ended the run.
+      const isPassed = effect.kind === 'run-ended' && effect !== lastEnd;
+      const { inputs, events } = await carryOut(tx, isPassed ? { ...effect, end: null } : effect, held);
       told.inputs.push(...inputs);
       told.events.push(...events);
     }

@@ -68,7 +68,7 @@ interface EndedRun {
 export const END_RUNS = statement<readonly EndedRun[]>({
   name: 'end-runs',
   purpose:
-    'Settle runs of subagents: with what they have used, in the counts of the sessions above them, and with a dead letter where no session receives the announcement.',
+    'Settle runs of subagents that work: with what they have used, in the counts of the sessions above them, and with a dead letter where no session receives the announcement.',
   locking: 'The session rows are locked by the transaction.',
   ctes: [
     rows('ends', (ends) => ends, {
@@ -88,13 +88,14 @@ export const END_RUNS = statement<readonly EndedRun[]>({
   update holdfast.subagent_runs run
   set status = e.status, result = e.result, error = e.error, ended_at = clock_timestamp(), announcement_id = e.announcement_id,
     announced_to = e.recipient_id, ${setUsed.join(',\n    ')}
-  from ends e join holdfast.sessions s on s.id = e.child_id where run.id = e.id
+  from ends e join holdfast.sessions s on s.id = e.child_id where run.id = e.id and run.status = 'running'
+  returning e.*
 )`),
     cte(`changes as materialized (
   select session_id, sum(children)::int as children, sum(descendants)::int as descendants, bool_or(is_child) as is_child, bool_or(is_deleted) as is_deleted
   from (
-    select parent_id as session_id, 1 as children, 0 as descendants, false as is_child, false as is_deleted from ends
-    union all select root_id, 0, 1, false, false from ends union all select child_id, 0, 0, true, is_deleted from ends
+    select parent_id as session_id, 1 as children, 0 as descendants, false as is_child, false as is_deleted from ended_runs
+    union all select root_id, 0, 1, false, false from ended_runs union all select child_id, 0, 0, true, is_deleted from ended_runs
   ) as parts group by session_id
 )`),
     cte(`updated_sessions as (
@@ -107,10 +108,10 @@ export const END_RUNS = statement<readonly EndedRun[]>({
     cte(`inserted_letters as (
   insert into holdfast.dead_letters (id, kind, session_id, code, reason)
   select letter_id, 'announcement', child_id, 'parent_gone', 'The run ' || id || ' has ended, and no session is left to receive its announcement.'
-  from ends where letter_id is not null
+  from ended_runs where letter_id is not null
 )`),
   ],
-  select: 'select id from ends',
+  select: 'select id from ended_runs',
 });
 
 export const COUNT_STOPPED_RUN = literal({
