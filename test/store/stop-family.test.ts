@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MessageId, SessionId } from '../../src/core/ids.ts';
 import type { RunResult } from '../../src/core/run-end.ts';
 import { newId } from '../../src/ids.ts';
+import { carryOutEffects } from '../../src/store/effects/carry-out.ts';
 import { stopFamily, type FamilyStop } from '../../src/store/stop-family.ts';
 import { steerRun } from '../../src/store/subagents.ts';
 import type { JournalWrite } from '../../src/store/journal.ts';
@@ -189,6 +190,7 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     expect(await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }))).toMatchObject({
       kind: 'ok',
     });
+    await carryOutEffects(rig.database, childId);
     expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
     expect(await statusOf(runId)).toBe('killed');
   });
@@ -206,6 +208,7 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     other.release();
     expect(await stopped).toMatchObject({ kind: 'stopped', runs: 1 });
     expect(await finished).toMatchObject({ kind: 'ok' });
+    await carryOutEffects(rig.database, childId);
     expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
     expect(await readSessions(rig, { id: childId }, ...FIGURES)).toEqual(SPENT);
     expect(await statusOf(runId)).toBe('killed');
@@ -214,6 +217,7 @@ describe('a run that is stopped while its turn ends has the figures of that turn
   test.each(ends)('$name, after the end', async ({ end, more }) => {
     const { childId, runId, write } = await working();
     await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }));
+    await carryOutEffects(rig.database, childId);
     await stop(childId, { runId });
     expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
     expect(await readSessions(rig, { id: childId }, ...FIGURES)).toEqual(SPENT);

@@ -118,6 +118,22 @@ async function callIn(name: string): Promise<ToolCall> {
 }
 
 describe('spawning', () => {
+  test('comes after the costs of its last call are settled', async () => {
+    const { worker, runs } = await parentOf('settling', ['[[reply: done]]']);
+    const { budgets } = worker.context;
+    const statuses: unknown[] = [];
+    worker.context.budgets = {
+      settle: async (turnId) => {
+        statuses.push(...(await rig.runsOf('settling')).map(({ status }) => status));
+        await budgets.settle(turnId);
+      },
+    };
+    await worker.runSession(runs[0]!.childId);
+    expect(statuses.at(-1)).toBe('running');
+    expect(await rig.runsOf('settling')).toMatchObject([{ status: 'ok' }]);
+    worker.stop();
+  });
+
   test('makes the subagent, which works in its own session with the minimal prompt of its role', async () => {
     const { worker, runs, id } = await parentOf('main-a', ['[[reply: forty-two]]']);
     const [run] = runs;

@@ -8,10 +8,9 @@ import { estimateChars } from '../../core/token-estimate.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { plusCostSql } from '../cost-sql.ts';
 import type { Database } from '../database.ts';
-import { tryEffects } from '../effects/carry-out.ts';
 import { insertedEvents } from '../events.ts';
 import type { TurnEnd } from './turn-end.ts';
-import { mergeAll, buildRings, type RungColumns } from '../rings.ts';
+import { buildRings, type RungColumns } from '../rings.ts';
 import { cte, optional, rows, statement } from '../statement.ts';
 import { endParts } from './end-parts.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
@@ -19,9 +18,8 @@ import { settledTurns, toSettlements, type SettledTurnRow } from './settled-turn
 import { journalEvents, storedSteps } from './write-parts.ts';
 
 /**
- * `ok`: ended; `after` has the rings for what still waits, for the outbox and for other sessions that its effects have reached, and how its
- * messages ended, which is empty when no request waits or it is not known (then it has to be read). `fenced`: this worker no longer holds
- * the session.
+ * `ok`: ended; `after` has the rings for what still waits and for the outbox, and how its messages ended, which is empty when no request
+ * waits or it is not known (then it has to be read). `fenced`: this worker no longer holds the session.
  */
 export type FinishResult = { kind: 'ok'; after: AfterCommit; figures: TurnFigures } | { kind: 'fenced' };
 
@@ -35,18 +33,13 @@ export interface TurnFigures {
   ranMs: number;
 }
 
-/** Makes the function that ends a turn and carries out its effects; ends of different turns share statements. */
+/** Makes the function that ends a turn, and stores its effects; ends of different turns share statements. */
 export function createFinishTurn(database: Database): RowSubmitter<TurnEnd, FinishResult> {
-  const submit = shareStatement(
+  return shareStatement(
     'finish-turn',
     (ends: TurnEnd[]) => finishTurns(database, ends),
     ({ entries }) => estimateChars(entries),
   );
-  return async (end) => {
-    const result = await submit(end);
-    if (result.kind !== 'ok' || end.effects.length === 0) return result;
-    return { ...result, after: mergeAll([result, { after: await tryEffects(database, end.fence.sessionId) }]) };
-  };
 }
 
 // How long to wait for more messages, by the first waiting input: only inputs that may share its turn are worth waiting for. Null when

@@ -1,9 +1,11 @@
 // Stores the end of a turn: one statement, which also gives the lock back.
 import { newId } from '../../ids.ts';
+import { tryEffects } from '../../store/effects/carry-out.ts';
 import type { TurnEffect } from '../../store/effects/turn-effects.ts';
 import type { FinishResult } from '../../store/journal/finish-turn.ts';
 import { modelName } from '../../core/model-ref.ts';
 import { isPassingFault } from '../../store/database.ts';
+import { mergeAll } from '../../store/rings.ts';
 import { CALLER_TIMEOUT } from '../loop/plan-calls.ts';
 import type { TurnContext } from '../context.ts';
 import { readVia } from '../../core/provider-batch/message-via.ts';
@@ -26,7 +28,7 @@ const POLL_RESULTS = {
   timedOut: 'failed',
 } as const;
 
-/** Ends the turn as decided. Throws `TurnStopped` (`lock-lost`) when this worker no longer holds the session. */
+/** Ends the turn as decided, and carries out its effects. Throws `TurnStopped` (`lock-lost`) when this worker no longer holds the session. */
 export async function storeEnd(
   context: TurnContext,
   turn: OpenedTurn,
@@ -74,7 +76,9 @@ export async function storeEnd(
   reportCalls(context, turn, write.modelCalls);
   reportTurnEnd(context, turn, { status, error, figures: ending.figures, deadLetter });
   if (hides === null) context.transcripts.keep(session.id, turn.transcript);
-  return ending;
+  if (effects.length === 0) return ending;
+  // After the costs of its calls, which older schedulers release with the turn.
+  return { ...ending, after: mergeAll([ending, { after: await tryEffects(context.database, session.id) }]) };
 }
 
 /** What the end of the turn leaves to be done beside its session. */
