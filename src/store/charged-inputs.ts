@@ -29,7 +29,9 @@ export function chargedPart(source: string): string {
 /** SQL of whether an input `x` is the first one of its turn, which the costs of the turn count for. */
 export const IS_FIRST_SQL = `not exists (select from holdfast.inbox earlier where earlier.turn_id = x.turn_id and earlier.seq < x.seq)`;
 
-/** SQL of how much of what counts for the batch `b` has not ended: runs, or inputs where those are more. */
+/** SQL of how much of what counts for the batch `b` has not ended: runs, or inputs where those are more; and messages that are not inputs yet. */
 export const FOLLOW_UPS_SQL = `greatest((select count(*) from holdfast.charged_inputs c where c.batch_id = b.id and not c.is_counted),
     (select count(*) from holdfast.subagent_runs r where r.charged_to ->> 'batchId' = b.id::text and r.status = 'running'
-      and r.charged_to is not null))::int`;
+      and r.charged_to is not null))::int
+    + (select count(*) from holdfast.effects e where e.kind = 'message-sent'
+      and ${chargeOfTurnSql("(e.payload ->> 'turnId')::uuid")} ->> 'batchId' = b.id::text)::int`;

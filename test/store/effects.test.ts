@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
+import { endBatch, readOpenBatches } from '../../src/store/batches/guard.ts';
 import { carryOutEffects, carryOutLeftEffects } from '../../src/store/effects/carry-out.ts';
 import type { TurnEffect } from '../../src/store/effects/turn-effects.ts';
 import { endOverdue, endStalled } from '../../src/store/end-overdue.ts';
 import type { JournalWrite } from '../../src/store/journal.ts';
-import { FINISH_TURN } from '../../src/store/journal/finish-turn.ts';
 import { childOf, familyCounts } from './family-builders.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
@@ -21,8 +21,12 @@ const MODES = { mode: 'collect', byChannel: {} };
 /** Ends a turn as a process that is killed before it carries out the effects. */
 async function endThenKilled(write: JournalWrite, ...effects: TurnEffect[]): Promise<void> {
   const end = goodEnd(write, { effects: effects.map((effect) => ({ id: newId<string>(), ...effect })) });
-  await rig.database.hot.query(FINISH_TURN.prepared([end]));
+  await rig.finishTurn(end);
+  await age(write.fence.sessionId, '1 second');
 }
+
+const age = (sessionId: SessionId, by: string) =>
+  rig.rows('update holdfast.effects set created_at = created_at - $2::interval where session_id = $1', [sessionId, by]);
 
 /** The same with the last turn of a run, as it seems then. */
 async function endRunThenKilled(childId: SessionId, runId: string, result: string): Promise<void> {
@@ -102,14 +106,35 @@ test('a message for another session that a crash has left arrives once', async (
   expect(await effectsOf(from)).toEqual([]);
 });
 
+test('a batch does not end before a message of its item that has not arrived', async () => {
+  const [from, to, batchId] = [await rig.session(), await rig.session(), newId<string>()];
+  await rig.rows(
+    `insert into holdfast.batches (id, status, agent_id, defaults, concurrency, max_failure_percent, format, created_by, item_count, answered)
+      values ($1, 'running', 'main', '{}', 1, 50, 'lines', 'test', 1, 1)`,
+    [batchId],
+  );
+  await rig.accept(rig.input(from, { body: JSON.stringify({ text: 'hello', batchId }) }));
+  const { write } = await rig.opened(from);
+  const { messageId: id, sessionId, body } = rig.input(to);
+  const message = { id, sessionId, body, route: 'route', causeKey: `exchange:${id}` };
+  await endThenKilled(write, { kind: 'message-sent', turnId: write.progress.turnId, message });
+  const [batch] = await readOpenBatches(rig.database);
+  expect(batch).toMatchObject({ id: batchId, followUps: 1 });
+  const end = () => endBatch(rig.database, batch!, { outcome: 'completed', report: null });
+  expect(await end()).toEqual({ isEnded: false });
+  await rig.rows('delete from holdfast.effects where session_id = $1', [from]);
+  expect(await end()).toEqual({ isEnded: true });
+});
+
 test('an effect that fails keeps no other from being carried out, and stays', async () => {
   const broken = await rig.session();
   await rig.rows(
-    `insert into holdfast.effects (id, session_id, kind, payload, cause) values ($1, $2, 'poll-answered', '{"turnId":"none"}', 'broken')`,
-    [newId<string>(), broken],
+    `insert into holdfast.effects (id, session_id, kind, payload, cause, created_at)
+      select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'poll-answered', '{"turnId":"none"}', 'broken:' || n, now() - interval '1 hour' from generate_series(1, 100) as n`,
+    [broken],
   );
   const { runId } = await killedAtItsEnd();
   await carryOutLeftEffects(rig.database);
   expect(await runOf(runId)).toMatchObject({ status: 'ok' });
-  expect(await effectsOf(broken)).toEqual([{ kind: 'poll-answered' }]);
+  expect(await effectsOf(broken)).toHaveLength(100);
 });

@@ -165,6 +165,7 @@ export const endBatch = literalQuery({
   set status = 'ended', outcome = $outcome, ended_at = clock_timestamp(), pause_reason = null, pause_detail = null
   where ${BY_REVISION} and b.status <> 'ended'
     and b.in_flight = 0 and b.answered + b.silent + b.failed + b.cancelled + b.expired >= b.item_count
+    and ${FOLLOW_UPS_SQL} = 0
   returning b.id, b.outcome, b.revision
 ),
 ${removedCapsSql('ended')},
