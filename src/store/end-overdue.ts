@@ -4,7 +4,7 @@ import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { QueueModes } from '../core/run-end.ts';
 import type { Database } from './database.ts';
-import { carryOutLeftEffects } from './effects/carry-out.ts';
+import { carryOutLeftEffects, IS_LEFT_SQL } from './effects/carry-out.ts';
 import { readLastOutput } from './last-output.ts';
 import { mergeAll } from './rings.ts';
 import { literal } from './statement.ts';
@@ -13,7 +13,7 @@ import { wakeOverdue } from './yields.ts';
 
 const RUNS_MAX = 100;
 
-/** A run without waiting input, turn or active subagent for this long is stuck. */
+/** A run without waiting input, turn or active subagent for this long is stuck, also when its end could not be carried out for so long. */
 const STALLED_AFTER = '60 seconds';
 
 export const DUE_RUNS = literal({
@@ -33,7 +33,7 @@ from holdfast.subagent_runs r join holdfast.sessions s on s.id = r.child_id
 where r.status = 'running' and s.waiting = 0 and s.turn_id is null and s.owner is null and s.live_children = 0
   and s.updated_at < clock_timestamp() - interval '${STALLED_AFTER}'
   and not exists (select from holdfast.yields y where y.session_id = s.id and y.epoch = s.epoch)
-  and not exists (select from holdfast.effects e where e.session_id = s.id)
+  and not exists (select from holdfast.effects e where e.session_id = s.id and e.created_at > clock_timestamp() - interval '${STALLED_AFTER}')
 limit ${RUNS_MAX}`,
 });
 
@@ -44,7 +44,7 @@ export const NEXT_DEADLINES = literal({
   text: `select extract(epoch from (select min(r.deadline_at) from holdfast.subagent_runs r
     where r.status = 'running' and r.deadline_at is not null) - clock_timestamp()) * 1000 as run_ms,
   extract(epoch from (select min(y.due_at) from holdfast.yields y) - clock_timestamp()) * 1000 as yield_ms,
-  exists (select from holdfast.effects) as has_effects`,
+  exists (select from holdfast.effects e where ${IS_LEFT_SQL}) as has_effects`,
 });
 
 interface OverdueRun {

@@ -94,6 +94,22 @@ test('a run whose end is left is not stuck', async () => {
   expect(await runOf(runId)).toMatchObject({ status: 'ok' });
 });
 
+test('a run whose end could not be carried out for a minute is stuck', async () => {
+  const { childId, runId } = await killedAtItsEnd();
+  await rig.rows(`update holdfast.sessions set updated_at = now() - interval '1 hour' where id = $1`, [childId]);
+  await age(childId, '1 hour');
+  expect(await endStalled(rig.database, MODES)).toMatchObject({ runs: 1 });
+  expect(await runOf(runId)).toMatchObject({ status: 'failed' });
+});
+
+test('what a process has just committed is left to it', async () => {
+  const { childId, runId } = await killedAtItsEnd();
+  await age(childId, '-1 hour');
+  await endOverdue(rig.database, MODES);
+  await carryOutLeftEffects(rig.database);
+  expect(await runOf(runId)).toMatchObject({ status: 'running' });
+});
+
 test('a message for another session that a crash has left arrives once', async () => {
   const [from, to] = [await rig.session(), await rig.session()];
   await rig.accept(rig.input(from));

@@ -14,7 +14,10 @@ import { inPipeline, type Transaction } from '../transaction.ts';
 import { carryOutRunEnd, FAMILY_SQL, NOTHING, RUN_SQL, type LockedFamily, type RunRow, type Told } from './end-runs.ts';
 import type { EffectOf, TurnEffect } from './turn-effects.ts';
 
-const EFFECTS_MAX = 100;
+const SESSIONS_MAX = 100;
+
+/** SQL of whether an effect `e` is left: the process that has committed it carries it out sooner. */
+export const IS_LEFT_SQL = `e.created_at < clock_timestamp() - interval '250 milliseconds'`;
 
 export const TAKE_EFFECTS = literal({
   name: 'take-effects',
@@ -124,8 +127,8 @@ where own.turn_id = $1 and r.turn_id = own.turn_id and r.call_no = own.call_no
 
 export const LEFT_EFFECTS = literal({
   name: 'left-effects',
-  purpose: 'Read which sessions have the oldest effects.',
-  text: `select distinct session_id as "sessionId" from (select session_id from holdfast.effects order by id limit ${EFFECTS_MAX}) as oldest`,
+  purpose: 'Read which sessions have the oldest effects that are left.',
+  text: `select e.session_id as "sessionId" from holdfast.effects e where ${IS_LEFT_SQL} group by e.session_id order by min(e.created_at) limit ${SESSIONS_MAX}`,
 });
 
 /** Carries out what processes have left that crashed. One that fails is reported, and tried again the next time. */
