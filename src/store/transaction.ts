@@ -31,10 +31,11 @@ export function inPipeline<Result>(
   return retryPassingFaults(async () => {
     const client: Omit<PoolClient, 'pipeline'> & { pipeline: boolean } = await pool.connect();
     const sent: Promise<unknown>[] = [];
+    // What follows a fault only says that the transaction has failed.
+    let first: { fault: unknown } | undefined;
     const send = <Row extends QueryResultRow>(query: PreparedQuery | string): Promise<QueryResult<Row>> => {
       const answer = client.query<Row>(query);
-      // The first fault is thrown below.
-      answer.catch(() => undefined);
+      answer.catch((fault: unknown) => (first ??= { fault }));
       sent.push(answer);
       return answer;
     };
@@ -42,7 +43,11 @@ export function inPipeline<Result>(
       client.pipeline = true;
       void send(BEGIN);
       const { last } = await run({
-        query: async (query) => (await send<never>(query)).rows,
+        query: (query) => {
+          const rows = send<never>(query).then((answer) => answer.rows);
+          rows.catch(() => undefined);
+          return rows;
+        },
         write: (query) => void send(query),
       });
       void send('commit');
@@ -53,7 +58,7 @@ export function inPipeline<Result>(
     } catch (error) {
       // The server undoes what was not committed.
       client.release(true);
-      throw withCode(error);
+      throw withCode(first === undefined ? error : first.fault);
     }
   }, retryMs);
 }

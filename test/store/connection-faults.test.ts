@@ -59,6 +59,18 @@ test('a transaction whose connection breaks is made again from its beginning', a
   expect(row).toEqual({ one: 1 });
 });
 
+test('a transaction is made again after a deadlock of a write whose answer nothing has awaited', async () => {
+  let attempts = 0;
+  const [row] = await inPipeline(database.hot, 5_000, async (tx) => {
+    attempts += 1;
+    const text = attempts === 1 ? `do $$ begin raise sqlstate '40P01'; end $$` : 'select 1';
+    tx.write({ name: `written-${attempts}`, text, values: [] });
+    await tx.query({ name: 'read-first', text: 'select 1 as one', values: [] });
+    return { last: tx.query<{ one: number }>({ name: 'read', text: 'select 1 as one', values: [] }) };
+  });
+  expect({ row, attempts }).toEqual({ row: { one: 1 }, attempts: 2 });
+});
+
 test('an error of a statement keeps its own code, and is permanent', async () => {
   const fault = await database.hot.query('select nothing').catch((error: unknown) => error);
   expect(fault).toMatchObject({ code: '42703' });
