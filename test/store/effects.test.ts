@@ -6,6 +6,7 @@ import { endBatch, readOpenBatches } from '../../src/store/batches/guard.ts';
 import { carryOutEffects, carryOutLeftEffects } from '../../src/store/effects/carry-out.ts';
 import type { TurnEffect } from '../../src/store/effects/turn-effects.ts';
 import { endOverdue, endStalled } from '../../src/store/end-overdue.ts';
+import { fenceSessions } from '../../src/store/erasure/erase-sessions.ts';
 import type { JournalWrite } from '../../src/store/journal.ts';
 import { childOf, familyCounts } from './family-builders.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
@@ -108,6 +109,14 @@ test('what a process has just committed is left to it', async () => {
   await endOverdue(rig.database, MODES);
   await carryOutLeftEffects(rig.database);
   expect(await runOf(runId)).toMatchObject({ status: 'running' });
+});
+
+test('nothing is carried out for a session that is being erased', async () => {
+  const { parentId, childId } = await killedAtItsEnd();
+  await fenceSessions(rig.database, [childId]);
+  expect(await effectsOf(childId)).toEqual([]);
+  await carryOutEffects(rig.database, childId);
+  expect(await inboxOf(parentId)).toEqual([]);
 });
 
 test('a message for another session that a crash has left arrives once', async () => {

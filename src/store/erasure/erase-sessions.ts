@@ -20,10 +20,11 @@ import { ERASING } from './find-family.ts';
 
 export const fenceSessions = literalQuery({
   name: 'fence-sessions',
-  purpose: 'Take sessions from their workers and from their keys.',
-  locking: 'The session rows in the order of their ids, then their doorbells.',
+  purpose: 'Take sessions from their workers and from their keys, with what ends of their turns have left to be done.',
+  locking: 'The session rows in the order of their ids, then their doorbells and effects.',
   text: `with locked as materialized (select s.id from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for no key update),
-deleted_doorbells as (delete from holdfast.doorbells d using locked where d.session_id = locked.id)
+deleted_doorbells as (delete from holdfast.doorbells d using locked where d.session_id = locked.id),
+deleted_effects as (delete from holdfast.effects e using locked where e.session_id = locked.id)
 update holdfast.sessions s
 set key = '${ERASING}' || replace(s.key, '${ERASING}', ''), epoch = s.epoch + 1, owner = null, lease_expires_at = null, turn_id = null, waiting = 0,
   stop_kind = null, stop_reason = null, archived_at = coalesce(s.archived_at, clock_timestamp()), updated_at = clock_timestamp()
