@@ -5,7 +5,7 @@ import type { AskedBatch, LineError } from '../core/openai/batch-objects.ts';
 import { clientBatches, clientFileParts, clientFiles } from '../rows/client-files.ts';
 import { fromNow, now } from '../rows/columns.ts';
 import type { Database } from './database.ts';
-import { and, eq, gt, inArray, isNull, lt, query, sql, transact } from './drizzle.ts';
+import { and, eq, gt, inArray, isNotNull, isNull, lt, query, sql, transact } from './drizzle.ts';
 import { storeKey, type KeyedRequest } from './idempotency.ts';
 
 /** Files that one transaction deletes. */
@@ -20,6 +20,8 @@ const idOf = { id: clientFiles.id };
 
 const isTaking = (id: string) =>
   and(eq(clientFiles.id, id), isNull(clientFiles.completedAt), gt(clientFiles.expiresAt, now));
+
+const isCompleted = (id: string) => and(eq(clientFiles.id, id), isNotNull(clientFiles.completedAt));
 
 /** Makes a file that takes parts. */
 export async function beginFile(database: Database, file: NewFile): Promise<void> {
@@ -47,7 +49,8 @@ export function completeFile(
   return transact(database.views, async (tx) => {
     const [shown] = await tx.update(clientFiles).set(complete).where(isTaking(id)).returning(idOf);
     if (shown !== undefined) await storeKey(tx, idempotency, { fileId: id });
-    return shown !== undefined;
+    // It is completed already when the answer of the commit was lost.
+    return (shown ?? (await tx.select(idOf).from(clientFiles).where(isCompleted(id)))[0]) !== undefined;
   });
 }
 

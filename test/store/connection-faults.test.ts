@@ -1,4 +1,5 @@
 // The errors of `pg` for broken connections, and the codes that they get: against the installed sources, and against a real server.
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,6 +8,7 @@ import { CONNECTION_FAULTS, withCode } from '../../src/store/connection-faults.t
 import { crons } from '../../src/rows/crons.ts';
 import { idempotencyKeys } from '../../src/rows/idempotency-keys.ts';
 import { isPassingFault, openDatabase, type Database } from '../../src/store/database.ts';
+import { beginFile, completeFile } from '../../src/store/client-files.ts';
 import { eq, query, transact } from '../../src/store/drizzle.ts';
 import { isKeyTaken, storeKey } from '../../src/store/idempotency.ts';
 import { inPipeline } from '../../src/store/transaction.ts';
@@ -57,6 +59,13 @@ test('a transaction whose connection breaks is made again from its beginning', a
     return { last: tx.query<{ one: number }>({ name: 'read', text: 'select 1 as one', values: [] }) };
   });
   expect(row).toEqual({ one: 1 });
+});
+
+test('a file is completed, too, when the answer of its commit is lost', async () => {
+  const id = randomUUID();
+  await beginFile(database, { id, filename: 'lines.jsonl', purpose: 'batch', createdBy: 'test' });
+  const complete = () => completeFile(database, { id, bytes: 0, keepMs: 60_000, idempotency: null });
+  expect([await complete(), await complete()]).toEqual([true, true]);
 });
 
 test('a transaction is made again after a deadlock of a write whose answer nothing has awaited', async () => {
