@@ -66,7 +66,15 @@ export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Pro
   const open = await readOpenBatches(database);
   if (open.length === 0) return hasChanged;
   if (open.some(({ status, isOverdue }) => isOverdue || status === 'cancelling')) {
-    await workOff(() => closeItems(database), { signal });
+    await workOff(
+      async () => {
+        const closed = await closeItems(database);
+        // Their batch may end in the next round.
+        hasChanged ||= closed > 0;
+        return closed > 0;
+      },
+      { signal },
+    );
     const { runIds, turnIds } = await readWorkToStop(database);
     for (const runId of runIds) await stopRun(parts, { runId, reason: CANCELLED, isOwn: true });
     publish(await withdrawInputs(database));

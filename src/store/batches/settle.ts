@@ -200,7 +200,7 @@ updated as (
   from counted where b.id = counted.batch_id
 )
 select coalesce(sum(items), 0)::int as items from counted`,
-  answer: ([row]: { items: number }[]) => (row?.items ?? 0) >= CLOSED_MAX,
+  answer: ([row]: { items: number }[]) => row?.items ?? 0,
 });
 
 const WITHDRAWN_MAX = 500;
