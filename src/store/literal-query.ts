@@ -30,17 +30,17 @@ export function literalQuery<Args extends unknown[] = [], Row = unknown, Answer 
   parts: QueryParts<Args, Row, Answer>,
 ): Query<Readonly<Record<'hot' | 'views', Pool>>, Args, Answer> {
   const { pool = 'hot', retryMs = REQUEST_RETRY_MS } = parts;
-  return queryOf(parts, (database, query) => sendQuery<QueryResultRow>(database[pool], query, retryMs));
+  return makeQuery(parts, (database, query) => sendQuery<QueryResultRow>(database[pool], query, retryMs));
 }
 
 /** Makes the function of a statement that reads for a view, through the connections that it is given; it is not sent again. */
 export function viewQuery<Args extends unknown[] = [], Row = unknown, Answer = void>(
   parts: Omit<QueryParts<Args, Row, Answer>, 'locking' | 'pool' | 'retryMs'>,
 ): Query<Pool, Args, Answer> {
-  return queryOf(parts, async (db, query) => (await db.query<QueryResultRow>(query)).rows);
+  return makeQuery(parts, async (db, query) => (await db.query<QueryResultRow>(query)).rows);
 }
 
-function queryOf<From, Args extends unknown[], Row, Answer>(
+function makeQuery<From, Args extends unknown[], Row, Answer>(
   parts: QueryParts<Args, Row, Answer>,
   send: (from: From, query: PreparedQuery) => Promise<QueryResultRow[]>,
 ): Query<From, Args, Answer> {

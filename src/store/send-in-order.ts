@@ -1,4 +1,4 @@
-// Several statements in one transaction, each sent after the answer of the one before. `inTransaction` (transaction.ts) saves those round trips
+// Several statements in one transaction, each sent after the answer of the one before. `inPipeline` (transaction.ts) saves those round trips
 // where a turn waits for them.
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { withCode } from './connection-faults.ts';

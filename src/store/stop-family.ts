@@ -102,7 +102,7 @@ export const STOP_SESSIONS = statement<SessionsStop>({
           keeps_queued: ({ stop }) => stop.keepsQueued,
           reason: ({ stop }) => stop.reason,
           result: ({ stopped }) => JSON.stringify(stopped),
-          reply: ({ stopped }) => replyOf(stopped),
+          reply: ({ stopped }) => describeStop(stopped),
         },
       },
     ),
@@ -148,7 +148,7 @@ export const STOP_SESSIONS = statement<SessionsStop>({
 });
 
 /** The reply to a `/stop`. */
-function replyOf({ cancelled, runs }: SessionsStop['stopped']): string {
+function describeStop({ cancelled, runs }: SessionsStop['stopped']): string {
   const counted = (verb: string, count: number, what: string): string =>
     count === 0 ? '' : ` ${verb} ${count} ${what}${count === 1 ? '' : 's'}.`;
   return `⚙️ Agent was aborted.${counted('Cancelled', cancelled, 'waiting message')}${counted('Stopped', runs, 'sub-agent')}`;

@@ -2,7 +2,7 @@
 // (docs/decisions/0003), and never across a call of a model or a tool (G9).
 //
 // Its statements are sent without waiting for the answers to those before (pipelining), so what needs no answer costs no round trip. Where
-// that does not matter, `inTransaction` of send-in-order.ts does.
+// that does not matter, `sendTransaction` (send-in-order.ts) is simpler.
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { withCode } from './connection-faults.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';

@@ -61,7 +61,7 @@ describe('the recipient', () => {
     expect(decide({})).toMatchObject({ recipientId: 'middle', announcement: { isForUser: false, active: 0 } });
   });
 
-  test('is otherwise the top of the family, or nobody', () => {
+  test('is otherwise the top of the family, or no session', () => {
     const middle = { runId: null };
     expect(decide({ middle })).toMatchObject({ recipientId: 'top', announcement: { isForUser: true, active: 1 } });
     expect(decide({ middle, top: { isArchived: true } })).toMatchObject({ recipientId: null, isSkipped: false });

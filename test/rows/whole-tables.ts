@@ -12,7 +12,7 @@ export async function lockRow(client: Store, table: string, column: string, valu
   await send(client, `select from holdfast.${table} where ${column} = $1 for update`, [value]);
 }
 
-/** Nobody reads or writes them until the client's transaction ends. */
+/** They can be neither read nor written until the client's transaction ends. */
 export async function lockTables(client: Store, ...tables: string[]): Promise<void> {
   await send(client, `lock table ${tables.map((table) => `holdfast.${table}`).join(', ')} in access exclusive mode`);
 }

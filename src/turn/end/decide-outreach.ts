@@ -47,7 +47,7 @@ export function settleAnswer(
   return {
     outcome: next === null && ownReply === null ? silenced(outcome) : outcome,
     delivered: ownReply,
-    outreach: [...run, ...messagesOf(turn, next)],
+    outreach: [...run, ...listMessages(turn, next)],
   };
 }
 
@@ -61,7 +61,7 @@ export function settleFault(
   const result = findLastOutput(turn.transcript.entries);
   const run = buildRunEnd(context, turn, { status, result, error: message, isSuppressed: false });
   const exchange = readExchange(turn.journal.at.inputs[0]?.body);
-  return exchange === null ? run : [...run, ...messagesOf(turn, failExchange(exchange, message))];
+  return exchange === null ? run : [...run, ...listMessages(turn, failExchange(exchange, message))];
 }
 
 /**
@@ -91,7 +91,7 @@ function buildRunEnd(
   return [{ kind: 'run-ended', turnId: turn.id, runId, end: stored }];
 }
 
-function messagesOf(turn: OpenedTurn, next: ExchangeAnswer['next']): TurnEffects {
+function listMessages(turn: OpenedTurn, next: ExchangeAnswer['next']): TurnEffects {
   if (next === null) return [];
   const { exchange, target, text } = next;
   const { deliver } = exchange.origin;

@@ -43,7 +43,7 @@ export async function storeEnd(
   const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   // The last answer is that of the model which is asked now.
   const answered = error === null && journal.attempt.fallback !== null ? journal.attempt.request : null;
-  const effects = effectsOf(turn, result).map((effect) => ({ id: newId<string>(), ...effect }));
+  const effects = listEffects(turn, result).map((effect) => ({ id: newId<string>(), ...effect }));
   const ending = await journal.store(write, (rows) =>
     context.store.finishTurn({
       ...rows,
@@ -82,7 +82,7 @@ export async function storeEnd(
 }
 
 /** What the end of the turn leaves to be done beside its session. */
-function effectsOf({ id: turnId, kind, session, journal }: OpenedTurn, result: TurnResult): TurnEffect[] {
+function listEffects({ id: turnId, kind, session, journal }: OpenedTurn, result: TurnResult): TurnEffect[] {
   const { status, outreach = [], wasAborted = false } = result;
   const effects = [...outreach];
   // A run that is stopped meanwhile counts the turn.

@@ -195,7 +195,7 @@ export class ModelStates {
     if (isAway(after) && after.probeAtMs !== before?.probeAtMs) this.#markAway(known, { probeInMs, isNews, fault });
     const pauses = { pauses: journal.at.park?.parks ?? 0, random: random() };
     const forMs = pauseAfterFailureMs({ ...pauses, atLeastMs: Math.max(notBeforeMs, probeInMs) }, bounds);
-    return { kind, wait: { reason: reasonOf(known, fault), hasCalled: true, isNews, forMs, notBeforeMs } };
+    return { kind, wait: { reason: explainAbsence(known, fault), hasCalled: true, isNews, forMs, notBeforeMs } };
   }
 
   #markAway(
@@ -217,7 +217,7 @@ export class ModelStates {
     onBlock(block);
     extendBlock(known, this.#nowMs() + forMs);
     await blockModel(database, block, fault.message);
-    const { code, ...facts } = reasonOf(known, fault);
+    const { code, ...facts } = explainAbsence(known, fault);
     const reason = { code: code === 'model_away' ? 'model_blocked' : code, ...facts };
     return {
       kind: 'blocked',
@@ -255,7 +255,7 @@ export class ModelStates {
 }
 
 /** Why a turn waits whose call has failed: what the provider said. */
-function reasonOf({ model }: KnownModel, fault: ModelError): ParkReason {
+function explainAbsence({ model }: KnownModel, fault: ModelError): ParkReason {
   return { code: classifyOutage(fault) ?? 'model_away', text: fault.message, by: providerOf(modelOfRef(model)) };
 }
 
