@@ -213,13 +213,13 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
   },
   {
     line: 'attention acknowledge {problem} --reason known',
-    make: problem,
+    make: problem('model_unpriced'),
     shows: [/acknowledged: .+/],
     json: { id: '{problem}', state: 'acknowledged', mark: { reason: 'known' } },
   },
   {
     line: 'attention snooze {problem} --for 30m',
-    make: problem,
+    make: problem('dead_letters'),
     shows: [/snoozed until .+: .+/],
     json: { id: '{problem}', state: 'snoozed' },
   },
@@ -264,12 +264,13 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
   },
 ];
 
-/** The dead letters of the scene's code. */
-async function problem(scene: Scene): Promise<Names> {
-  return scene.look('/v1/attention', ({ items }: { items: { id: string; kind: string }[] }) => {
-    const found = items.find(({ kind }) => kind === 'dead_letters');
-    return found === undefined ? null : { problem: found.id };
-  });
+/** A problem of the scene. Each row decides about one of its own, because rows run at the same time. */
+function problem(kind: string) {
+  return (scene: Scene): Promise<Names> =>
+    scene.look('/v1/attention', ({ items }: { items: { id: string; kind: string }[] }) => {
+      const found = items.find((item) => item.kind === kind);
+      return found === undefined ? null : { problem: found.id };
+    });
 }
 
 /** A process that the rest of the service can do without. */
