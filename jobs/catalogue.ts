@@ -1,6 +1,6 @@
 // Every kind of job there is, by the name that it has in the queue; the way from a ring to its job and back. A job is tried once, and it
 // leaves no trace: attempts, failures and history are rows of PostgreSQL, counted before the work, so that a killed worker counts too.
-import type { Ring, RingKind } from '../src/after-commit.ts';
+import type { Ring, RingKind } from '../src/kernel/queue/after-commit.ts';
 import type { SessionId } from '../src/core/ids.ts';
 import type { QueueName } from './ring.ts';
 

@@ -2,4 +2,4 @@
 export { JOB_LOCK_MS, jobForRing, parseJob, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from './catalogue.ts';
 export { createDoorbell, type RingQueue } from './create-doorbell.ts';
 export { QUEUE_NAMES, type Doorbell, type QueueName } from './ring.ts';
-export type { Ring, RingKind, TurnRing } from '../src/after-commit.ts';
+export type { Ring, RingKind, TurnRing } from '../src/kernel/queue/after-commit.ts';

@@ -1,6 +1,6 @@
 // The interface of the doorbell: what can be rung, and where. A ring carries ids only and means "check this session"; all
 // facts are rows, so a ring that is lost or repeated changes only the time.
-import type { Ring } from '../src/after-commit.ts';
+import type { Ring } from '../src/kernel/queue/after-commit.ts';
 import type { Lane } from '../src/config.ts';
 
 /** A queue per lane, and one for replies on their way out. */

@@ -26,7 +26,7 @@ export function latinLetters(): LatinLetter[] {
   return letters;
 }
 
-/** The source of `src/core/prompt/latin-letters.ts`. */
+/** The source of `src/prompt/latin-letters.ts`. */
 export function latinLettersSource(letters: readonly LatinLetter[]): string {
   const missing = letters.filter(({ codePoint, base }) => bare(codePoint) !== base);
   const lines = [...Map.groupBy(missing, ({ base }) => base)]

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { printedForms } from './printed-statement.ts';
 import { STATEMENTS, TURN_STATEMENTS } from './statement-catalogue.ts';
 
-const GOLDEN = resolve(import.meta.dirname, '../src/store/statements');
+const GOLDEN = resolve(import.meta.dirname, '../src/kernel/statements');
 const [name] = process.argv.slice(2);
 
 if (name === '--write') {

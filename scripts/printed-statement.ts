@@ -1,5 +1,5 @@
 // A statement as `npm run sql` prints it: the facts that a reader needs, and a PREPARE that psql accepts.
-import type { VisibleStatement } from '../src/store/statement.ts';
+import type { VisibleStatement } from '../src/database/statement.ts';
 
 export interface PrintedForm {
   /** Of the golden file. */

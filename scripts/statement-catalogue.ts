@@ -1,13 +1,17 @@
 // The statements of the store, for `npm run sql` and for the tests that prepare, explain and compare them. Each is an exported constant of
 // the file that sends it, or the function that sends it.
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { VisibleStatement } from '../src/store/statement.ts';
+import type { VisibleStatement } from '../src/database/statement.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
+const SENDS = /\b(?:literal|statement|literalQuery|viewQuery)(?:<[^(]*>)?\(/;
+
 const modules: object[] = await Promise.all(
-  globSync('src/store/**/*.ts', { cwd: ROOT }).map((file) => import(join(ROOT, file))),
+  globSync('src/{database,kernel,features}/**/*.ts', { cwd: ROOT })
+    .filter((file) => SENDS.test(readFileSync(join(ROOT, file), 'utf8')))
+    .map((file) => import(join(ROOT, file))),
 );
 
 /** Every statement, in the order of their names. */

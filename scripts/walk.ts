@@ -100,7 +100,9 @@ try {
     process.stdout.write(`${room}/ (${inRoom.length})\n`);
     for (const [file, functions] of inRoom) process.stdout.write(`  ${file.slice(room.length + 1)}  ${functions}\n`);
   }
-  const pure = [...files.keys()].filter((file) => file.startsWith('src/core/')).length;
+  const pure = [...files.keys()].filter((file) =>
+    /^src\/(?:core|prompt|history|compaction)\/|\/rules(?:\/|\.ts$)/.test(file),
+  ).length;
   process.stdout.write(`${files.size} files, ${pure} of them in src/core\n`);
   debug.close();
 } finally {

@@ -2,4 +2,4 @@
 import { writeFileSync } from 'node:fs';
 import { latinLetters, latinLettersSource } from './latin-letters.ts';
 
-writeFileSync(new URL('../src/core/prompt/latin-letters.ts', import.meta.url), latinLettersSource(latinLetters()));
+writeFileSync(new URL('../src/prompt/latin-letters.ts', import.meta.url), latinLettersSource(latinLetters()));

@@ -40,7 +40,7 @@ test.each(limits.filter(({ setBy }) => setBy.startsWith('fixed')))('$setBy is $v
 });
 
 test('every budget for sending a statement again is a time limit', () => {
-  const inStore = [...fixed.values()].flat().filter(({ file }) => file.startsWith('src/store/'));
+  const inStore = [...fixed.values()].flat().filter(({ file }) => file.startsWith('src/database/'));
   const named = inStore.map(({ name }) => name).filter((name) => name.endsWith('_RETRY_MS'));
   const listed = limits.flatMap(({ setBy }) => /\w+_RETRY_MS/.exec(setBy) ?? []);
   expect(named.toSorted()).toEqual(listed.toSorted());

@@ -49,7 +49,7 @@ test('each panel of the dashboard has a title and an expression of its own', () 
 });
 
 test('every code of a model call in the runbooks is one of the source', () => {
-  const source = readPage('src/core/failure.ts') + readPage('src/core/attention.ts');
+  const source = readPage('src/core/failure.ts') + readPage('src/features/overview/rules/attention.ts');
   const codes = new Set(page.match(/`model_[a-z_]+`/g));
   expect([...codes].filter((code) => !source.includes(`'${code.slice(1, -1)}'`))).toEqual([]);
 });

@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { printedForms } from '../scripts/printed-statement.ts';
 import { STATEMENTS, TURN_STATEMENTS } from '../scripts/statement-catalogue.ts';
-import { cte, optional, render, rows, statement, type Cte } from '../src/store/statement.ts';
+import { cte, optional, render, rows, statement, type Cte } from '../src/database/statement.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const GOLDEN = join(ROOT, 'src/store/statements');
+const GOLDEN = join(ROOT, 'src/kernel/statements');
 
 const numbers = rows('numbers', (input: readonly number[]) => input, { n: ['int', (n) => n] });
 const big = optional('big', (input: readonly number[]) => input.some((n) => n > 9));
@@ -96,7 +96,7 @@ const byText = (a: string, b: string): number => a.localeCompare(b);
 
 test('every statement that the source makes is in the catalogue', () => {
   const made = sources().flatMap(({ file, text }) =>
-    file === 'src/store/statement.ts' ? [] : [...text.matchAll(/^ {2}name: '([^']+)',\n {2}purpose:/gm)],
+    file === 'src/database/statement.ts' ? [] : [...text.matchAll(/^ {2}name: '([^']+)',\n {2}purpose:/gm)],
   );
   expect(STATEMENTS.map(({ name }) => name)).toEqual(made.map(([, name = '']) => name).toSorted(byText));
 });
@@ -104,14 +104,14 @@ test('every statement that the source makes is in the catalogue', () => {
 /** Where a connection is checked or prepared, and where the tables are not those of Holdfast. */
 const BESIDE_THE_CATALOGUE = [
   'src/embedded-postgres/',
-  'src/store/event-ids.ts',
-  'src/store/inspect-database.ts',
-  'src/store/migrate.ts',
+  'src/database/event-ids.ts',
+  'src/database/inspect-database.ts',
+  'src/database/migrate.ts',
   // Over all tables there are, whatever their names.
-  'src/store/backup/read-backup.ts',
-  'src/store/backup/write-backup.ts',
-  'src/store/send-in-order.ts',
-  'src/store/send-long-query.ts',
+  'src/features/backup/read-backup.ts',
+  'src/features/backup/write-backup.ts',
+  'src/database/send-in-order.ts',
+  'src/database/send-long-query.ts',
   'workers/queue/',
 ];
 
@@ -125,7 +125,7 @@ test('what is sent is in the catalogue, but for composed views, and for what a c
   const beside = sources().flatMap(({ file, text }) => {
     if (BESIDE_THE_CATALOGUE.some((place) => file.startsWith(place))) return [];
     const queries = [...text.matchAll(/\.query(?:<.*>)?\(\s*(.{1,40})/g)].map(([, sent = '']) => sent);
-    const isView = file.startsWith('src/store/views/');
+    const isView = /\/views(?:\/|\.ts$)/.test(file);
     return queries.filter((sent) => !SENT.test(sent) && !(isView && COMPOSED.test(sent))).map((sent) => [file, sent]);
   });
   expect(beside).toEqual([]);

@@ -1,7 +1,7 @@
 // docs/how-to/troubleshooting.md has an answer for every reason why something waits and every code with which a turn fails.
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { NEXT_STEP_CODES } from '../src/core/waiting/why.ts';
+import { NEXT_STEP_CODES } from '../src/kernel/rules/why.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const page = readPage('docs/how-to/troubleshooting.md');
@@ -31,7 +31,7 @@ test('every reason of the table in the API page is there', () => {
 });
 
 test('every code with which a turn fails is there, and no other', () => {
-  const sources = globSync('src/{turn,core}/**/*.ts', { cwd: ROOT }).map(readPage).join('\n');
+  const sources = globSync('src/{core,kernel,features,model}/**/*.ts', { cwd: ROOT }).map(readPage).join('\n');
   const union = /type FailureCode =([^;]+);/.exec(readPage('src/core/failure.ts'))?.[1] ?? '';
   const thrown = [...sources.matchAll(/new TurnFailed\(\s*'([a-z_]+)'/g)].map((match) => match[1] ?? '');
   const codes = new Set([

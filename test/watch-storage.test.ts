@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { watchStorage } from '../src/store/watch-storage.ts';
+import { watchStorage } from '../src/database/watch-storage.ts';
 
 test('a full disk is known for ten seconds after the last refused write, whatever else fails meanwhile (G23)', () => {
   const clock = { nowMs: 0 };

@@ -1,7 +1,7 @@
 // Makes the reconciler of a process from its parts.
 import type { LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
-import type { Service } from '../src/service/service.ts';
+import type { Service } from '../src/kernel/use-cases/service.ts';
 import type { Modules, Role } from './load-modules.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import type { RunningWorker } from './start-worker.ts';

@@ -1,6 +1,6 @@
 // Loads the code of a service: each role costs a part of the start, and some of the memory.
-import type { MeasurePrompt } from '../src/service/submit-batch.ts';
-import type { Database } from '../src/store/database.ts';
+import type { MeasurePrompt } from '../src/features/batches/submit-batch.ts';
+import type { Database } from '../src/database/database.ts';
 import type { openPromptMeter } from './start-worker.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
@@ -17,18 +17,18 @@ export async function loadModules(roles: readonly Role[], { isTraced }: { isTrac
 async function loadShared() {
   const [inspect, migrate, database, service, budgets, queue, jobs, reconciler, waiting, reports, troubles, derive] =
     await Promise.all([
-      import('../src/store/inspect-database.ts'),
-      import('../src/store/migrate.ts'),
-      import('../src/store/database.ts'),
-      import('../src/service/service.ts'),
-      import('../src/service/open-budgets.ts'),
+      import('../src/database/inspect-database.ts'),
+      import('../src/database/migrate.ts'),
+      import('../src/database/database.ts'),
+      import('../src/kernel/use-cases/service.ts'),
+      import('../src/features/budgets/open-budgets.ts'),
       import('./queue/open-queue-backend.ts'),
       import('../jobs/index.ts'),
       import('./reconciler.ts'),
       import('./still-waiting.ts'),
       import('./report-process.ts'),
-      import('./trouble-log.ts'),
-      import('../src/turn/open/derive-request.ts'),
+      import('../src/features/overview/trouble-log.ts'),
+      import('../src/kernel/turn/open/derive-request.ts'),
     ]);
   return {
     inspectDatabase: inspect.inspectDatabase,
@@ -60,8 +60,8 @@ async function loadOwn(roles: readonly Role[], isTraced: boolean) {
     roles.includes('worker') ? import('./start-worker.ts') : null,
     isScheduler ? import('./scheduler.ts') : null,
     isScheduler ? import('./work-lists.ts') : null,
-    isScheduler ? import('./provider-lane/provider-lane.ts') : null,
-    isTraced ? import('../src/telemetry/start-tracing.ts') : null,
+    isScheduler ? import('../src/features/provider-batches/provider-lane.ts') : null,
+    isTraced ? import('../src/features/traces/start-tracing.ts') : null,
   ]);
   return {
     createApi: api?.createApi ?? null,

@@ -1,6 +1,6 @@
 // The plugins' way to the use cases that put inputs into sessions.
-import { queuePluginEvent, sendPluginMessage } from '../src/service/plugin-input.ts';
-import type { Service } from '../src/service/service.ts';
+import { queuePluginEvent, sendPluginMessage } from '../src/kernel/use-cases/plugin-input.ts';
+import type { Service } from '../src/kernel/use-cases/service.ts';
 import { hashInput, type PluginInbox } from '../src/plugins/plugin-inbox.ts';
 
 /** Makes the inbox of a worker. */

@@ -11,14 +11,14 @@
 // deadline of a subagent, the end of a wait. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
 // for a worker there are ten thousand jobs, not more each second.
 import type { QueueName, Ring } from '../jobs/index.ts';
-import type { Publish } from '../src/after-commit.ts';
+import type { Publish } from '../src/kernel/queue/after-commit.ts';
 import { LANES } from '../src/config.ts';
-import type { QueueModes } from '../src/core/run-end.ts';
+import type { QueueModes } from '../src/features/subagents/rules/run-end.ts';
 import type { Logger } from '../src/logger.ts';
-import type { Database } from '../src/store/database.ts';
-import { endOverdue } from '../src/store/end-overdue.ts';
-import { readDueDeliveries } from '../src/store/outbox.ts';
-import { countRings, STALE_RINGS_MAX, selectStaleRings, type StaleRing } from '../src/store/reconcile.ts';
+import type { Database } from '../src/database/database.ts';
+import { endOverdue } from '../src/kernel/queue/end-overdue.ts';
+import { readDueDeliveries } from '../src/features/deliveries/store/outbox.ts';
+import { countRings, STALE_RINGS_MAX, selectStaleRings, type StaleRing } from '../src/kernel/queue/reconcile.ts';
 
 export interface ReconcilerOptions {
   database: Database;

@@ -2,9 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { newId } from '../src/ids.ts';
-import { WORKER_REPORT_MS } from '../src/core/waiting/worker-state.ts';
-import type { Database } from '../src/store/database.ts';
-import { removeWorker, reportWorker, type LaneUse, type WorkerIdentity } from '../src/store/workers/report-worker.ts';
+import { WORKER_REPORT_MS } from '../src/kernel/rules/worker-state.ts';
+import type { Database } from '../src/database/database.ts';
+import {
+  removeWorker,
+  reportWorker,
+  type LaneUse,
+  type WorkerIdentity,
+} from '../src/kernel/processes/report-worker.ts';
 
 export interface ReporterOptions {
   database: Database;

@@ -8,18 +8,23 @@
 import type { ScheduledTask } from 'node-cron';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
-import type { Service } from '../src/service/service.ts';
-import { deliverDue } from '../src/service/deliver-delayed.ts';
-import { releaseReservations } from '../src/store/budgets/release-reservations.ts';
-import { settleLeftCosts } from '../src/store/budgets/settle-costs.ts';
-import { wakeBudgetWaiters } from '../src/store/budgets/wake-waiters.ts';
-import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
-import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
-import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
-import { reconcileConfigCrons } from './config-crons.ts';
-import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
+import type { Service } from '../src/kernel/use-cases/service.ts';
+import { deliverDue } from '../src/kernel/use-cases/deliver-delayed.ts';
+import { releaseReservations } from '../src/features/budgets/store/release-reservations.ts';
+import { settleLeftCosts } from '../src/features/budgets/store/settle-costs.ts';
+import { wakeBudgetWaiters } from '../src/features/budgets/store/wake-waiters.ts';
+import { readDatabaseTime, readDueCrons } from '../src/features/crons/store/crons.ts';
+import { nextPollInMs, renewPolls, trimPolls } from '../src/features/heartbeats/store/heartbeats.ts';
+import { retireCrons, trimFires } from '../src/features/crons/store/settle-fires.ts';
+import { reconcileConfigCrons } from '../src/features/crons/config-crons.ts';
+import { fireDueCrons, giveNotices, settleEndedFires } from '../src/features/crons/schedule-crons.ts';
 import type { ScheduleMeter } from './process-metrics.ts';
-import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from './schedule-heartbeats.ts';
+import {
+  hasHeartbeats,
+  makeDuePolls,
+  syncHeartbeats,
+  type HeartbeatParts,
+} from '../src/features/heartbeats/schedule-heartbeats.ts';
 
 export interface SchedulerOptions {
   service: Service;

@@ -4,11 +4,11 @@ import { systemClock } from '../src/clock.ts';
 import { agentOf, ensureApiKey, isAgent, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
-import type { Service } from '../src/service/service.ts';
-import type { MeasurePrompt } from '../src/service/submit-batch.ts';
-import type { WorkerIdentity } from '../src/store/workers/report-worker.ts';
+import type { Service } from '../src/kernel/use-cases/service.ts';
+import type { MeasurePrompt } from '../src/features/batches/submit-batch.ts';
+import type { WorkerIdentity } from '../src/kernel/processes/report-worker.ts';
 import type { Tracing } from '../src/tracing.ts';
-import { createWake } from '../src/wake.ts';
+import { createWake } from '../src/kernel/queue/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createReconciler } from './create-reconciler.ts';
 import { createPromptMeter, loadModules, type Modules, type Role } from './load-modules.ts';
@@ -18,7 +18,7 @@ import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
 import { asWarning, readServiceFacts, formatLines, listenWarnings, type ServiceFacts } from './start-lines.ts';
 import { prepareDatabase, prepareEndpoint, type Ender, type ModelEndpoint } from './own-servers.ts';
-import { startTraces } from './start-traces.ts';
+import { startTraces } from '../src/features/traces/start-traces.ts';
 
 export interface ServiceOptions {
   live: LiveConfig;

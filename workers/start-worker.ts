@@ -1,8 +1,8 @@
 // The worker role: takes the jobs of every lane and runs turns, takes the jobs of the outbox and delivers replies.
 import { QUEUE_NAMES, type QueueName } from '../jobs/index.ts';
-import type { Channel } from '../src/channels/channel.ts';
+import type { Channel } from '../src/features/deliveries/channel.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
-import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
+import { createWebhookChannel } from '../src/features/deliveries/webhook-channel.ts';
 import type { Clock } from '../src/clock.ts';
 import {
   checkKnownTools,
@@ -19,28 +19,28 @@ import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadCheckedPlugins, servedProviders, listToolNames } from '../src/plugins/load-checked-plugins.ts';
 import { CLOSED_INBOX, type PluginInbox } from '../src/plugins/plugin-inbox.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
-import type { Service } from '../src/service/service.ts';
-import type { MeasurePrompt } from '../src/service/submit-batch.ts';
-import { isPassingFault, type Database } from '../src/store/database.ts';
-import { storePriceVersion } from '../src/store/price-versions.ts';
-import type { LaneUse } from '../src/store/workers/report-worker.ts';
+import type { Service } from '../src/kernel/use-cases/service.ts';
+import type { MeasurePrompt } from '../src/features/batches/submit-batch.ts';
+import { isPassingFault, type Database } from '../src/database/database.ts';
+import { storePriceVersion } from '../src/features/costs/store/price-versions.ts';
+import type { LaneUse } from '../src/kernel/processes/report-worker.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
-import { createCronTool } from '../src/tools/cron-tool.ts';
+import { createCronTool } from '../src/features/crons/cron-tool.ts';
 import { openWorkspaces } from '../src/tools/open-workspace.ts';
-import { createSessionTools } from '../src/tools/session-tools.ts';
-import type { TurnContext } from '../src/turn/context.ts';
-import { measurePrompt } from '../src/turn/open/measure-prompt.ts';
-import { runTurn } from '../src/turn/run-turn.ts';
+import { createSessionTools } from '../src/features/subagents/tools.ts';
+import type { TurnContext } from '../src/kernel/turn/context.ts';
+import { measurePrompt } from '../src/kernel/turn/open/measure-prompt.ts';
+import { runTurn } from '../src/kernel/turn/run-turn.ts';
 import type { Tracing } from '../src/tracing.ts';
-import type { Wake } from '../src/wake.ts';
-import { createCronPort } from './cron-port.ts';
+import type { Wake } from '../src/kernel/queue/wake.ts';
+import { createCronPort } from '../src/features/crons/cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
-import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
+import { relayDeliveries, type OutboxRelay } from '../src/features/deliveries/outbox-relay.ts';
 import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorkers, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
-import { createSessionsPort } from './sessions-port.ts';
+import { createSessionsPort } from '../src/features/subagents/sessions-port.ts';
 import { createSessionStatusPort, createToolPorts } from './tool-ports.ts';
 import type { WorkMeters } from './process-metrics.ts';
 

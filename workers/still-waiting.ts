@@ -1,6 +1,6 @@
 // Finds out which rings still wait in the queue, by the ids of their jobs.
 import type { Lane } from '../src/config.ts';
-import type { StaleRing } from '../src/store/reconcile.ts';
+import type { StaleRing } from '../src/kernel/queue/reconcile.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 
 /** States in which a worker will still take a job. */

@@ -2,9 +2,9 @@
 import type { Registry } from 'prom-client';
 import { modelOfRef, refOfModel } from '../src/core/model-ref.ts';
 import { metricIn } from '../src/metrics.ts';
-import type { ModelCallRow } from '../src/store/journal.ts';
-import { laneOf } from '../src/turn/opened-turn.ts';
-import type { MeteredTurn, TurnMeter } from '../src/turn/turn-meter.ts';
+import type { ModelCallRow } from '../src/kernel/turn/journal/journal.ts';
+import { laneOf } from '../src/kernel/turn/opened-turn.ts';
+import type { MeteredTurn, TurnMeter } from '../src/kernel/turn/turn-meter.ts';
 import { createBoundedLabel } from './bounded-label.ts';
 
 /** Tools whose durations have series of their own: each has two histograms, 27 series, while a count of calls is one series. */

@@ -1,19 +1,19 @@
 // The work lists of a scheduler (docs/decisions/0077): each is worked off in rounds, any number of schedulers may, and the database decides which
 // of them takes what. A round that a crash has broken off is done again by the next one.
 import type { Logger } from '../src/logger.ts';
-import { runBulkRound } from '../src/service/bulk-action.ts';
-import type { Service } from '../src/service/service.ts';
-import { trimBatches } from '../src/store/batches/control.ts';
-import { trimBulkActions } from '../src/store/bulk/bulk-actions.ts';
-import { trimClientFiles } from '../src/store/client-files.ts';
-import { endStalled } from '../src/store/end-overdue.ts';
-import { beginRetention, RETENTION_KINDS } from '../src/store/retention/retention-kinds.ts';
-import { trimEvents } from '../src/store/trim-events.ts';
-import { countExisting, countSessions, rollUp, sampleMinute, trimUsage } from '../src/store/usage/roll-up.ts';
-import { trimWorkers } from '../src/store/workers/report-worker.ts';
+import { runBulkRound } from '../src/features/bulk-actions/use-cases.ts';
+import type { Service } from '../src/kernel/use-cases/service.ts';
+import { trimBatches } from '../src/features/batches/store/control.ts';
+import { trimBulkActions } from '../src/features/bulk-actions/store.ts';
+import { trimClientFiles } from '../src/features/openai/store/client-files.ts';
+import { endStalled } from '../src/kernel/queue/end-overdue.ts';
+import { beginRetention, RETENTION_KINDS } from '../src/features/retention/retention-kinds.ts';
+import { trimEvents } from '../src/features/retention/trim-events.ts';
+import { countExisting, countSessions, rollUp, sampleMinute, trimUsage } from '../src/features/costs/store/roll-up.ts';
+import { trimWorkers } from '../src/kernel/processes/report-worker.ts';
 import { workOff } from '../src/work-off.ts';
-import { runBatchRound, type BatchParts } from './batch-round.ts';
-import { every, startRounds, type Rounds } from './start-rounds.ts';
+import { runBatchRound, type BatchParts } from '../src/features/batches/batch-round.ts';
+import { every, startRounds, type Rounds } from '../src/kernel/queue/start-rounds.ts';
 
 const ROLL_UP_MS = 1_000;
 const TIDY_ROUND_MS = 60_000;

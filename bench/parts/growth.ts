@@ -1,7 +1,7 @@
 // (growth) What a service with a million sessions and five million turns costs a turn and a start, beside one with a thousand sessions; which
 // tables are read as a whole meanwhile; and what the deletion of a million old turns costs the turns of 64 sessions.
 import { setTimeout as delay } from 'node:timers/promises';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { alternate } from '../rig/alternate.ts';
 import { askDatabase } from '../rig/ask-database.ts';

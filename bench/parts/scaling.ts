@@ -1,7 +1,7 @@
 // (s) What more processes add at 64 sessions, and what a turn costs the database: turns per second with 1, 2 and 4 processes (8 where there are as many
 // processors), the processor time of PostgreSQL and of Holdfast per turn, and the rows and bytes that a turn leaves.
 import { availableParallelism } from 'node:os';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { askDatabase } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';

@@ -3,7 +3,7 @@
 // room, as that of a service that someone watches does.
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, type HoldfastClient } from '../../src/client/create-client.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { alternate } from '../rig/alternate.ts';
 import { askDatabase } from '../rig/ask-database.ts';

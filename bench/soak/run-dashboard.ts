@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import type { Page } from 'playwright-core';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { fillFixture, LONG_SESSION } from '../../test/browser/fixture/fixture-rows.ts';
 import { elementsOf, heapBytesOf } from '../../test/browser/page-figures.ts';
 import { startServiceProcess } from '../../test/servers/service-process.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { startEffectServer, type EffectServer } from '../../test/crash/rig/effect-server.ts';
 import { startPostgresServer } from '../../test/servers/postgres-server.ts';
 import { startTestRedis } from '../../test/servers/redis.ts';

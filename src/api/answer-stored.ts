@@ -1,5 +1,5 @@
 // The answer to a request that has stored a message: with `Prefer: wait=<seconds>` (RFC 7240), how the message ended, if it is settled in that time.
-import type { SettlementView } from '../store/views/settlements.ts';
+import type { SettlementView } from '../kernel/views/settlements.ts';
 import type { Answer } from './answer.ts';
 import { REPLAYED } from './idempotency-key.ts';
 import { Problem } from './problem.ts';

@@ -5,9 +5,9 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
-import { UPLOAD_HOURS } from '../core/batch/batch.ts';
+import { UPLOAD_HOURS } from '../features/batches/rules/batch.ts';
 import { fieldProblem, Problem } from './problem.ts';
-import { arriving, type UploadLimits } from './upload.ts';
+import { arriving, type UploadLimits } from '../features/openai/upload.ts';
 
 export const LINE_TYPES = ['application/x-ndjson', 'application/jsonl'];
 

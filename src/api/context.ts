@@ -4,10 +4,10 @@ import type { Clock } from '../clock.ts';
 import type { Config, LiveConfig, Setting } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import type { OutageLog } from '../outage-log.ts';
-import type { Service } from '../service/service.ts';
-import type { MeasurePrompt } from '../service/submit-batch.ts';
-import type { ViewDatabase } from '../store/views/page.ts';
-import type { Wake } from '../wake.ts';
+import type { Service } from '../kernel/use-cases/service.ts';
+import type { MeasurePrompt } from '../features/batches/submit-batch.ts';
+import type { ViewDatabase } from '../database/page.ts';
+import type { Wake } from '../kernel/queue/wake.ts';
 
 export interface ApiContext {
   config: Config;

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { newId } from '../ids.ts';
-import type { KeyRole } from '../core/access/key-role.ts';
+import type { KeyRole } from '../core/key-role.ts';
 import { answerBrokenRequest, isFormRoute, isLinesRoute } from './broken-requests.ts';
 import type { ApiContext } from './context.ts';
 import { openApiDocument } from './openapi.ts';
@@ -23,8 +23,8 @@ import { ROUTES } from './route-table.ts';
 import { createServices, type ApiServices } from './services.ts';
 import { serveWebApp, WEB_DIST } from './web-app.ts';
 import { cutHead } from '../core/cut-text.ts';
-import { recordChange, type ChangeEnd } from '../service/record-change.ts';
-import type { Service } from '../service/service.ts';
+import { recordChange, type ChangeEnd } from '../kernel/use-cases/record-change.ts';
+import type { Service } from '../kernel/use-cases/service.ts';
 import type { Answer } from './answer.ts';
 
 declare module 'fastify' {

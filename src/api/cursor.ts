@@ -2,7 +2,7 @@
 // position, so it never expires.
 import { hash } from 'node:crypto';
 import { isUuid } from '../core/ids.ts';
-import type { Page, PageRequest } from '../store/views/page.ts';
+import type { Page, PageRequest } from '../database/page.ts';
 import type { Answer } from './answer.ts';
 import type { ApiContext } from './context.ts';
 import { Problem } from './problem.ts';

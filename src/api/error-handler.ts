@@ -2,11 +2,11 @@
 // id of the request, never with what the client sent. A fault of the database belongs to the story of its outage.
 import { UnknownAgentError } from '../config.ts';
 import { listCauses } from '../core/database-fault.ts';
-import { isPassingFault } from '../store/database.ts';
+import { isPassingFault } from '../database/database.ts';
 import { Problem, problemBody } from './problem.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiContext } from './context.ts';
-import { isOpenAiPath, toOpenAiError, toOpenAiHeaders } from './openai/error-shape.ts';
+import { isOpenAiPath, toOpenAiError, toOpenAiHeaders } from '../features/openai/error-shape.ts';
 
 const RETRY_AFTER_MS = 1000;
 /** The SQLSTATE of a statement that the time limit of its connection has ended. */

@@ -1,6 +1,6 @@
 // An event stream (`text/event-stream`): its beginning, and its events as text.
 import type { FastifyReply } from 'fastify';
-import type { EventRow } from '../store/views/events.ts';
+import type { EventRow } from '../kernel/views/events.ts';
 
 /** Begins a stream as the answer of a request, with these headers and those that the reply has. */
 export function beginEventStream(reply: FastifyReply, headers: Record<string, string> = {}): void {

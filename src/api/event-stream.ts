@@ -1,7 +1,7 @@
 // One client's event stream: the past from the database first, page by page and no faster than the client reads, then the tail.
 // Its memory is bounded: a client that does not read what is live is disconnected, and resumes by its last id.
 import type { ServerResponse } from 'node:http';
-import type { EventPage, EventRow } from '../store/views/events.ts';
+import type { EventPage, EventRow } from '../kernel/views/events.ts';
 import { formatFrame, idFrame, resetFrame } from './event-frame.ts';
 import type { EventTail, LiveEvent, Subscriber } from './event-tail.ts';
 

@@ -7,7 +7,7 @@
 //
 // A subscriber whose floor is below the kept events must read on first.
 import type { OutageLog } from '../outage-log.ts';
-import type { EventPage, EventRow } from '../store/views/events.ts';
+import type { EventPage, EventRow } from '../kernel/views/events.ts';
 import type { CommitWake } from './context.ts';
 import { formatFrame } from './event-frame.ts';
 

@@ -1,8 +1,8 @@
 // The `Idempotency-Key` header: its format, its scope, and how a POST returns its first answer again. The statement with the effect of
 // a request stores the key, so a request never waits for another one with its key: it reads that request's result and returns it.
 import { hash } from 'node:crypto';
-import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KeyState } from '../store/idempotency.ts';
-import type { ViewDatabase } from '../store/views/page.ts';
+import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KeyState } from '../database/idempotency.ts';
+import type { ViewDatabase } from '../database/page.ts';
 import type { Answer } from './answer.ts';
 import { conflict, Problem } from './problem.ts';
 

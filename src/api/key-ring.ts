@@ -4,9 +4,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isUuid } from '../core/ids.ts';
-import type { KeyRole } from '../core/access/key-role.ts';
-import { hashSecret } from '../service/manage-keys.ts';
-import type { ValidApiKey, WebSession } from '../store/views/keys.ts';
+import type { KeyRole } from '../core/key-role.ts';
+import { hashSecret } from '../features/keys/manage-keys.ts';
+import type { ValidApiKey, WebSession } from '../features/keys/views.ts';
 
 /** The caller. */
 export interface Principal {

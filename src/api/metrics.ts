@@ -2,9 +2,9 @@
 // queries for all, and that are absent when the database does not answer.
 import { collectDefaultMetrics, Counter, Registry, type Gauge } from 'prom-client';
 import type { StatsView } from '../contract/overview.ts';
-import { HEALTH_KINDS } from '../core/service-health.ts';
+import { HEALTH_KINDS } from '../features/overview/rules/service-health.ts';
 import { metricIn, SCRAPED_METRICS } from '../metrics.ts';
-import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
+import type { ScrapeFigures } from '../features/overview/views/scrape-figures.ts';
 import type { Readiness } from '../contract/answers.ts';
 
 /** The most models and applications with a label of their own; the rest is `other`. */

@@ -1,7 +1,7 @@
 // What is checked of every request before its body is read, in this order: the host, the key, the route, the role of the key, the encoding of
 // the body, and how much is in flight.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { mayAct, type KeyRole } from '../core/access/key-role.ts';
+import { mayAct, type KeyRole } from '../core/key-role.ts';
 import { unauthorized, wrongKey } from './attempts.ts';
 import { isLinesBody } from './batch-lines.ts';
 import { isLinesRoute, limitArrival } from './broken-requests.ts';

@@ -1,29 +1,29 @@
 // The services that the routes of one API share: keys, waits, streams, metrics, shared reads. Made with the server, closed with it.
 import { shareFor } from '../coalesce/share-for.ts';
 import { shareNext } from '../coalesce/share-next.ts';
-import { budgetName } from '../core/budget/budget.ts';
-import type { Budget } from '../store/budgets/budgets.ts';
-import { readEvents } from '../store/views/events.ts';
-import { viewSettlements } from '../store/views/settlements.ts';
-import { readScrapeFigures } from '../store/views/scrape-figures.ts';
-import { viewStats, pingDatabase } from '../store/views/stats.ts';
-import { listWorkers } from '../store/views/workers.ts';
-import { KEY_PREFIX, noteUse } from '../service/manage-keys.ts';
-import { readValidApiKeys, readWebSessions } from '../store/views/keys.ts';
+import { budgetName } from '../features/budgets/rules/budget.ts';
+import type { Budget } from '../features/budgets/store/budgets.ts';
+import { readEvents } from '../kernel/views/events.ts';
+import { viewSettlements } from '../kernel/views/settlements.ts';
+import { readScrapeFigures } from '../features/overview/views/scrape-figures.ts';
+import { viewStats, pingDatabase } from '../features/overview/views/stats.ts';
+import { listWorkers } from '../kernel/views/workers.ts';
+import { KEY_PREFIX, noteUse } from '../features/keys/manage-keys.ts';
+import { readValidApiKeys, readWebSessions } from '../features/keys/views.ts';
 import { createAttempts } from './attempts.ts';
 import type { ApiContext, Dependency } from './context.ts';
 import { EventStreams } from './event-streams.ts';
 import { EventTail } from './event-tail.ts';
 import { KeyRing } from './key-ring.ts';
 import { createMetrics } from './metrics.ts';
-import { FIGURES_MS_MAX, readFigures, readTroubles, withMarks } from './read-overview.ts';
+import { FIGURES_MS_MAX, readFigures, readTroubles, withMarks } from '../features/overview/read-overview.ts';
 import { SettlementWaiter } from './settlement-waiter.ts';
 import type { FastifyRequest } from 'fastify';
 import { overloaded } from './problem.ts';
 import type { Readiness } from '../contract/answers.ts';
-import type { HealthKind } from '../core/service-health.ts';
+import type { HealthKind } from '../features/overview/rules/service-health.ts';
 import { withDeadline } from '../deadline.ts';
-import { readServiceHealth } from '../store/views/service-health.ts';
+import { readServiceHealth } from '../features/overview/views/service-health.ts';
 
 /** The processes that an open page shows, which is also the default of their list. */
 export const WORKERS_SHOWN = 50;

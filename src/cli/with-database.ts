@@ -26,7 +26,7 @@ export async function withDatabase<Result>(
 }
 
 async function openConfigured(url: string): Promise<CommandDatabase> {
-  const { inspectDatabase } = await import('../store/inspect-database.ts');
+  const { inspectDatabase } = await import('../database/inspect-database.ts');
   return { url, warnings: (await inspectDatabase(url)).warnings, close: async () => undefined };
 }
 

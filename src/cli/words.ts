@@ -47,13 +47,16 @@ export const FILES: readonly (readonly [load: () => Promise<{ words: Words }>, w
   ],
   [() => import('./commands/messages.ts'), { messages: ['Look', 'messages that sessions have received'] }],
   [() => import('./commands/turns.ts'), { turns: ['Look', 'turns: the runs of sessions'] }],
-  [() => import('./commands/deliveries.ts'), { deliveries: ['Look', 'deliveries: the outbox'] }],
+  [() => import('../features/deliveries/commands.ts'), { deliveries: ['Look', 'deliveries: the outbox'] }],
   [() => import('./commands/events.ts'), { 'events [options]': ['Look', 'print live events until Ctrl-C'] }],
-  [() => import('./commands/batch.ts'), { batch: ['Talk', 'batches: many conversations submitted as one'] }],
-  [() => import('./commands/cron.ts'), { cron: ['Schedule', 'crons: turns and events by the clock'] }],
-  [() => import('./commands/heartbeats.ts'), { heartbeats: ['Schedule', 'heartbeats: polls of agents'] }],
   [
-    () => import('./commands/spawn.ts'),
+    () => import('../features/batches/commands/batch.ts'),
+    { batch: ['Talk', 'batches: many conversations submitted as one'] },
+  ],
+  [() => import('../features/crons/commands.ts'), { cron: ['Schedule', 'crons: turns and events by the clock'] }],
+  [() => import('../features/heartbeats/commands.ts'), { heartbeats: ['Schedule', 'heartbeats: polls of agents'] }],
+  [
+    () => import('../features/subagents/commands.ts'),
     {
       'spawn [options] <session> <task>': [
         'Talk',
@@ -62,19 +65,22 @@ export const FILES: readonly (readonly [load: () => Promise<{ words: Words }>, w
       subagents: ['Look', 'subagents that sessions have spawned'],
     },
   ],
-  [() => import('./commands/dead.ts'), { dead: ['Look', 'dead letters: failed turns and deliveries'] }],
   [
-    () => import('./commands/bulk.ts'),
+    () => import('../features/dead-letters/commands.ts'),
+    { dead: ['Look', 'dead letters: failed turns and deliveries'] },
+  ],
+  [
+    () => import('../features/bulk-actions/commands.ts'),
     { bulk: ['Look', 'one action on many turns, messages, deliveries or dead letters'] },
   ],
   [
-    () => import('./commands/costs.ts'),
+    () => import('../features/costs/commands.ts'),
     {
       'usage [options]': ['Look', 'print usage and costs, oldest first'],
       prices: ['Look', 'what models cost'],
     },
   ],
-  [() => import('./commands/budgets.ts'), { budgets: ['Look', 'how much model calls may cost'] }],
+  [() => import('../features/budgets/commands.ts'), { budgets: ['Look', 'how much model calls may cost'] }],
   [
     () => import('./commands/open.ts'),
     {
@@ -84,7 +90,7 @@ export const FILES: readonly (readonly [load: () => Promise<{ words: Words }>, w
       ],
     },
   ],
-  [() => import('./commands/keys.ts'), { keys: ['Run', 'API keys, with roles (needs an admin key)'] }],
+  [() => import('../features/keys/commands.ts'), { keys: ['Run', 'API keys, with roles (needs an admin key)'] }],
   [
     () => import('./commands/waiting.ts'),
     {
@@ -92,7 +98,7 @@ export const FILES: readonly (readonly [load: () => Promise<{ words: Words }>, w
       'why <what>': ['Look', 'explain why something waits, and what to do next'],
     },
   ],
-  [() => import('./commands/attention.ts'), { attention: ['Look', 'problems that need an operator'] }],
+  [() => import('../features/overview/commands.ts'), { attention: ['Look', 'problems that need an operator'] }],
   [() => import('./commands/workers.ts'), { workers: ['Look', 'the processes of the service'] }],
   [
     () => import('./commands/pauses.ts'),

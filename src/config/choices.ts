@@ -5,7 +5,7 @@ export type Lane = 'main' | 'subagent' | 'cron' | 'batch';
 export const LANES: readonly Lane[] = ['main', 'subagent', 'cron', 'batch'];
 
 export { QUEUE_DROPS, QUEUE_MODES, type QueueMode } from '../core/queue-mode.ts';
-export { THINKING_LEVELS, type ThinkingLevel } from '../core/prompt/thinking-directive.ts';
+export { THINKING_LEVELS, type ThinkingLevel } from '../prompt/thinking-directive.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -1,6 +1,6 @@
 // The part of the configuration file that says how much model calls may cost: `budgets`.
 import { z } from 'zod';
-import { BUDGET_ACTIONS, BUDGET_DEFAULTS, BUDGET_PERIODS, isScope } from '../core/budget/budget.ts';
+import { BUDGET_ACTIONS, BUDGET_DEFAULTS, BUDGET_PERIODS, isScope } from '../features/budgets/rules/budget.ts';
 import { count, distinct, timeZone } from './schema-scalars.ts';
 
 const DOLLARS_MAX = 1_000_000_000;

@@ -1,6 +1,6 @@
 // The shape of `models`: the providers, what their models cost, and how fast they may be asked.
 import { z } from 'zod';
-import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
+import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../history/provider-family.ts';
 import { isWholePrice } from '../core/prices/price-row.ts';
 import {
   choice,

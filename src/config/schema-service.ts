@@ -1,6 +1,6 @@
 // The shape of the sections about the service itself: its API, how long it keeps what, and its limits.
 import { z } from 'zod';
-import { KEY_ROLES } from '../core/access/key-role.ts';
+import { KEY_ROLES } from '../core/key-role.ts';
 import {
   count,
   flag,

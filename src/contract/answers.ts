@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../config/choices.ts';
 import { REASONING_LEVELS } from '../core/reasoning-tags.ts';
-import { HEALTH_KINDS } from '../core/service-health.ts';
+import { HEALTH_KINDS } from '../features/overview/rules/service-health.ts';
 import { message, session, systemEvent, turn } from './views.ts';
 import { text, flag, uuid, iso, count } from './fields.ts';
 

@@ -1,6 +1,12 @@
 // Batches on the wire, as answers show them.
 import { z } from 'zod';
-import { BATCH_OUTCOMES, BATCH_STATUSES, HOP_VIAS, ITEM_STATUSES, PAUSE_REASONS } from '../core/batch/batch.ts';
+import {
+  BATCH_OUTCOMES,
+  BATCH_STATUSES,
+  HOP_VIAS,
+  ITEM_STATUSES,
+  PAUSE_REASONS,
+} from '../features/batches/rules/batch.ts';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
 import { shownOptions } from './input-options.ts';
 import { simulated, unpricedCalls } from './costs.ts';

@@ -1,7 +1,7 @@
 // Budgets on the wire.
 import { z } from 'zod';
 import { budgetFields } from '../config/schema-budgets.ts';
-import { BUDGET_ORIGINS } from '../core/budget/budget.ts';
+import { BUDGET_ORIGINS } from '../features/budgets/rules/budget.ts';
 import { simulated } from './costs.ts';
 import { text, flag, uuid, iso } from './fields.ts';
 

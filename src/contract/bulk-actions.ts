@@ -9,7 +9,7 @@ import {
   BULK_VERBS,
   canHaveCanary,
   type BulkTarget,
-} from '../core/bulk/bulk-action.ts';
+} from '../features/bulk-actions/rules.ts';
 import { TURN_KINDS, DELIVERY_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
 import { timeText } from '../config/schema-scalars.ts';
 import { sessionKeyText, tagText } from './queries.ts';

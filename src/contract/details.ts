@@ -1,6 +1,6 @@
 // One thing with all that belongs to it: a family of sessions, a call of a tool.
 import { z } from 'zod';
-import { CAUSE_KINDS } from '../core/message-cause.ts';
+import { CAUSE_KINDS } from '../kernel/rules/message-cause.ts';
 import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costOf, simulated } from './costs.ts';
 import { RUN_STATUSES } from './subagents.ts';

@@ -1,7 +1,7 @@
 // API keys, sign-ins and the audit log on the wire.
 import { z } from 'zod';
 import { timeText } from '../config/schema-scalars.ts';
-import { KEY_ROLES } from '../core/access/key-role.ts';
+import { KEY_ROLES } from '../core/key-role.ts';
 import { text, uuid, iso, createdAt } from './fields.ts';
 
 const role = z

@@ -1,7 +1,7 @@
 // The overview, and what needs a person.
 import { z } from 'zod';
 import { LANES } from '../config/choices.ts';
-import { ATTENTION_KINDS, ATTENTION_STATES } from '../core/attention.ts';
+import { ATTENTION_KINDS, ATTENTION_STATES } from '../features/overview/rules/attention.ts';
 import { simulated } from './costs.ts';
 import { why } from './views.ts';
 import { text, flag, amount, uuid, iso, count, sessionKey, lane, reason } from './fields.ts';

@@ -1,6 +1,6 @@
 // Submissions to the provider on the wire.
 import { z } from 'zod';
-import { SUBMISSION_STATUSES } from '../core/provider-batch/submission.ts';
+import { SUBMISSION_STATUSES } from '../features/provider-batches/rules/submission.ts';
 import { tokenCounts } from './costs.ts';
 import { text, flag, amount, uuid, iso, count, createdAt } from './fields.ts';
 

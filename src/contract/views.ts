@@ -6,7 +6,7 @@ import { HARNESS_REASONS } from '../core/harness-selection.ts';
 import { PRICE_TIERS } from '../core/prices/call-cost.ts';
 import { QUEUE_DROPS, QUEUE_MODES } from '../config/choices.ts';
 import { MESSAGE_STATUSES, TURN_STATUSES, TURN_KINDS } from '../core/statuses.ts';
-import type { Why } from '../core/waiting/why.ts';
+import type { Why } from '../kernel/rules/why.ts';
 import { costFields, costOf, tokenCounts } from './costs.ts';
 import { fault } from './faults.ts';
 import { text, flag, uuid, iso, count, sessionKey, lane, createdAt, startedAt, endedAt, tokens } from './fields.ts';

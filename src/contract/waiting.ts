@@ -1,6 +1,6 @@
 // Waiting messages on the wire.
 import { z } from 'zod';
-import { WAITING_COUNT_MAX } from '../core/waiting/why.ts';
+import { WAITING_COUNT_MAX } from '../kernel/rules/why.ts';
 import { describeList } from './answers.ts';
 import { message, why } from './views.ts';
 import { flag, lane } from './fields.ts';

@@ -1,7 +1,7 @@
 // What a webhook receives, by the type of the delivery: the schemas of the `webhooks` of the OpenAPI document. The payload is made in
 // core/delivery-payload.ts; the channel adds `deliveryId`.
 import { z } from 'zod';
-import { BATCH_OUTCOMES } from '../core/batch/batch.ts';
+import { BATCH_OUTCOMES } from '../features/batches/rules/batch.ts';
 import { DELIVERY_TYPES, type DeliveryType } from '../core/delivery-payload.ts';
 
 const recipient = z

@@ -3,9 +3,9 @@
 // lines around it (G29).
 import { isBlank } from './storable-text.ts';
 import { cutHead } from './cut-text.ts';
-import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
-import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';
-import { neutralise } from './prompt/untrusted-text.ts';
+import { BLANKS, foldedPattern, foldText, replaceFolded } from '../prompt/fold-text.ts';
+import { ownPart, type PromptPart } from '../prompt/prompt-parts.ts';
+import { neutralise } from '../prompt/untrusted-text.ts';
 import { SILENT_REPLY_TOKEN, TOKEN_MARKS } from './silent-reply.ts';
 
 export type RunStatus = 'ok' | 'failed' | 'timedOut' | 'killed';

@@ -7,7 +7,7 @@
 import { cutHead } from './cut-text.ts';
 import { isOfProgram, isOwner, type InboundMessage } from './inbound.ts';
 import { parseQueueMode, QUEUE_MODES, type QueueDrop, type QueueMode } from './queue-mode.ts';
-import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from './prompt/thinking-directive.ts';
+import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from '../prompt/thinking-directive.ts';
 import { parseReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from './reasoning-tags.ts';
 
 /** What `/queue` sets; null takes the session's own setting away. */

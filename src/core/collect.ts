@@ -1,8 +1,8 @@
 // The frame around several inputs that one turn answers together. The title, the numbering and the separators are what the
 // model knows; what overflowed is named in addition to the inputs, never in place of one (G5).
 import { cutHead } from './cut-text.ts';
-import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
-import { ownPart, tighten, type PromptPart } from './prompt/prompt-parts.ts';
+import { BLANKS, foldedPattern, foldText, replaceFolded } from '../prompt/fold-text.ts';
+import { ownPart, tighten, type PromptPart } from '../prompt/prompt-parts.ts';
 
 const TITLES = {
   message: '[Queued messages while agent was busy]',

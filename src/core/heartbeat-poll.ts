@@ -1,10 +1,10 @@
 // The prompt of a heartbeat, and what counts as news in its answer. The prompt is the configured one; when an event has arrived that
 // a person waits for, the poll says that instead.
-import { formatMessageTime, type EnvelopeZone } from './prompt/envelope-time.ts';
+import { formatMessageTime, type EnvelopeZone } from '../prompt/envelope-time.ts';
 import { HEARTBEAT_TOKEN } from './heartbeat-ack.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from './schedule/civil-time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './time/civil-time.ts';
 import { computeSpread } from './schedule/timetable.ts';
-import { findZone } from './schedule/zone.ts';
+import { findZone } from './time/zone.ts';
 
 /** `cron`: a reminder is among the system events. `exec`: so is the end of a command that ran in the background. */
 export type PollOccasion = 'interval' | 'manual' | 'cron' | 'exec';

@@ -5,7 +5,7 @@ import type { CallerRequest } from './caller-request.ts';
 import { keyOfOptions, readOptions, type InputOptions } from './input-options.ts';
 import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';
-import type { ThinkingLevel } from './prompt/thinking-directive.ts';
+import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 
 export type ChatType = 'direct' | 'group' | 'channel';
 

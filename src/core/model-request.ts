@@ -90,7 +90,7 @@ export type ModelStopReason =
 
 /** What had to be put right in an answer, for the record of its call. */
 export interface AnswerRepair {
-  /** The step that did it, as in `core/stream/reduce-answer.ts`. */
+  /** The step that did it, as in `model/stream/reduce-answer.ts`. */
   step: string;
   /** The tool call that it was done to; null: the answer as a whole. */
   callId: string | null;

@@ -4,8 +4,8 @@
 import type { ContentBlock } from './content.ts';
 import type { Entry, EntryKind } from './entry.ts';
 import type { CacheControl, ModelMessage, SystemBlock, ToolSpec } from './model-request.ts';
-import type { CleanBody, PartSpan } from './prompt/prompt-parts.ts';
-import type { SectionSpan } from './prompt/system-prompt.ts';
+import type { CleanBody, PartSpan } from '../prompt/prompt-parts.ts';
+import type { SectionSpan } from '../prompt/system-prompt.ts';
 import { charsOfBlock, CHARS_PER_TOKEN, estimateTextTokens } from './token-estimate.ts';
 
 /** `model`: a model wrote it, from trusted and untrusted text. */

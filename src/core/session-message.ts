@@ -4,8 +4,8 @@
 import type { EntryProvenance } from './entry.ts';
 import { exchangeNote, type Exchange } from './exchange.ts';
 import type { InboundMessage } from './inbound.ts';
-import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';
-import { neutralise } from './prompt/untrusted-text.ts';
+import { ownPart, type PromptPart } from '../prompt/prompt-parts.ts';
+import { neutralise } from '../prompt/untrusted-text.ts';
 
 /** A subagent's first message: its task. */
 export interface SpawnProvenance {
@@ -21,7 +21,7 @@ export interface SessionMessage extends InboundMessage {
   provenance: SpawnProvenance | Extract<EntryProvenance, { kind: 'inter_session' }>;
   /** Of an exchange between agents. */
   exchange?: Exchange;
-  /** What the costs of its turn count for (src/store/charged-inputs.ts). */
+  /** What the costs of its turn count for (src/kernel/inbox/charged-inputs.ts). */
   chargedTo?: object;
 }
 

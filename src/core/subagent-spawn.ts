@@ -5,7 +5,7 @@
 import { withOptions, type InputOptions } from './input-options.ts';
 import { storableText } from './storable-text.ts';
 import { subagentInstructions, type SessionMessage } from './session-message.ts';
-import type { ThinkingLevel } from './prompt/thinking-directive.ts';
+import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 import { given } from './given.ts';
 
 export interface SpawnRequest {

@@ -1,9 +1,9 @@
 // System events as lines before a prompt. Every line of an event carries the prefix, so that no text of an event can imitate
 // something else; heartbeat noise is filtered, and a filtered event is consumed, too.
-import { formatEventTime, type EnvelopeZone } from './prompt/envelope-time.ts';
-import { LINE_BREAKS } from './prompt/fold-text.ts';
-import type { PromptPart } from './prompt/prompt-parts.ts';
-import { neutralise } from './prompt/untrusted-text.ts';
+import { formatEventTime, type EnvelopeZone } from '../prompt/envelope-time.ts';
+import { LINE_BREAKS } from '../prompt/fold-text.ts';
+import type { PromptPart } from '../prompt/prompt-parts.ts';
+import { neutralise } from '../prompt/untrusted-text.ts';
 
 export interface SystemEvent {
   text: string;

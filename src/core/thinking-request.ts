@@ -2,7 +2,7 @@
 import { DEFAULT_PROVIDER } from './model-ref.ts';
 import type { ModelRequest, ThinkingSetting } from './model-request.ts';
 import { knownModel, thinkingFormOf, type Effort, type ThinkingForm } from './models.ts';
-import type { ThinkingLevel } from './prompt/thinking-directive.ts';
+import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 
 /** The most tokens of an answer, thinking not counted. */
 const ANSWER_TOKENS_MAX = 16_384;

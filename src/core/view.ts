@@ -2,11 +2,11 @@
 // again, byte for byte, long after it was sent; without an entry in a view, rows are shown as they are. Everything in a view is
 // plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
 import type { SentAlert } from './heartbeat-poll.ts';
-import type { ProviderFamily } from './history/provider-family.ts';
+import type { ProviderFamily } from '../history/provider-family.ts';
 import type { HarnessReason } from './harness-selection.ts';
 import type { Sampling, ThinkingSetting } from './model-request.ts';
 import type { Effort } from './models.ts';
-import type { Replacement } from './stream/replace-text.ts';
+import type { Replacement } from '../model/stream/replace-text.ts';
 import type { ThinkingRequest } from './thinking-request.ts';
 
 /** The facts that the requests of a session's transcript have fixed, so that later ones keep their bytes. Emptied by a reset. */

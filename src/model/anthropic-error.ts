@@ -2,7 +2,7 @@
 // no sense.
 import { APIError } from '@anthropic-ai/sdk';
 import { readRetryAfter } from '../network/retry-after.ts';
-import { StreamFault } from '../core/stream/stream-event.ts';
+import { StreamFault } from './stream/stream-event.ts';
 import { ModelError } from './model.ts';
 
 /** The error of a call. Errors that are already in their final form stay as they are. */

@@ -8,7 +8,7 @@ import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { createParser } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
-import { asStreamEvent, eventsOfBody } from '../core/stream/stream-event.ts';
+import { asStreamEvent, eventsOfBody } from './stream/stream-event.ts';
 import { orAborted } from '../deadline.ts';
 import { malformedAnswer, networkError, toModelError } from './anthropic-error.ts';
 import { checkBeforeWrite } from './check-before-write.ts';

@@ -2,14 +2,14 @@
 // it, so what holds for an answer holds for all of them.
 import { hash } from 'node:crypto';
 import type { Redact } from '../config/redact-secrets.ts';
-import type { ProviderFamily } from '../core/history/provider-family.ts';
+import type { ProviderFamily } from '../history/provider-family.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
-import { believableUsage } from '../core/stream/usage-figures.ts';
-import type { AnswerRules } from '../core/stream/draft-answer.ts';
+import { believableUsage } from './stream/usage-figures.ts';
+import type { AnswerRules } from './stream/draft-answer.ts';
 import { createStorableFilter } from '../core/storable-text.ts';
-import { AnswerReducer } from '../core/stream/reduce-answer.ts';
-import { eventsOfBody, StreamFault, type StreamEvent } from '../core/stream/stream-event.ts';
+import { AnswerReducer } from './stream/reduce-answer.ts';
+import { eventsOfBody, StreamFault, type StreamEvent } from './stream/stream-event.ts';
 import type { AskOptions, Model } from './model.ts';
 import { ModelError } from './model.ts';
 import type { CallObserver, ModelObserver } from './observers/observer.ts';

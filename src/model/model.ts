@@ -1,10 +1,10 @@
 // The model port: how a turn calls a model of any provider. `create-model.ts` is its implementation.
 import { storableText } from '../core/storable-text.ts';
-import type { ProviderFamily } from '../core/history/provider-family.ts';
-import type { Amounts } from '../core/governor/rate-limit.ts';
+import type { ProviderFamily } from '../history/provider-family.ts';
+import type { Amounts } from '../core/rate-limit.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
-import type { ReportedUsage } from '../core/stream/reduce-answer.ts';
-import type { Replacement } from '../core/stream/replace-text.ts';
+import type { ReportedUsage } from './stream/reduce-answer.ts';
+import type { Replacement } from './stream/replace-text.ts';
 import type { CallIdentity, CallObserver } from './observers/observer.ts';
 
 export interface AskOptions {

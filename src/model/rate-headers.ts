@@ -1,5 +1,5 @@
 // Reads from the headers of an answer what is left of the provider's rate limits.
-import type { Amounts, RateUnit } from '../core/governor/rate-limit.ts';
+import type { Amounts, RateUnit } from '../core/rate-limit.ts';
 
 const HEADERS: readonly (readonly [RateUnit, string])[] = [
   ['requests', 'anthropic-ratelimit-requests-remaining'],

@@ -1,11 +1,11 @@
 // The transport port: how one request is sent to a provider and the events of its answer are returned. Which transport serves a
 // model is chosen per call, by the model's provider; plugins may provide transports of their own. Details of a provider (a prompt
 // cache that must be created first, a socket instead of a request) stay inside its transport.
-import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
-import type { Amounts } from '../core/governor/rate-limit.ts';
+import type { ArgumentEncoding, ProviderFamily } from '../history/provider-family.ts';
+import type { Amounts } from '../core/rate-limit.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import type { StreamEvent } from '../core/stream/stream-event.ts';
+import type { StreamEvent } from './stream/stream-event.ts';
 
 export interface TransportCall {
   request: ModelRequest;

@@ -3,7 +3,7 @@
 import { basename, dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PluginSettings } from '../config.ts';
-import { mergeTextTransforms } from '../core/plugins/read-contributions.ts';
+import { mergeTextTransforms } from '../prompt/read-contributions.ts';
 import { withDeadline } from '../deadline.ts';
 import type { Logger } from '../logger.ts';
 import { withoutPlugins, Plugins } from './plugins.ts';

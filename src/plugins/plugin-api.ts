@@ -2,8 +2,8 @@
 // reference. Every value of a plugin is checked where it is received (`src/core/plugins`), because plain JavaScript may violate these
 // types.
 import type { ModelMessage } from '../core/model-request.ts';
-import type { PromptContribution, WorkspaceFile } from '../core/prompt/system-input.ts';
-import type { Replacement } from '../core/stream/replace-text.ts';
+import type { PromptContribution, WorkspaceFile } from '../prompt/system-input.ts';
+import type { Replacement } from '../model/stream/replace-text.ts';
 import type { Transport } from '../model/transport.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { Harness } from './harness.ts';

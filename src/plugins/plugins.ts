@@ -1,10 +1,10 @@
 // The plugins of a process, as turns use them. A turn continues whatever a handler does: an error, an answer of the wrong shape or a
 // late one is logged and changes nothing. Without a handler for a hook, nothing is done.
 import { deepFreeze } from '../config/deep-freeze.ts';
-import { readBootstrapFiles, NO_TRANSFORMS } from '../core/plugins/read-contributions.ts';
-import { mergeChanges, NO_CHANGES, readPromptChanges, type PromptChanges } from '../core/plugins/prompt-changes.ts';
-import type { AttributedContribution, WorkspaceFile } from '../core/prompt/system-input.ts';
-import type { TextTransforms } from '../core/stream/replace-text.ts';
+import { readBootstrapFiles, NO_TRANSFORMS } from '../prompt/read-contributions.ts';
+import { mergeChanges, NO_CHANGES, readPromptChanges, type PromptChanges } from '../prompt/prompt-changes.ts';
+import type { AttributedContribution, WorkspaceFile } from '../prompt/system-input.ts';
+import type { TextTransforms } from '../model/stream/replace-text.ts';
 import { withDeadline } from '../deadline.ts';
 import type { Logger } from '../logger.ts';
 import type { Transport } from '../model/transport.ts';

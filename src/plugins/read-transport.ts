@@ -1,9 +1,9 @@
 // Transports of plugins, checked when they are registered and watched when they are used: a call always ends when it is aborted, and
 // any error of a transport becomes a fault of a model call, which the turn classifies.
 import { z } from 'zod';
-import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
+import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../history/provider-family.ts';
 import { RETRY_AFTER_MS_MAX } from '../network/retry-after.ts';
-import { malformed, StreamFault } from '../core/stream/stream-event.ts';
+import { malformed, StreamFault } from '../model/stream/stream-event.ts';
 import { ModelError } from '../model/model.ts';
 import { orAborted } from '../deadline.ts';
 import type { Transport, TransportCall } from '../model/transport.ts';

@@ -1,5 +1,5 @@
 // API keys that were made while the service ran, by the SHA-256 of their text; the sign-ins with them; and the audit log.
-import type { KeyRole } from '../core/access/key-role.ts';
+import type { KeyRole } from '../core/key-role.ts';
 import { holdfast, iso, now, text, uuid } from './columns.ts';
 
 export const apiKeys = holdfast.table('api_keys', {

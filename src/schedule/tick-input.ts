@@ -4,7 +4,7 @@ import { agentOrFirst, type AgentSettings, type Config } from '../config.ts';
 import { pollText } from '../core/heartbeat-poll.ts';
 import { withOptions } from '../core/input-options.ts';
 import type { OwnInput } from '../core/inbound.ts';
-import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
+import { resolveEnvelopeZone } from '../prompt/envelope-time.ts';
 import { formatContextKey, tickText, type CronDefinition, type CronOrigin } from '../core/schedule/cron.ts';
 import { HOST_TIMEZONE } from '../clock.ts';
 

@@ -5,8 +5,8 @@ import { createRequire } from 'node:module';
 import { cutHead } from '../core/cut-text.ts';
 import type { CronFields, MonthDay, WeekDay } from '../core/schedule/cron-fields.ts';
 import { nextSlot, computeStagger, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
-import { isInTimeRange } from '../core/schedule/civil-time.ts';
-import { isZone, findZone } from '../core/schedule/zone.ts';
+import { isInTimeRange } from '../core/time/civil-time.ts';
+import { isZone, findZone } from '../core/time/zone.ts';
 
 type NodeCron = typeof import('node-cron');
 

@@ -1,5 +1,5 @@
 // What commands in the background need of the database: a row for each, its owner, and the requests of other processes. Implemented by
-// `src/store/processes.ts`.
+// `src/kernel/turn/journal/processes.ts`.
 import type {
   LostProcess,
   NewProcess,

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { count } from '../config/schema-scalars.ts';
 import { cutHead } from '../core/cut-text.ts';
-import { neutralise } from '../core/prompt/untrusted-text.ts';
+import { neutralise } from '../prompt/untrusted-text.ts';
 import { defineTool } from './define-tool.ts';
 import type { ReadPage } from './extract-page-thread.ts';
 import { extractPage, PageUnreadableError } from './extract-page.ts';

@@ -10,9 +10,9 @@ import { LiveConfig, type Config } from '../../src/config.ts';
 import { listSettings } from '../../src/config/sources.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { measurePrompt } from '../../src/turn/open/measure-prompt.ts';
-import { deriveRequest } from '../../src/turn/open/derive-request.ts';
-import { createWake } from '../../src/wake.ts';
+import { measurePrompt } from '../../src/kernel/turn/open/measure-prompt.ts';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
+import { createWake } from '../../src/kernel/queue/wake.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig } from '../turn/turn-rig.ts';
 

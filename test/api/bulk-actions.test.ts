@@ -1,9 +1,9 @@
 // Bulk actions: one decision about many objects, executed by schedulers, with a result for each.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { carryOutItem } from '../../src/service/bulk-action.ts';
-import { leaseBulkItems } from '../../src/store/bulk/bulk-actions.ts';
-import { runBulkRound } from '../../src/service/bulk-action.ts';
+import { carryOutItem } from '../../src/features/bulk-actions/use-cases.ts';
+import { leaseBulkItems } from '../../src/features/bulk-actions/store.ts';
+import { runBulkRound } from '../../src/features/bulk-actions/use-cases.ts';
 import { readBulkActionItems } from '../rows/bulk-actions.ts';
 import { readEvents } from '../rows/events.ts';
 import { addInputs, changeInputs, countInputs } from '../rows/inputs.ts';

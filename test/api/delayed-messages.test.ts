@@ -1,7 +1,7 @@
 // Messages with `deliverAt`, from their acceptance to their turn. The tests change times in the rows: the database decides what is due.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { deliverDue } from '../../src/service/deliver-delayed.ts';
+import { deliverDue } from '../../src/kernel/use-cases/deliver-delayed.ts';
 import { addInputs, changeInputs, readInputs, removeInputs } from '../rows/inputs.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { ago } from '../rows/table.ts';

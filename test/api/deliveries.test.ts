@@ -1,7 +1,7 @@
 // The outbox as a list: its filters, its counts, one delivery with its attempts, and the reason of a discard.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { claimDelivery, settleDelivery } from '../../src/store/outbox.ts';
+import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { changeDeliveries, readDeliveries } from '../rows/deliveries.ts';
 import { useApiRig } from './use-api-rig.ts';

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { fenceSessions } from '../../src/store/erasure/erase-sessions.ts';
+import { fenceSessions } from '../../src/features/erasure/store/erase-sessions.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { addDeadLetters } from '../rows/dead-letters.ts';
 import { addCompactions } from '../rows/entries.ts';

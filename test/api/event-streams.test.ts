@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { EventStream } from '../../src/api/event-stream.ts';
 import { EventStreams } from '../../src/api/event-streams.ts';
 import type { EventTail, LiveEvent, Subscriber } from '../../src/api/event-tail.ts';
-import type { EventRow } from '../../src/store/views/events.ts';
+import type { EventRow } from '../../src/kernel/views/events.ts';
 
 const KB = 1024;
 const UNSENT_BYTES_MAX = 1000 * KB;

@@ -2,7 +2,7 @@
 // rows of a size that takes several pages.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { exportPages, findExportedSession } from '../../src/store/views/session-export.ts';
+import { exportPages, findExportedSession } from '../../src/kernel/views/session-export.ts';
 import { addEntries } from '../rows/entries.ts';
 import { addInputs } from '../rows/inputs.ts';
 import { useApiRig } from './use-api-rig.ts';

@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { KeyRing } from '../../src/api/key-ring.ts';
 import { newId } from '../../src/ids.ts';
-import type { WebSession } from '../../src/store/views/keys.ts';
+import type { WebSession } from '../../src/features/keys/views.ts';
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 

@@ -1,7 +1,7 @@
 // API keys with roles, and the audit log.
 import { tablesWith } from './tables-with.ts';
 import { describe, expect, test } from 'vitest';
-import { KEY_ROLES, type KeyRole } from '../../src/core/access/key-role.ts';
+import { KEY_ROLES, type KeyRole } from '../../src/core/key-role.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
 import { roleOf } from '../../src/api/route.ts';
 import { changeApiKeys } from '../rows/keys.ts';

@@ -1,7 +1,7 @@
 // Goal: the overview equals the rows. Method: real turns, with the roll-up in between, and a clock that the test advances.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { rollUp, sampleMinute, trimUsage } from '../../src/store/usage/roll-up.ts';
+import { rollUp, sampleMinute, trimUsage } from '../../src/features/costs/store/roll-up.ts';
 import { addCronFires, addCrons, readCrons } from '../rows/crons.ts';
 import { addDeadLetters, removeDeadLetters } from '../rows/dead-letters.ts';
 import { addDeliveries } from '../rows/deliveries.ts';

@@ -1,8 +1,8 @@
 // Pausing and resuming over the API, with real claims.
 import { expect, test } from 'vitest';
-import { createClaim } from '../../src/store/claim-session.ts';
+import { createClaim } from '../../src/kernel/sessions/claim-session.ts';
 import type { SessionId } from '../../src/core/ids.ts';
-import { selectStaleRings } from '../../src/store/reconcile.ts';
+import { selectStaleRings } from '../../src/kernel/queue/reconcile.ts';
 import { changeSessions, readSessions } from '../rows/sessions.ts';
 import { ago } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';

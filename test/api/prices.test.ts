@@ -1,7 +1,7 @@
 // The price table over HTTP, and its stored versions.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
-import { storePriceVersion } from '../../src/store/price-versions.ts';
+import { storePriceVersion } from '../../src/features/costs/store/price-versions.ts';
 import { readPriceVersions } from '../rows/prices.ts';
 import { useApiRig } from './use-api-rig.ts';
 

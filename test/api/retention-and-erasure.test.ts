@@ -3,7 +3,7 @@
 // records the messages of each session; when a history is over, the tables are compared with it. `HOLDFAST_SEED` repeats a run.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { beginRetention, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
+import { beginRetention, RETENTION_KINDS } from '../../src/features/retention/retention-kinds.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { readModelCalls, readToolCalls } from '../rows/calls.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';

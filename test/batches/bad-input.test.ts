@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { LineReader } from '../../src/api/batch-lines.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { trimBatches } from '../../src/store/batches/control.ts';
+import { trimBatches } from '../../src/features/batches/store/control.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { eventually, useApiRig } from '../api/use-api-rig.ts';
 import {

@@ -1,6 +1,6 @@
 // Which tools the items of a batch have, as the model server sees them.
 import { expect, test } from 'vitest';
-import { itemSessionKey } from '../../src/core/batch/batch.ts';
+import { itemSessionKey } from '../../src/features/batches/rules/batch.ts';
 import { editTool } from '../../src/tools/edit-tool.ts';
 import { globTool } from '../../src/tools/glob-tool.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';

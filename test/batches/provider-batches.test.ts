@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import type { SessionId } from '../../src/core/ids.ts';
-import { leaveLane } from '../../src/store/provider-lane/store-results.ts';
-import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
+import { leaveLane } from '../../src/features/provider-batches/store/store-results.ts';
+import { collectRequests } from '../../src/features/provider-batches/collect-requests.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { readEvents } from '../rows/events.ts';
 import { changeProviderBatches, changeProviderRequests, countProviderRequests } from '../rows/provider-batches.ts';

@@ -2,8 +2,8 @@
 // batch, its cap covers them, and the batch ends after them.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { createSessionTools } from '../../src/tools/session-tools.ts';
-import { createSessionsPort } from '../../workers/sessions-port.ts';
+import { createSessionTools } from '../../src/features/subagents/tools.ts';
+import { createSessionsPort } from '../../src/features/subagents/sessions-port.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { changeBatches, readBatchItems } from '../rows/batches.ts';
 import { changeBudgets, readBudgetWindows } from '../rows/budgets.ts';

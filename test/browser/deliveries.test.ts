@@ -2,7 +2,7 @@
 // followed it.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { claimDelivery, settleDelivery } from '../../src/store/outbox.ts';
+import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 

@@ -1,6 +1,6 @@
 // `holdfast bulk` and the paced `holdfast dead`, against a real API and the rounds of a scheduler.
 import { beforeEach, expect, test } from 'vitest';
-import { runBulkRound } from '../../src/service/bulk-action.ts';
+import { runBulkRound } from '../../src/features/bulk-actions/use-cases.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { runCli } from './run-cli.ts';

@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Finding } from '../../src/cli/doctor/check.ts';
 import { databaseChecks } from '../../src/cli/doctor/database-checks.ts';
 import { loadConfig } from '../../src/config.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { findFreePort } from '../servers/free-port.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';

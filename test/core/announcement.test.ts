@@ -9,8 +9,8 @@ import {
   type SubagentEnd,
 } from '../../src/core/announcement.ts';
 import { findLastAnswer, findLastOutput, type OutputEntry } from '../../src/core/last-output.ts';
-import { buildUserPrompt } from '../../src/core/prompt/user-prompt.ts';
-import { joinParts } from '../../src/core/prompt/prompt-parts.ts';
+import { buildUserPrompt } from '../../src/prompt/user-prompt.ts';
+import { joinParts } from '../../src/prompt/prompt-parts.ts';
 import { runToEnd } from './run-to-end.ts';
 
 function end(more: Partial<SubagentEnd> = {}): SubagentEnd {

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { ATTENTION_KINDS, attentionItem, attentionState, budgetItem } from '../../src/core/attention.ts';
-import { toPoints, computeRates } from '../../src/core/overview.ts';
+import {
+  ATTENTION_KINDS,
+  attentionItem,
+  attentionState,
+  budgetItem,
+} from '../../src/features/overview/rules/attention.ts';
+import { toPoints, computeRates } from '../../src/features/overview/rules/figures.ts';
 
 test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) => {
   const item = attentionItem({ kind, name: 'name/of:it', count: 2000, since: null });

@@ -1,7 +1,7 @@
 // The frame around several inputs.
 import { expect, test } from 'vitest';
 import { collectParts, formatSummaryLine, type Collection, type Overflow } from '../../src/core/collect.ts';
-import { joinParts, ownPart } from '../../src/core/prompt/prompt-parts.ts';
+import { joinParts, ownPart } from '../../src/prompt/prompt-parts.ts';
 import { runToEnd } from './run-to-end.ts';
 
 const collect = (kind: Collection['kind'], texts: string[], overflow?: Overflow): string =>

@@ -1,6 +1,6 @@
 // The history that a client of an OpenAI-compatible endpoint sends, compared with the stored one.
 import { describe, expect, test } from 'vitest';
-import { partHistory, type ClientEntry, type StoredHistory } from '../../src/core/openai/conversation.ts';
+import { partHistory, type ClientEntry, type StoredHistory } from '../../src/features/openai/rules/conversation.ts';
 
 type Line = `${'user' | 'assistant' | 'results'}: ${string}`;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { causeOfKey } from '../../src/core/message-cause.ts';
+import { causeOfKey } from '../../src/kernel/rules/message-cause.ts';
 
 const id = '0198f000-0000-7000-8000-000000000001';
 

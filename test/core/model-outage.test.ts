@@ -8,7 +8,7 @@ import {
   noteFailure,
   pauseAfterFailureMs,
   type ModelTrouble,
-} from '../../src/core/model-outage.ts';
+} from '../../src/kernel/rules/model-outage.ts';
 
 const bounds = { min: 5_000, max: 30_000 };
 

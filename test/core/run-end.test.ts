@@ -1,6 +1,11 @@
 // The decision about the end of a subagent's run.
 import { describe, expect, test } from 'vitest';
-import { decideRunEnd, isRunOver, type FamilyState, type RunResult } from '../../src/core/run-end.ts';
+import {
+  decideRunEnd,
+  isRunOver,
+  type FamilyState,
+  type RunResult,
+} from '../../src/features/subagents/rules/run-end.ts';
 
 const IDLE: Omit<FamilyState, 'id' | 'key'> = {
   ancestors: [],

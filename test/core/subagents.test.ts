@@ -1,9 +1,9 @@
 // A subagent's settings, from the configuration and its place in a family.
 import { describe, expect, test } from 'vitest';
-import { joinParts } from '../../src/core/prompt/prompt-parts.ts';
+import { joinParts } from '../../src/prompt/prompt-parts.ts';
 import { shownHistory } from '../../src/core/session-history.ts';
 import { isFromSession, sessionMessageParts } from '../../src/core/session-message.ts';
-import { maySee, type VisibleSession, type Visibility } from '../../src/core/session-visibility.ts';
+import { maySee, type VisibleSession, type Visibility } from '../../src/features/subagents/rules/session-visibility.ts';
 import { DENIED_TOOLS, roleAt, planSpawn, spawnMessage } from '../../src/core/subagent-spawn.ts';
 
 const settings = {

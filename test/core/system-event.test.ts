@@ -1,8 +1,8 @@
 // System events as lines of a prompt.
 import { describe, expect, test } from 'vitest';
 import { compactSystemEvent, eventParts, type SystemEvent } from '../../src/core/system-event.ts';
-import type { EnvelopeZone } from '../../src/core/prompt/envelope-time.ts';
-import { joinParts } from '../../src/core/prompt/prompt-parts.ts';
+import type { EnvelopeZone } from '../../src/prompt/envelope-time.ts';
+import { joinParts } from '../../src/prompt/prompt-parts.ts';
 
 const AT = 1_768_249_157_000; // 2026-01-12T20:19:17Z
 const event = (text: string, change: Partial<SystemEvent> = {}): SystemEvent => ({

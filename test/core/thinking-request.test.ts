@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KNOWN_MODELS } from '../../src/core/models.ts';
-import { THINKING_LEVELS } from '../../src/core/prompt/thinking-directive.ts';
+import { THINKING_LEVELS } from '../../src/prompt/thinking-directive.ts';
 import { thinkingRequest } from '../../src/core/thinking-request.ts';
 
 describe('a thinking level', () => {

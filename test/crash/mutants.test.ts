@@ -63,12 +63,12 @@ const safeguards: Safeguard[] = [
     name: 'what a worker knows of its own lease',
     changes: [
       {
-        file: 'src/turn/held-session.ts',
+        file: 'src/kernel/turn/held-session.ts',
         find: 'this.#clock.monotonicMs() >= this.#trustedUntilMs',
         replace: 'false',
       },
       // A refused renewal reports it too, if it happens in time.
-      { file: 'src/turn/held-session.ts', find: 'this.leaseMs / 3)', replace: '600_000)' },
+      { file: 'src/kernel/turn/held-session.ts', find: 'this.leaseMs / 3)', replace: '600_000)' },
     ],
     points: [{ fault: 'freeze', when: 'after', kind: 'commit-step', ordinal: 1 }],
     says: /the woken worker ran the tool/,
@@ -77,7 +77,7 @@ const safeguards: Safeguard[] = [
     name: 'the ledger of effects',
     changes: [
       {
-        file: 'src/turn/loop/plan-calls.ts',
+        file: 'src/kernel/turn/loop/plan-calls.ts',
         find: 'if (tool?.isIdempotent === true) return',
         replace: 'if (tool !== undefined) return',
       },
@@ -104,7 +104,7 @@ const familySafeguards: FamilySafeguard[] = [
     name: 'the cause of a spawn',
     changes: [
       {
-        file: 'workers/sessions-port.ts',
+        file: 'src/features/subagents/sessions-port.ts',
         find: 'const origin = { sessionKey, turnId, causeKey: `call:${idempotencyKey}`, sentBy: null, idempotency: null };',
         replace: 'const origin = { sessionKey, turnId, causeKey: null, sentBy: null, idempotency: null };',
       },
@@ -117,7 +117,7 @@ const familySafeguards: FamilySafeguard[] = [
     name: 'the announcement beside the end',
     changes: [
       {
-        file: 'src/store/effects/carry-out.ts',
+        file: 'src/kernel/effects/carry-out.ts',
         find: 'return { last: putInputs(tx, told) };',
         replace: 'return { last: Promise.resolve(allOf([])) };',
       },

@@ -2,7 +2,7 @@
 // an answer, several times, while api and workers keep running; then every message whose POST was answered is stored once and gets its
 // reply, and every other one is stored at most once.
 import { expect, test } from 'vitest';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { readInputsWithTurns } from '../rows/inputs.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';

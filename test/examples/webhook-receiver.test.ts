@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeEach, expect, test } from 'vitest';
-import { createWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
+import { createWebhookChannel } from '../../src/features/deliveries/webhook-channel.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';

@@ -5,8 +5,8 @@ import { env, hrtime, kill, pid, stdout } from 'node:process';
 import { systemClock } from '../../src/clock.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { createAnthropicModel } from '../../src/model/anthropic.ts';
-import { HeldSession } from '../../src/turn/held-session.ts';
-import { TurnStopped } from '../../src/turn/turn-end.ts';
+import { HeldSession } from '../../src/kernel/turn/held-session.ts';
+import { TurnStopped } from '../../src/kernel/turn/turn-end.ts';
 import { request } from './build-request.ts';
 
 /** The duration of the lease from the time at which the process is frozen, in milliseconds. */

@@ -2,7 +2,7 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import type { Amounts } from '../../src/core/governor/rate-limit.ts';
+import type { Amounts } from '../../src/core/rate-limit.ts';
 import { createAnthropicModel } from '../../src/model/anthropic.ts';
 import { readRemaining } from '../../src/model/rate-headers.ts';
 

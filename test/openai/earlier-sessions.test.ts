@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import OpenAI from 'openai';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { layOut } from '../../src/store/migrate.ts';
+import { layOut } from '../../src/database/migrate.ts';
 import { addInputs } from '../rows/inputs.ts';
 import { addSessions } from '../rows/sessions.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

@@ -41,7 +41,8 @@ export async function builtPatterns(): Promise<FoundPattern[]> {
     },
   });
   try {
-    for (file of globSync('src/core/**/*.ts', { cwd: ROOT })) await import(join(ROOT, file));
+    for (file of globSync('src/{core,prompt,history,compaction}/**/*.ts', { cwd: ROOT }))
+      await import(join(ROOT, file));
   } finally {
     globalThis.RegExp = native;
   }

@@ -1,5 +1,5 @@
 // Plugins from handlers, without modules.
-import { NO_TRANSFORMS } from '../../src/core/plugins/read-contributions.ts';
+import { NO_TRANSFORMS } from '../../src/prompt/read-contributions.ts';
 import { createLogger } from '../../src/logger.ts';
 import { HookTable } from '../../src/plugins/hook-table.ts';
 import type { HookHandlers, HookName } from '../../src/plugins/plugin-api.ts';

@@ -1,7 +1,7 @@
 // The hooks of plugins as turns run them: order, merging, and that nothing a handler does harms the turn.
 import { describe, expect, test } from 'vitest';
 import type { ModelMessage } from '../../src/core/model-request.ts';
-import type { WorkspaceFile } from '../../src/core/prompt/system-input.ts';
+import type { WorkspaceFile } from '../../src/prompt/system-input.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { HookContext, HookHandlers, PromptHookResult } from '../../src/plugins/plugin-api.ts';
 import { withoutPlugins, type HookFacts } from '../../src/plugins/plugins.ts';

@@ -1,5 +1,5 @@
 // The log of events.
-import { EVENT_XID_SQL } from '../../src/store/event-ids.ts';
+import { EVENT_XID_SQL } from '../../src/database/event-ids.ts';
 import { Expression, table } from './table.ts';
 
 /** An id as the database gives it to an event of the transaction that writes it. */

@@ -1,6 +1,6 @@
 // A database with many rows of every kind, and the plans of its queries, for tests that no query reads a whole growing table.
 import type { PoolClient } from 'pg';
-import { rollUp, countSessions } from '../../src/store/usage/roll-up.ts';
+import { rollUp, countSessions } from '../../src/features/costs/store/roll-up.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
 /** Tables that grow with messages and turns. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { readPostmasterFile } from '../../src/embedded-postgres/postmaster.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { startPostgresServer, type PostgresServer } from './postgres-server.ts';
 

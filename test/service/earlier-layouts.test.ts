@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { layOut } from '../../src/store/migrate.ts';
+import { layOut } from '../../src/database/migrate.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { openServiceRig } from './rig/service-rig.ts';

@@ -1,9 +1,9 @@
 // The budgets of the configuration when processes with different configurations start one after the other on one database.
 import { onTestFinished, expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config.ts';
-import { openBudgets } from '../../src/service/open-budgets.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { openWindows } from '../../src/store/budgets/reserve-cost.ts';
+import { openBudgets } from '../../src/features/budgets/open-budgets.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { openWindows } from '../../src/features/budgets/store/reserve-cost.ts';
 import { changeBudgetWindows } from '../rows/budgets.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { recordedService } from './recorded-service.ts';

@@ -1,10 +1,10 @@
 // What `publish` does with the result of a write: it wakes, rings now or when it is due, and returns the result.
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Ring, TurnRing } from '../../src/after-commit.ts';
+import type { Ring, TurnRing } from '../../src/kernel/queue/after-commit.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { createPublish } from '../../src/service/publish.ts';
-import { createWake, type CommitKind, type MessageSettlements } from '../../src/wake.ts';
+import { createPublish } from '../../src/kernel/queue/publish.ts';
+import { createWake, type CommitKind, type MessageSettlements } from '../../src/kernel/queue/wake.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,9 +1,9 @@
 // The use cases of a process on a test database, with a doorbell that only records its rings.
-import type { Ring } from '../../src/after-commit.ts';
+import type { Ring } from '../../src/kernel/queue/after-commit.ts';
 import type { Config } from '../../src/config.ts';
-import { createService, type Service } from '../../src/service/service.ts';
-import type { Database } from '../../src/store/database.ts';
-import { createWake, type Wake } from '../../src/wake.ts';
+import { createService, type Service } from '../../src/kernel/use-cases/service.ts';
+import type { Database } from '../../src/database/database.ts';
+import { createWake, type Wake } from '../../src/kernel/queue/wake.ts';
 
 /** Makes them. */
 export function recordedService(parts: { config: Config; database: Database; wake?: Wake }): {

@@ -1,8 +1,8 @@
 // An explicit command reprices past calls, and all sums are updated.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
-import { repricePastCalls } from '../../src/service/reprice-past-calls.ts';
-import { viewUsage } from '../../src/store/views/usage.ts';
+import { repricePastCalls } from '../../src/features/costs/reprice-past-calls.ts';
+import { viewUsage } from '../../src/features/costs/views/usage.ts';
 import { readModelCalls, removeModelCalls } from '../rows/calls.ts';
 import { countEarlierCosts, readEarlierCosts, readRepricings } from '../rows/prices.ts';
 import { readSessions } from '../rows/sessions.ts';

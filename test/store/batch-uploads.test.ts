@@ -1,7 +1,7 @@
 // An abandoned upload leaves no rows, also when items or parts of it are still being stored.
 import { expect, test } from 'vitest';
-import { addItems, beginUpload, deleteUpload, type NewBatch } from '../../src/store/batches/upload.ts';
-import { addFilePart, beginFile, deleteFile } from '../../src/store/client-files.ts';
+import { addItems, beginUpload, deleteUpload, type NewBatch } from '../../src/features/batches/store/upload.ts';
+import { addFilePart, beginFile, deleteFile } from '../../src/features/openai/store/client-files.ts';
 import type { SessionKey } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { readBatchItems, readBatches } from '../rows/batches.ts';

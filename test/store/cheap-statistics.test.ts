@@ -2,16 +2,16 @@
 // read it, with the settings of the connections that run them: none reads a whole growing table.
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { COUNT_SESSIONS, ROLL_UP, SAMPLE_MINUTE } from '../../src/store/usage/roll-up.ts';
-import type { Statement } from '../../src/store/statement.ts';
-import { countByAgent } from '../../src/store/views/agents.ts';
-import { readAttention } from '../../src/store/views/attention.ts';
-import { OVERVIEW } from '../../src/store/views/overview.ts';
-import { SCRAPE_FIGURES } from '../../src/store/views/scrape-figures.ts';
-import { SERVICE_HEALTH } from '../../src/store/views/service-health.ts';
-import { STATS } from '../../src/store/views/stats.ts';
-import { USAGE } from '../../src/store/views/usage.ts';
-import * as waiting from '../../src/store/views/waiting.ts';
+import { COUNT_SESSIONS, ROLL_UP, SAMPLE_MINUTE } from '../../src/features/costs/store/roll-up.ts';
+import type { Statement } from '../../src/database/statement.ts';
+import { countByAgent } from '../../src/kernel/views/agents.ts';
+import { readAttention } from '../../src/features/overview/views/attention.ts';
+import { OVERVIEW } from '../../src/features/overview/views/overview.ts';
+import { SCRAPE_FIGURES } from '../../src/features/overview/views/scrape-figures.ts';
+import { SERVICE_HEALTH } from '../../src/features/overview/views/service-health.ts';
+import { STATS } from '../../src/features/overview/views/stats.ts';
+import { USAGE } from '../../src/features/costs/views/usage.ts';
+import * as waiting from '../../src/kernel/views/waiting.ts';
 import { BATCH_ID, SESSIONS, createManyRows, growingReads } from '../rows/many-rows.ts';
 import type { StoreRig } from './store-rig.ts';
 

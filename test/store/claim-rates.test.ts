@@ -1,7 +1,7 @@
 // What workers claim of a rate limit, in the database.
 import { beforeAll, afterAll, expect, test } from 'vitest';
-import { noCalls } from '../../src/core/governor/share-calls.ts';
-import { openRateWindows, claimRates, type RateAsk } from '../../src/store/governor/claim-rates.ts';
+import { noCalls } from '../../src/features/limits/rules/share-calls.ts';
+import { openRateWindows, claimRates, type RateAsk } from '../../src/features/limits/claim-rates.ts';
 import { changeRateWindows } from '../rows/pauses.ts';
 import { earlier } from '../rows/table.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EntryId, SystemEventId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import type { JournalWrite } from '../../src/store/journal.ts';
-import { createBeginCompaction, type CompactionBegin } from '../../src/store/journal/begin-compaction.ts';
-import { createWriteCompaction, type CompactionStep } from '../../src/store/journal/write-compaction.ts';
+import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
+import { createBeginCompaction, type CompactionBegin } from '../../src/kernel/turn/journal/begin-compaction.ts';
+import { createWriteCompaction, type CompactionStep } from '../../src/kernel/turn/journal/write-compaction.ts';
 import { readCompactions, readEntries } from '../rows/entries.ts';
 import { readEvents } from '../rows/events.ts';
 import { readSessions } from '../rows/sessions.ts';

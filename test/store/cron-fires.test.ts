@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { fireCrons } from '../../src/store/cron-fires.ts';
-import { readDueCrons } from '../../src/store/crons.ts';
-import { retireCrons } from '../../src/store/settle-fires.ts';
-import { fireDueCrons, giveNotices } from '../../workers/schedule-crons.ts';
+import { fireCrons } from '../../src/features/crons/store/cron-fires.ts';
+import { readDueCrons } from '../../src/features/crons/store/crons.ts';
+import { retireCrons } from '../../src/features/crons/store/settle-fires.ts';
+import { fireDueCrons, giveNotices } from '../../src/features/crons/schedule-crons.ts';
 import { changeCrons, readCronFires, removeCronFires } from '../rows/crons.ts';
 import { readEvents } from '../rows/events.ts';
 import { changeInputs, readInputs } from '../rows/inputs.ts';

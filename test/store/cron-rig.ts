@@ -1,16 +1,22 @@
 // Builders for tests of crons over the store: crons that are due, and one round of a scheduler without its clock.
-import type { Ring } from '../../src/after-commit.ts';
+import type { Ring } from '../../src/kernel/queue/after-commit.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { cronInput } from '../../src/config/schema-crons.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
 import { toDefinition, findFirstSlot } from '../../src/schedule/cron-definition.ts';
-import { createCron, findCron, readDatabaseTime, readDueCrons, type Cron } from '../../src/store/crons.ts';
-import type { Database } from '../../src/store/database.ts';
-import { fireDueCrons, settleEndedFires } from '../../workers/schedule-crons.ts';
-import type { HeartbeatParts } from '../../workers/schedule-heartbeats.ts';
+import {
+  createCron,
+  findCron,
+  readDatabaseTime,
+  readDueCrons,
+  type Cron,
+} from '../../src/features/crons/store/crons.ts';
+import type { Database } from '../../src/database/database.ts';
+import { fireDueCrons, settleEndedFires } from '../../src/features/crons/schedule-crons.ts';
+import type { HeartbeatParts } from '../../src/features/heartbeats/schedule-heartbeats.ts';
 import { recordedService } from '../service/recorded-service.ts';
-import type { Service } from '../../src/service/service.ts';
+import type { Service } from '../../src/kernel/use-cases/service.ts';
 
 const silent = createLogger({ level: 'silent', format: 'json', name: 'test' });
 

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { endBatch, readOpenBatches } from '../../src/store/batches/guard.ts';
-import { carryOutEffects, carryOutLeftEffects } from '../../src/store/effects/carry-out.ts';
-import type { TurnEffect } from '../../src/store/effects/turn-effects.ts';
-import { endOverdue, endStalled } from '../../src/store/end-overdue.ts';
-import { fenceSessions } from '../../src/store/erasure/erase-sessions.ts';
-import type { JournalWrite } from '../../src/store/journal.ts';
+import { endBatch, readOpenBatches } from '../../src/features/batches/store/guard.ts';
+import { carryOutEffects, carryOutLeftEffects } from '../../src/kernel/effects/carry-out.ts';
+import type { TurnEffect } from '../../src/kernel/effects/turn-effects.ts';
+import { endOverdue, endStalled } from '../../src/kernel/queue/end-overdue.ts';
+import { fenceSessions } from '../../src/features/erasure/store/erase-sessions.ts';
+import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
 import { childOf, familyCounts } from './family-builders.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 

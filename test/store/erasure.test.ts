@@ -1,6 +1,6 @@
 // An erasure deletes from a list of tables; this compares the list with the existing tables.
 import { expect, test } from 'vitest';
-import { ERASED_OTHERWISE, ERASED_ROWS } from '../../src/store/erasure/erased-rows.ts';
+import { ERASED_OTHERWISE, ERASED_ROWS } from '../../src/features/erasure/store/erased-rows.ts';
 import { createStoreRig } from './store-rig.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 

@@ -1,7 +1,7 @@
 // The check that each new connection makes: users who can see different facts about one server must not look like two servers.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkEventIds } from '../../src/store/event-ids.ts';
+import { checkEventIds } from '../../src/database/event-ids.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;

@@ -1,7 +1,7 @@
 // Builders for tests of families: a session that spawns, and its request.
 import type { SessionId, SessionKey } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { storeSpawn, type NewSpawn, type SpawnResult } from '../../src/store/spawn.ts';
+import { storeSpawn, type NewSpawn, type SpawnResult } from '../../src/features/subagents/store/spawn.ts';
 import { readSessions } from '../rows/sessions.ts';
 import type { StoreRig } from './store-rig.ts';
 

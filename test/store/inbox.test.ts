@@ -1,7 +1,7 @@
 // A failure of a statement that follows the acceptance of an input does not make the acceptance fail.
 import { expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/store/database.ts';
-import { createInbox } from '../../src/store/inbox.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { createInbox } from '../../src/kernel/inbox/inbox.ts';
 import { removeDoorbells } from '../rows/doorbells.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { startPostgresProxy } from '../servers/postgres-proxy.ts';

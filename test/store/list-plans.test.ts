@@ -1,34 +1,34 @@
 // Goal: a list costs the same however many turns and sessions there are. Method: a database with many rows, and the plans of the list
 // queries with each of their filters.
-import type { Sql } from '../../src/store/drizzle.ts';
+import type { Sql } from '../../src/database/drizzle.ts';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { RECENT_CRON_FIRES } from '../../src/store/views/crons.ts';
-import { viewTopCosts } from '../../src/store/views/top-costs.ts';
-import { FAMILY } from '../../src/store/views/family.ts';
-import { DEAD_LETTER_GROUPS, DEAD_LETTER_TRENDS } from '../../src/store/views/dead-letters.ts';
-import { countDeliveries, DELIVERY_LOG, readDeliveries } from '../../src/store/views/deliveries.ts';
-import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
+import { RECENT_CRON_FIRES } from '../../src/features/crons/views.ts';
+import { viewTopCosts } from '../../src/features/costs/views/top-costs.ts';
+import { FAMILY } from '../../src/features/subagents/views/family.ts';
+import { DEAD_LETTER_GROUPS, DEAD_LETTER_TRENDS } from '../../src/features/dead-letters/views.ts';
+import { countDeliveries, DELIVERY_LOG, readDeliveries } from '../../src/features/deliveries/views/deliveries.ts';
+import { DELIVERIES_OF_TURNS } from '../../src/features/deliveries/views/delivery-filter.ts';
 import { ID_KINDS } from '../../src/contract/answers.ts';
-import { FIND_BY_CODE, findByEnd, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
+import { FIND_BY_CODE, findByEnd, FIND_BY_ID, FIND_BY_TEXT } from '../../src/kernel/views/find-things.ts';
 import {
   FIND_MESSAGES,
   FIND_MESSAGES_OF_IDS,
   FIND_MESSAGES_OF_SESSION,
   FIND_TAGGED_MESSAGES,
-} from '../../src/store/views/message-filter.ts';
-import { VIEW_MESSAGES } from '../../src/store/views/messages.ts';
-import { exportPages } from '../../src/store/views/session-export.ts';
-import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
-import { OTHER_SENDERS, SESSIONS_OF_SENDER } from '../../src/store/views/subjects.ts';
-import { LIST_SYSTEM_EVENTS } from '../../src/store/views/system-events.ts';
-import { FIND_TOOL_CALL } from '../../src/store/views/tool-call.ts';
-import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, VIEW_ENTRIES } from '../../src/store/views/transcript.ts';
-import { CAUSES, TURN_INPUTS } from '../../src/store/views/turn-inputs.ts';
-import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
-import { VIEW_TURNS } from '../../src/store/views/turns.ts';
-import { TAGGED_USAGE } from '../../src/store/views/usage.ts';
+} from '../../src/kernel/views/message-filter.ts';
+import { VIEW_MESSAGES } from '../../src/kernel/views/messages.ts';
+import { exportPages } from '../../src/kernel/views/session-export.ts';
+import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/kernel/views/sessions.ts';
+import { OTHER_SENDERS, SESSIONS_OF_SENDER } from '../../src/kernel/views/subjects.ts';
+import { LIST_SYSTEM_EVENTS } from '../../src/kernel/views/system-events.ts';
+import { FIND_TOOL_CALL } from '../../src/kernel/views/tool-call.ts';
+import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, VIEW_ENTRIES } from '../../src/kernel/views/transcript.ts';
+import { CAUSES, TURN_INPUTS } from '../../src/kernel/views/turn-inputs.ts';
+import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
+import { VIEW_TURNS } from '../../src/kernel/views/turns.ts';
+import { TAGGED_USAGE } from '../../src/features/costs/views/usage.ts';
 import { createManyRows, growingReads } from '../rows/many-rows.ts';
 import { addTurns, changeTurns, readTurns } from '../rows/turns.ts';
 import type { StoreRig } from './store-rig.ts';

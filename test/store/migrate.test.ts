@@ -1,7 +1,7 @@
 // A database that a newer version has migrated: which older versions can work with it (G26).
 import pg from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { migrate, pendingMigrations, requireLayout } from '../../src/store/migrate.ts';
+import { migrate, pendingMigrations, requireLayout } from '../../src/database/migrate.ts';
 import { createStoreRig } from './store-rig.ts';
 
 let rig: Awaited<ReturnType<typeof createStoreRig>>;

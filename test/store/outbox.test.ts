@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { redriveDelivery } from '../../src/store/decide-delivery.ts';
+import { redriveDelivery } from '../../src/features/deliveries/store/decide-delivery.ts';
 import {
   claimDelivery,
   readDueDeliveries,
   settleDelivery,
   type ClaimedDelivery,
   type DeliverySettlement,
-} from '../../src/store/outbox.ts';
+} from '../../src/features/deliveries/store/outbox.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';

@@ -1,10 +1,10 @@
 // Parking: an open turn releases its lock, stores why it waits, and is claimed again when it is due or stopped.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { abortSession, abortTurn } from '../../src/store/control.ts';
-import type { TurnPark } from '../../src/store/journal/park-turn.ts';
-import { viewStats } from '../../src/store/views/stats.ts';
-import { wake } from '../../src/store/wake.ts';
+import { abortSession, abortTurn } from '../../src/kernel/sessions/control.ts';
+import type { TurnPark } from '../../src/kernel/turn/journal/park-turn.ts';
+import { viewStats } from '../../src/features/overview/views/stats.ts';
+import { wake } from '../../src/kernel/queue/wake-parked.ts';
 import { changeDoorbells, countDoorbells, readDoorbells, removeDoorbells } from '../rows/doorbells.ts';
 import { readEvents } from '../rows/events.ts';
 import { changeSessions, readSessions } from '../rows/sessions.ts';

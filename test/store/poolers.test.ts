@@ -1,7 +1,7 @@
 // A pooler between Holdfast and PostgreSQL is refused before anything is written, in each of its possible configurations.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { explainStartFault } from '../../src/cli/explain-start-fault.ts';
-import { inspectDatabase } from '../../src/store/inspect-database.ts';
+import { inspectDatabase } from '../../src/database/inspect-database.ts';
 import { hasPgbouncer, startPgbouncer } from '../servers/pgbouncer.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
 

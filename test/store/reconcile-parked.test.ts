@@ -1,6 +1,6 @@
 // A round of the reconciler reads only due rows. The test compares the pages that its statement reads, not times.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RECONCILE } from '../../src/store/reconcile.ts';
+import { RECONCILE } from '../../src/kernel/queue/reconcile.ts';
 import { addManyDoorbells, addManySessions } from '../rows/many-rows.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 

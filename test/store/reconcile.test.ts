@@ -1,7 +1,7 @@
 // `reconcile`: which sessions are rung again, from the rows alone. The worker's part is tested in test/workers/reconciler.test.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { countRings, selectStaleRings } from '../../src/store/reconcile.ts';
+import { countRings, selectStaleRings } from '../../src/kernel/queue/reconcile.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { ago, now } from '../rows/table.ts';

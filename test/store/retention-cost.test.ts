@@ -1,7 +1,7 @@
 // Goal: a pass with nothing to delete costs the same however many rows are kept. Method: many rows of every kind that are too young, and the pages
 // that PostgreSQL reads for one statement, which must complete the pass.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { beginRetention, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
+import { beginRetention, RETENTION_KINDS } from '../../src/features/retention/retention-kinds.ts';
 import { newId } from '../../src/ids.ts';
 import { addEndedTranscripts } from '../rows/entries.ts';
 import { addIdempotencyKeys } from '../rows/keys.ts';

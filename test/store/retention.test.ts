@@ -1,8 +1,8 @@
 // Which old rows are deleted, and which stay: real rows in each state are aged by SQL, a pass runs, and the tables are read.
 import { expect, test } from 'vitest';
 import { RETENTION_LATE_MS, retentionFinding } from '../../src/cli/doctor/database-checks.ts';
-import { beginRetention, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
-import { TABLES_DELETED_ELSEWHERE, TABLES_KEPT } from '../../src/store/retention/kept-tables.ts';
+import { beginRetention, RETENTION_KINDS } from '../../src/features/retention/retention-kinds.ts';
+import { TABLES_DELETED_ELSEWHERE, TABLES_KEPT } from '../../src/features/retention/kept-tables.ts';
 import { newId } from '../../src/ids.ts';
 import { addCostReservations } from '../rows/budgets.ts';
 import { addModelCalls, addToolCalls, readModelCalls, readToolCalls } from '../rows/calls.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { retryTurn } from '../../src/store/retry-turn.ts';
+import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
 import { readEntries } from '../rows/entries.ts';
 import { createStoreRig, goodEnd, newTurn, type StoreRig } from './store-rig.ts';
 

@@ -1,7 +1,7 @@
 // Adds all events to the roll-ups.
 import { expect } from 'vitest';
-import type { Database } from '../../src/store/database.ts';
-import { rollUp } from '../../src/store/usage/roll-up.ts';
+import type { Database } from '../../src/database/database.ts';
+import { rollUp } from '../../src/features/costs/store/roll-up.ts';
 import { readUncounted } from '../rows/usage.ts';
 
 /** Rolls up until nothing is left. A transaction in another database of the server holds the horizon back as long as it runs. */

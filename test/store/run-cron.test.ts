@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { runCronNow } from '../../src/service/run-cron-now.ts';
-import { readDatabaseTime } from '../../src/store/crons.ts';
+import { runCronNow } from '../../src/features/crons/run-cron-now.ts';
+import { readDatabaseTime } from '../../src/features/crons/store/crons.ts';
 import { addCronFires, countCronFires, readCronFires } from '../rows/crons.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { not, now } from '../rows/table.ts';

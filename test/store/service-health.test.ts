@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { readServiceHealth } from '../../src/store/views/service-health.ts';
-import { reportWorker } from '../../src/store/workers/report-worker.ts';
-import { readScrapeFigures } from '../../src/store/views/scrape-figures.ts';
+import { readServiceHealth } from '../../src/features/overview/views/service-health.ts';
+import { reportWorker } from '../../src/kernel/processes/report-worker.ts';
+import { readScrapeFigures } from '../../src/features/overview/views/scrape-figures.ts';
 import { newId } from '../../src/ids.ts';
 import { addBatches } from '../rows/batches.ts';
 import { addBudgets } from '../rows/budgets.ts';

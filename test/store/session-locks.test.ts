@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { renewLocks } from '../../src/store/session-locks.ts';
+import { renewLocks } from '../../src/kernel/sessions/session-locks.ts';
 import { readEntries } from '../rows/entries.ts';
 import { countSessions, expireLeases } from '../rows/sessions.ts';
 import { above, ahead } from '../rows/table.ts';

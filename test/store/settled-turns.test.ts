@@ -2,10 +2,10 @@
 // cannot know, it reports nothing.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/store/journal.ts';
-import type { Settlements } from '../../src/store/journal/settled-turns.ts';
-import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
-import { viewSettlements } from '../../src/store/views/settlements.ts';
+import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/kernel/turn/journal/journal.ts';
+import type { Settlements } from '../../src/kernel/turn/journal/settled-turns.ts';
+import type { TurnEnd } from '../../src/kernel/turn/journal/turn-end.ts';
+import { viewSettlements } from '../../src/kernel/views/settlements.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { now } from '../rows/table.ts';
 import { answer, createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';

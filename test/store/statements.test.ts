@@ -5,7 +5,7 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { printedForms } from '../../scripts/printed-statement.ts';
 import { STATEMENTS, TURN_STATEMENTS } from '../../scripts/statement-catalogue.ts';
-import type { VisibleStatement } from '../../src/store/statement.ts';
+import type { VisibleStatement } from '../../src/database/statement.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 const SESSIONS = 200;

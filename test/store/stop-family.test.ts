@@ -1,13 +1,13 @@
 // Stopping a family: one transaction stops a session and all runs below it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MessageId, SessionId } from '../../src/core/ids.ts';
-import type { RunResult } from '../../src/core/run-end.ts';
+import type { RunResult } from '../../src/features/subagents/rules/run-end.ts';
 import { newId } from '../../src/ids.ts';
-import { carryOutEffects } from '../../src/store/effects/carry-out.ts';
-import { stopFamily, type FamilyStop } from '../../src/store/stop-family.ts';
-import { steerRun } from '../../src/store/subagents.ts';
-import type { JournalWrite } from '../../src/store/journal.ts';
-import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
+import { carryOutEffects } from '../../src/kernel/effects/carry-out.ts';
+import { stopFamily, type FamilyStop } from '../../src/features/subagents/store/stop-family.ts';
+import { steerRun } from '../../src/features/subagents/store/subagents.ts';
+import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
+import type { TurnEnd } from '../../src/kernel/turn/journal/turn-end.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { countSessions, readSessions } from '../rows/sessions.ts';
 import { readSubagentRuns } from '../rows/subagents.ts';

@@ -1,7 +1,7 @@
 // Old events are deleted from the beginning of the log, and a mark stores up to which id.
 import { beforeEach, expect, test } from 'vitest';
-import { trimEvents } from '../../src/store/trim-events.ts';
-import { findTrimmed, readEvents as pageOfEvents } from '../../src/store/views/events.ts';
+import { trimEvents } from '../../src/features/retention/trim-events.ts';
+import { findTrimmed, readEvents as pageOfEvents } from '../../src/kernel/views/events.ts';
 import { addEvents, changeEvents, readEvents, removeEvents } from '../rows/events.ts';
 import { ago, below } from '../rows/table.ts';
 import { changeRollUpCursor } from '../rows/usage.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { trimPolls } from '../../src/store/heartbeats.ts';
-import { trimFires } from '../../src/store/settle-fires.ts';
+import { trimPolls } from '../../src/features/heartbeats/store/heartbeats.ts';
+import { trimFires } from '../../src/features/crons/store/settle-fires.ts';
 import { newId } from '../../src/ids.ts';
 import { addCronFires, readCronFires } from '../rows/crons.ts';
 import { addHeartbeats, readHeartbeats } from '../rows/heartbeats.ts';

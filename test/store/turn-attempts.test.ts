@@ -1,6 +1,6 @@
 // The attempts of a turn, from claims by the statement that makes them.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { viewTurn } from '../../src/store/views/turns.ts';
+import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { now } from '../rows/table.ts';
 import { countTurnAttempts } from '../rows/turns.ts';

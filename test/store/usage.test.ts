@@ -1,15 +1,15 @@
 // Goal: usage and counts are exactly those of the rows, before, during and after the roll-up. Method: turns of several
 // kinds run on a real database, and every answer is compared with a count of the rows.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { abortSession } from '../../src/store/control.ts';
-import { retryTurn } from '../../src/store/retry-turn.ts';
-import { trimEvents } from '../../src/store/trim-events.ts';
-import { countExisting, countSessions, rollUp, trimUsage } from '../../src/store/usage/roll-up.ts';
-import type { ViewDatabase } from '../../src/store/views/page.ts';
-import { readScrapeFigures } from '../../src/store/views/scrape-figures.ts';
-import { viewStats } from '../../src/store/views/stats.ts';
+import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
+import { trimEvents } from '../../src/features/retention/trim-events.ts';
+import { countExisting, countSessions, rollUp, trimUsage } from '../../src/features/costs/store/roll-up.ts';
+import type { ViewDatabase } from '../../src/database/page.ts';
+import { readScrapeFigures } from '../../src/features/overview/views/scrape-figures.ts';
+import { viewStats } from '../../src/features/overview/views/stats.ts';
 import type { UsageGroup } from '../../src/core/usage-steps.ts';
-import { viewUsage } from '../../src/store/views/usage.ts';
+import { viewUsage } from '../../src/features/costs/views/usage.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
 import { changeEvents, countEvents } from '../rows/events.ts';

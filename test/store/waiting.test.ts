@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { listMessages, viewMessage } from '../../src/store/views/messages.ts';
-import { viewLockedSession } from '../../src/store/views/sessions.ts';
-import { viewTurn } from '../../src/store/views/turns.ts';
-import { listWaiting } from '../../src/store/views/waiting.ts';
-import { reportWorker } from '../../src/store/workers/report-worker.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { listMessages, viewMessage } from '../../src/kernel/views/messages.ts';
+import { viewLockedSession } from '../../src/kernel/views/sessions.ts';
+import { viewTurn } from '../../src/kernel/views/turns.ts';
+import { listWaiting } from '../../src/kernel/views/waiting.ts';
+import { reportWorker } from '../../src/kernel/processes/report-worker.ts';
 import { addBatchItems } from '../rows/batches.ts';
 import { addYields, changeDoorbells } from '../rows/doorbells.ts';
 import { addInputs } from '../rows/inputs.ts';

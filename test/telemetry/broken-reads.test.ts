@@ -1,8 +1,8 @@
 // A connection that breaks while a turn's trace is read does not lose the trace: the process that ended the turn is the only one that exports it.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { startTracing } from '../../src/telemetry/start-tracing.ts';
+import { openDatabase, type Database } from '../../src/database/database.ts';
+import { startTracing } from '../../src/features/traces/start-tracing.ts';
 import { readTurns } from '../rows/turns.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';

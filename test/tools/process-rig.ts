@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
-import { createProcessStore } from '../../src/store/processes.ts';
+import { createProcessStore } from '../../src/kernel/turn/journal/processes.ts';
 import { createExecTool } from '../../src/tools/exec-tool.ts';
 import { ProcessKeeper } from '../../src/tools/process-keeper.ts';
 import { createProcessTool } from '../../src/tools/process-tool.ts';

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { abortSession } from '../../src/store/control.ts';
+import { abortSession } from '../../src/kernel/sessions/control.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { trimProcessLogs } from '../../src/tools/process-log.ts';
 import { changeProcesses, readProcessInputs, readProcesses } from '../rows/processes.ts';
@@ -462,8 +462,8 @@ describe('the end of a command from outside', () => {
 /** A separate worker that starts one command and lives until it is killed. */
 const RUNNER = `
 import { createLogger } from ${JSON.stringify(new URL('../../src/logger.ts', import.meta.url).href)};
-import { openDatabase } from ${JSON.stringify(new URL('../../src/store/database.ts', import.meta.url).href)};
-import { createProcessStore } from ${JSON.stringify(new URL('../../src/store/processes.ts', import.meta.url).href)};
+import { openDatabase } from ${JSON.stringify(new URL('../../src/database/database.ts', import.meta.url).href)};
+import { createProcessStore } from ${JSON.stringify(new URL('../../src/kernel/turn/journal/processes.ts', import.meta.url).href)};
 import { createExecTool } from ${JSON.stringify(new URL('../../src/tools/exec-tool.ts', import.meta.url).href)};
 import { ProcessKeeper } from ${JSON.stringify(new URL('../../src/tools/process-keeper.ts', import.meta.url).href)};
 const { url, dataDir, call, command } = JSON.parse(process.env.RUN);

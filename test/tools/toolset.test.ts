@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { BUILT_IN_TOOLS, isToolAllowed, type ToolPolicy } from '../../src/core/tool-policy.ts';
 import { createCoreTools } from '../../src/tools/core-tools.ts';
-import { createCronTool, type CronPort } from '../../src/tools/cron-tool.ts';
-import { createSessionTools } from '../../src/tools/session-tools.ts';
-import type { SessionsPort } from '../../src/tools/sessions-port.ts';
+import { createCronTool, type CronPort } from '../../src/features/crons/cron-tool.ts';
+import { createSessionTools } from '../../src/features/subagents/tools.ts';
+import type { SessionsPort } from '../../src/features/subagents/tools-port.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createToolset, DuplicateToolError, unknownToolOutcome } from '../../src/tools/toolset.ts';
 

@@ -2,12 +2,12 @@
 // and all that reaches a turn while it waits. The tests store answers as the poller does; no batch is submitted.
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import { abortSession, abortTurn } from '../../src/store/control.ts';
-import { storeResults } from '../../src/store/provider-lane/store-results.ts';
-import { resetSession } from '../../src/store/reset-session.ts';
-import { retryTurn } from '../../src/store/retry-turn.ts';
-import { viewMessage } from '../../src/store/views/messages.ts';
-import { viewTurn } from '../../src/store/views/turns.ts';
+import { abortSession, abortTurn } from '../../src/kernel/sessions/control.ts';
+import { storeResults } from '../../src/features/provider-batches/store/store-results.ts';
+import { resetSession } from '../../src/kernel/sessions/reset-session.ts';
+import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
+import { viewMessage } from '../../src/kernel/views/messages.ts';
+import { viewTurn } from '../../src/kernel/views/turns.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { changeDoorbells, readDoorbells } from '../rows/doorbells.ts';

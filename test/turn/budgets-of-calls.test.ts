@@ -1,8 +1,8 @@
 // Every call of a turn counts in its budgets: also calls after a compaction, after a refusal for the length, and in provider batches.
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { createBudget, patchBudget } from '../../src/store/budgets/budgets.ts';
-import { storeResults } from '../../src/store/provider-lane/store-results.ts';
+import { createBudget, patchBudget } from '../../src/features/budgets/store/budgets.ts';
+import { storeResults } from '../../src/features/provider-batches/store/store-results.ts';
 import { changeBudgets, readBudgetWindows } from '../rows/budgets.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { changeProviderRequests } from '../rows/provider-batches.ts';

@@ -3,13 +3,13 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { REFRESH_TITLE } from '../../src/core/compaction/post-compaction.ts';
-import { COMPACTION_REQUEST } from '../../src/core/compaction/summary-request.ts';
-import { SUMMARY_START } from '../../src/core/compaction/summary-text.ts';
+import { REFRESH_TITLE } from '../../src/compaction/post-compaction.ts';
+import { COMPACTION_REQUEST } from '../../src/compaction/summary-request.ts';
+import { SUMMARY_START } from '../../src/compaction/summary-text.ts';
 import type { MessageId } from '../../src/core/ids.ts';
-import { abortSession } from '../../src/store/control.ts';
+import { abortSession } from '../../src/kernel/sessions/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { deriveRequest } from '../../src/turn/open/derive-request.ts';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { countToolCalls, readModelCalls, readToolCalls } from '../rows/calls.ts';
 import { readCompactions, readEntries } from '../rows/entries.ts';
 import { readInputsWithTurns } from '../rows/inputs.ts';

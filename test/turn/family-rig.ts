@@ -1,8 +1,8 @@
 // A turn rig whose workers have the session tools: families of sessions on one database, whose turns run when a test says so.
 import type { SessionId } from '../../src/core/ids.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { createSessionTools } from '../../src/tools/session-tools.ts';
-import { createSessionsPort } from '../../workers/sessions-port.ts';
+import { createSessionTools } from '../../src/features/subagents/tools.ts';
+import { createSessionsPort } from '../../src/features/subagents/sessions-port.ts';
 import { endGathering } from '../rows/doorbells.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { readSessions } from '../rows/sessions.ts';

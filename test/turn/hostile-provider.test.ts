@@ -3,7 +3,7 @@
 // A failure names the seed; `HOLDFAST_SEED` repeats a run.
 import { expect, onTestFinished, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import { storeCallerResults } from '../../src/store/caller-results.ts';
+import { storeCallerResults } from '../../src/kernel/turn/journal/caller-results.ts';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { png } from '../requests/rig/png.ts';

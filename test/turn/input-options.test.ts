@@ -2,13 +2,13 @@
 // other sessions, waits, crons.
 import { beforeEach, expect, test } from 'vitest';
 import type { InputOptions } from '../../src/core/input-options.ts';
-import type { Service } from '../../src/service/service.ts';
-import { spawnSubagent } from '../../src/service/spawn-subagent.ts';
-import { steerSubagent } from '../../src/service/steer-subagent.ts';
-import { wakeOverdue } from '../../src/store/yields.ts';
-import { createCronTool } from '../../src/tools/cron-tool.ts';
+import type { Service } from '../../src/kernel/use-cases/service.ts';
+import { spawnSubagent } from '../../src/features/subagents/spawn-subagent.ts';
+import { steerSubagent } from '../../src/features/subagents/steer-subagent.ts';
+import { wakeOverdue } from '../../src/features/subagents/store/yields.ts';
+import { createCronTool } from '../../src/features/crons/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { createCronPort } from '../../workers/cron-port.ts';
+import { createCronPort } from '../../src/features/crons/cron-port.ts';
 import { readCrons } from '../rows/crons.ts';
 import { changeYields } from '../rows/doorbells.ts';
 import { readInputs } from '../rows/inputs.ts';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadSkills, readSkill } from '../../src/turn/open/load-skills.ts';
+import { loadSkills, readSkill } from '../../src/kernel/turn/open/load-skills.ts';
 
 let dir: string;
 let workspace: string;

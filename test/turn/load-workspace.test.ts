@@ -3,8 +3,8 @@ import { mkdtemp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createWorkspaceCache, loadWorkspaceFiles } from '../../src/turn/open/load-workspace.ts';
-import { WorkspaceFileError } from '../../src/turn/open/read-inside.ts';
+import { createWorkspaceCache, loadWorkspaceFiles } from '../../src/kernel/turn/open/load-workspace.ts';
+import { WorkspaceFileError } from '../../src/kernel/turn/open/read-inside.ts';
 
 let dir: string;
 let workspace: string;

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { agentOf, loadConfig } from '../../src/config.ts';
 import type { ContentBlock } from '../../src/core/content.ts';
 import type { ModelAnswer } from '../../src/core/model-request.ts';
-import { appendMemory, mayFlushMemory, toMemoryNote } from '../../src/turn/compact/memory-flush.ts';
+import { appendMemory, mayFlushMemory, toMemoryNote } from '../../src/kernel/turn/compact/memory-flush.ts';
 
 const note = { path: 'memory/2026-01-31.md', text: 'The user drinks tea.' };
 const day = { now: new Date('2026-01-31T23:30:00Z'), timeZone: 'UTC' };

@@ -1,8 +1,8 @@
 // A provider that asks to wait (429 or 529 with Retry-After) is not called by any worker until then.
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
-import { viewMessage } from '../../src/store/views/messages.ts';
-import { PASS, type GateCheck } from '../../src/turn/gate/gate-check.ts';
+import { viewMessage } from '../../src/kernel/views/messages.ts';
+import { PASS, type GateCheck } from '../../src/kernel/turn/gate/gate-check.ts';
 import { readEvents } from '../rows/events.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

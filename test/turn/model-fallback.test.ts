@@ -2,15 +2,15 @@
 // and with requests that the other model accepts. The next turn begins with the first model.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { joinText } from '../../src/core/content.ts';
-import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
+import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
-import { unblockModels } from '../../src/store/governor/unblock-models.ts';
-import { listBlocks } from '../../src/store/views/model-blocks.ts';
-import { viewTurn } from '../../src/store/views/turns.ts';
-import { findTurnIds } from '../../src/store/views/turn-filter.ts';
-import { deriveRequest } from '../../src/turn/open/derive-request.ts';
+import { unblockModels } from '../../src/kernel/turn/gate/unblock-models.ts';
+import { listBlocks } from '../../src/kernel/views/model-blocks.ts';
+import { viewTurn } from '../../src/kernel/views/turns.ts';
+import { findTurnIds } from '../../src/kernel/views/turn-filter.ts';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { readEvents } from '../rows/events.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toThinkingRequest } from '../../src/turn/open/open-view.ts';
+import { toThinkingRequest } from '../../src/kernel/turn/open/open-view.ts';
 
 test('a turn keeps the limits and the form of thinking with which it was opened, also one that was opened with a budget only', () => {
   const adaptive = { maxTokens: 10, thinking: { type: 'adaptive' }, effort: 'low' } as const;

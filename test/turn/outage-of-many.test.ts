@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { joinText } from '../../src/core/content.ts';
-import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
+import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';

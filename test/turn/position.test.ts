@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import type { EntryId, MessageId, TurnId } from '../../src/core/ids.ts';
-import type { WaitingInput } from '../../src/store/claim-session.ts';
-import type { ModelCallRow } from '../../src/store/journal.ts';
-import { advance, type Position } from '../../src/turn/position.ts';
-import { joined, newEntry, NO_ROWS, type TurnWrite } from '../../src/turn/turn-write.ts';
+import type { WaitingInput } from '../../src/kernel/sessions/claim-session.ts';
+import type { ModelCallRow } from '../../src/kernel/turn/journal/journal.ts';
+import { advance, type Position } from '../../src/kernel/turn/position.ts';
+import { joined, newEntry, NO_ROWS, type TurnWrite } from '../../src/kernel/turn/turn-write.ts';
 
 const turnId = 't' as TurnId;
 const prompt: Entry = { ...entry('prompt', 'hello'), id: 'e5' as EntryId, seq: 5, parentSeq: 4, turnId };

@@ -2,14 +2,14 @@
 // Method: a provider that refuses each request with a certain word in it, which a turn puts into each part of a conversation that a
 // provider may refuse.
 import { describe, expect, test } from 'vitest';
-import { COMPACTION_REQUEST } from '../../src/core/compaction/summary-request.ts';
-import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
+import { COMPACTION_REQUEST } from '../../src/compaction/summary-request.ts';
+import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import { ModelError } from '../../src/model/model.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { deriveRequest } from '../../src/turn/open/derive-request.ts';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { png } from '../requests/rig/png.ts';
 import { readCompactions, readEntries } from '../rows/entries.ts';

@@ -3,12 +3,12 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../src/core/content.ts';
 import type { Entry, EntryKind } from '../../src/core/entry.ts';
-import { withModel } from '../../src/core/history/past.ts';
-import { viewMessages, type ViewRules } from '../../src/core/history/view-messages.ts';
+import { withModel } from '../../src/history/past.ts';
+import { viewMessages, type ViewRules } from '../../src/history/view-messages.ts';
 import type { EntryId, TurnId } from '../../src/core/ids.ts';
 import type { EntryImages, ModelSpan, SessionView } from '../../src/core/view.ts';
-import { RequestView, type CallCircumstances, type NextRequest } from '../../src/turn/request-view.ts';
-import { Transcript } from '../../src/turn/transcript-cache.ts';
+import { RequestView, type CallCircumstances, type NextRequest } from '../../src/kernel/turn/request-view.ts';
+import { Transcript } from '../../src/kernel/turn/transcript-cache.ts';
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });
 

@@ -3,8 +3,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { buildUserPrompt, type UserPromptInput } from '../../src/core/prompt/user-prompt.ts';
-import { runInSlices } from '../../src/turn/run-in-slices.ts';
+import { buildUserPrompt, type UserPromptInput } from '../../src/prompt/user-prompt.ts';
+import { runInSlices } from '../../src/kernel/turn/run-in-slices.ts';
 import { runToEnd } from '../core/run-to-end.ts';
 
 const MESSAGES = 72;

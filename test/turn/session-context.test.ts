@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
-import { readSessionContext } from '../../src/turn/open/session-context.ts';
+import { readSessionContext } from '../../src/kernel/turn/open/session-context.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';

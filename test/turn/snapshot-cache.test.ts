@@ -1,9 +1,9 @@
 // The snapshots that turns read: from memory if they are there, otherwise from the database, and never the wrong one.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { SnapshotCache, takeSnapshot } from '../../src/turn/snapshot-cache.ts';
+import { openDatabase, type Database } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { SnapshotCache, takeSnapshot } from '../../src/kernel/turn/snapshot-cache.ts';
 import { addSnapshots } from '../rows/entries.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 

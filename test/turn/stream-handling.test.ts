@@ -3,7 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
-import { deriveRequest } from '../../src/turn/open/derive-request.ts';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { HookTable } from '../../src/plugins/hook-table.ts';
 import { Plugins } from '../../src/plugins/plugins.ts';
 import { createLogger } from '../../src/logger.ts';

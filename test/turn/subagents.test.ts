@@ -3,11 +3,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { abortSession } from '../../src/store/control.ts';
-import { endOverdue, endStalled } from '../../src/store/end-overdue.ts';
-import { killRun } from '../../src/store/subagents.ts';
-import { viewFamily } from '../../src/store/views/family.ts';
-import { viewTurnInputs } from '../../src/store/views/turn-inputs.ts';
+import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { endOverdue, endStalled } from '../../src/kernel/queue/end-overdue.ts';
+import { killRun } from '../../src/features/subagents/store/subagents.ts';
+import { viewFamily } from '../../src/features/subagents/views/family.ts';
+import { viewTurnInputs } from '../../src/kernel/views/turn-inputs.ts';
 import type { Tool, ToolCall } from '../../src/tools/tool.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { readDeliveries } from '../rows/deliveries.ts';

@@ -1,8 +1,8 @@
 // Turns whose model a plugin serves: called, resumed by another worker and derived again like any other, and refused if no transport serves
 // the provider.
 import { expect, test } from 'vitest';
-import { deriveRequest } from '../../src/turn/open/derive-request.ts';
-import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
+import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import { joinText } from '../../src/core/content.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ModelMessage } from '../../src/core/model-request.ts';
 import type { HookHandlers, LlmInputEvent } from '../../src/plugins/plugin-api.ts';
-import { deriveRequest } from '../../src/turn/open/derive-request.ts';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { readEntries } from '../rows/entries.ts';
 import { expireLeases } from '../rows/sessions.ts';

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { ModelMessage } from '../../src/core/model-request.ts';
-import { deriveRequest } from '../../src/turn/open/derive-request.ts';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { readEntries, readSnapshots } from '../rows/entries.ts';

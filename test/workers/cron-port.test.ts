@@ -1,10 +1,10 @@
 // The `cron` tool on a real database: what an agent can do with crons, and what it cannot.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { CRONS_PER_AGENT_MAX } from '../../src/store/crons.ts';
-import { createCronTool } from '../../src/tools/cron-tool.ts';
+import { CRONS_PER_AGENT_MAX } from '../../src/features/crons/store/crons.ts';
+import { createCronTool } from '../../src/features/crons/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { createCronPort } from '../../workers/cron-port.ts';
+import { createCronPort } from '../../src/features/crons/cron-port.ts';
 import { addCrons, changeCrons, removeCrons } from '../rows/crons.ts';
 import { readSystemEvents } from '../rows/system-events.ts';
 import { like } from '../rows/table.ts';

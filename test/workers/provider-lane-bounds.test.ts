@@ -1,11 +1,11 @@
 // Bounds of the wait of requests in the provider lane: key rotations, batches that the provider does not know, and adoptions without proof.
 import { expect, test } from 'vitest';
-import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
-import { viewMessage } from '../../src/store/views/messages.ts';
+import { createAnthropicBatches } from '../../src/features/provider-batches/anthropic-batches.ts';
+import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
-import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';
+import { collectRequests } from '../../src/features/provider-batches/collect-requests.ts';
+import { followSubmission } from '../../src/features/provider-batches/follow-submission.ts';
 import { changeProviderBatches, countProviderBatches, readProviderBatches } from '../rows/provider-batches.ts';
 import { earlier, not, now } from '../rows/table.ts';
 import { createLaneRig, type LaneRig } from './provider-lane-rig.ts';

@@ -2,11 +2,11 @@
 // continues. Goal: the same answers as without a crash, each call in one submission, no tool effect twice, every own batch known.
 // Method: the database and the port of a lane are wrapped; from the chosen round trip on all calls fail, and its leases expire.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { BatchPort } from '../../src/model/batch-port.ts';
-import type { Database } from '../../src/store/database.ts';
-import { viewMessage } from '../../src/store/views/messages.ts';
+import type { BatchPort } from '../../src/features/provider-batches/batch-port.ts';
+import type { Database } from '../../src/database/database.ts';
+import { viewMessage } from '../../src/kernel/views/messages.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
+import type { LaneParts } from '../../src/features/provider-batches/lane-parts.ts';
 import { changeProviderBatches } from '../rows/provider-batches.ts';
 import { not, now } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

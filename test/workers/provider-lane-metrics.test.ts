@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import { createProviderLaneMetrics } from '../../workers/process-metrics.ts';
-import { startLaneRounds } from '../../workers/provider-lane/provider-lane.ts';
+import { startLaneRounds } from '../../src/features/provider-batches/provider-lane.ts';
 import { changeProviderRequests, readProviderBatches } from '../rows/provider-batches.ts';
 import { now, sumOf } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

@@ -2,11 +2,11 @@
 import { beforeEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import { newId } from '../../src/ids.ts';
-import { openSubmission } from '../../src/store/provider-lane/submissions.ts';
-import { viewMessage } from '../../src/store/views/messages.ts';
-import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
-import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';
-import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
+import { openSubmission } from '../../src/features/provider-batches/store/submissions.ts';
+import { viewMessage } from '../../src/kernel/views/messages.ts';
+import { collectRequests } from '../../src/features/provider-batches/collect-requests.ts';
+import { followSubmission } from '../../src/features/provider-batches/follow-submission.ts';
+import type { LaneParts } from '../../src/features/provider-batches/lane-parts.ts';
 import { changeProviderBatches, readProviderBatches, readProviderRequests } from '../rows/provider-batches.ts';
 import { atNoTime, not, now } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

@@ -1,13 +1,13 @@
 // The provider lane end to end: turns whose model calls go through message batches, with every possible end of a submission and a request.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
-import { formatPrefix } from '../../src/core/provider-batch/request-end.ts';
-import type { BatchPort } from '../../src/model/batch-port.ts';
-import { viewMessage } from '../../src/store/views/messages.ts';
+import { formatPrefix } from '../../src/features/provider-batches/rules/request-end.ts';
+import type { BatchPort } from '../../src/features/provider-batches/batch-port.ts';
+import { viewMessage } from '../../src/kernel/views/messages.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
+import { collectRequests } from '../../src/features/provider-batches/collect-requests.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
-import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
+import type { LaneParts } from '../../src/features/provider-batches/lane-parts.ts';
 import { changeProviderBatches, changeProviderRequests, countProviderRequests } from '../rows/provider-batches.ts';
 import { above, ago, not, now } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';

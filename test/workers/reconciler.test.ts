@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Doorbell, Ring } from '../../jobs/index.ts';
 import { createLogger } from '../../src/logger.ts';
-import { countRings, selectStaleRings } from '../../src/store/reconcile.ts';
-import { createPublish } from '../../src/service/publish.ts';
-import { createWake } from '../../src/wake.ts';
+import { countRings, selectStaleRings } from '../../src/kernel/queue/reconcile.ts';
+import { createPublish } from '../../src/kernel/queue/publish.ts';
+import { createWake } from '../../src/kernel/queue/wake.ts';
 import { Reconciler, type ReconcilerOptions } from '../../workers/reconciler.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 

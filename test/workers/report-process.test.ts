@@ -2,10 +2,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { liveEvent } from '../../src/contract/events.ts';
 import { newId } from '../../src/ids.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { viewWorker } from '../../src/store/views/workers.ts';
-import { drainWorker } from '../../src/store/workers/drain-worker.ts';
-import { reportWorker, trimWorkers } from '../../src/store/workers/report-worker.ts';
+import { openDatabase, type Database } from '../../src/database/database.ts';
+import { viewWorker } from '../../src/kernel/views/workers.ts';
+import { drainWorker } from '../../src/kernel/processes/drain-worker.ts';
+import { reportWorker, trimWorkers } from '../../src/kernel/processes/report-worker.ts';
 import { readIdentity, startReports } from '../../workers/report-process.ts';
 import { readEvents } from '../rows/events.ts';
 import { ago, like } from '../rows/table.ts';

@@ -8,11 +8,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { newId } from '../../src/ids.ts';
-import { enqueueSystemEvent } from '../../src/store/system-events.ts';
-import { readDatabaseTime } from '../../src/store/crons.ts';
-import { claimPolls } from '../../src/store/heartbeats.ts';
+import { enqueueSystemEvent } from '../../src/kernel/inbox/system-events.ts';
+import { readDatabaseTime } from '../../src/features/crons/store/crons.ts';
+import { claimPolls } from '../../src/features/heartbeats/store/heartbeats.ts';
 import { createLogger } from '../../src/logger.ts';
-import { makeDuePolls, syncHeartbeats, type HeartbeatParts } from '../../workers/schedule-heartbeats.ts';
+import {
+  makeDuePolls,
+  syncHeartbeats,
+  type HeartbeatParts,
+} from '../../src/features/heartbeats/schedule-heartbeats.ts';
 import { readDoorbells, removeDoorbells } from '../rows/doorbells.ts';
 import { readEvents } from '../rows/events.ts';
 import {

@@ -1,13 +1,13 @@
 // Goal: due slots are fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
-import { findCron, readConfigCrons } from '../../src/store/crons.ts';
+import { findCron, readConfigCrons } from '../../src/features/crons/store/crons.ts';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { createBudget } from '../../src/store/budgets/budgets.ts';
-import { createReserveCost } from '../../src/store/budgets/reserve-cost.ts';
-import { editCron } from '../../src/service/edit-cron.ts';
-import { reconcileConfigCrons } from '../../workers/config-crons.ts';
+import { createBudget } from '../../src/features/budgets/store/budgets.ts';
+import { createReserveCost } from '../../src/features/budgets/store/reserve-cost.ts';
+import { editCron } from '../../src/features/crons/edit-cron.ts';
+import { reconcileConfigCrons } from '../../src/features/crons/config-crons.ts';
 import { Scheduler } from '../../workers/scheduler.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { readBudgetWindows } from '../rows/budgets.ts';

@@ -6,8 +6,8 @@ import { LANES } from '../../src/config.ts';
 import { METRICS } from '../../src/metrics.ts';
 import { measureProcess } from '../../workers/measure-process.ts';
 import { startMetricsServer } from '../../workers/metrics-server.ts';
-import type { ModelCallRow } from '../../src/store/journal.ts';
-import type { MeteredTurn } from '../../src/turn/turn-meter.ts';
+import type { ModelCallRow } from '../../src/kernel/turn/journal/journal.ts';
+import type { MeteredTurn } from '../../src/kernel/turn/turn-meter.ts';
 
 const FACTS = {
   version: '1.2.3',

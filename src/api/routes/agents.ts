@@ -1,11 +1,11 @@
 // The agents of the configuration, and their heartbeats: the polls, and a poll right now.
 import { agentOf, type AgentSettings } from '../../config.ts';
-import { countByAgent } from '../../store/views/agents.ts';
+import { countByAgent } from '../../kernel/views/agents.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../route.ts';
 import { agentList } from '../../contract/agents.ts';
 import { z } from 'zod';
-import { pollAgent } from '../../service/poll-agent.ts';
-import { listHeartbeats, viewHeartbeat } from '../../store/views/heartbeats.ts';
+import { pollAgent } from '../../features/heartbeats/poll-agent.ts';
+import { listHeartbeats, viewHeartbeat } from '../../features/heartbeats/views.ts';
 import { requireFound } from '../problem.ts';
 import { heartbeat } from '../../contract/crons.ts';
 

@@ -7,8 +7,8 @@ import {
   readEventHorizon,
   readEvents,
   type EventFilter,
-} from '../../store/views/events.ts';
-import { findTurn } from '../../store/views/turns.ts';
+} from '../../kernel/views/events.ts';
+import { findTurn } from '../../kernel/views/turns.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { answerWithin } from '../deadline.ts';

@@ -1,7 +1,7 @@
 // Ids by their ends: people see and copy the last digits of an id.
 import { z } from 'zod';
 import { isIdEnd } from '../../core/ids.ts';
-import { ENDS_SEARCHED_MAX, findByEnd } from '../../store/views/find-things.ts';
+import { ENDS_SEARCHED_MAX, findByEnd } from '../../kernel/views/find-things.ts';
 import { defineRead, type Route } from '../route.ts';
 import { foundIds, ID_KINDS } from '../../contract/answers.ts';
 import { listText } from '../../contract/queries.ts';

@@ -1,8 +1,8 @@
 // Messages in, what became of them, and why they wait.
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
-import { parseKeyName } from '../../core/budget/budget.ts';
-import { acceptMessage, type AcceptResult } from '../../service/accept-message.ts';
-import { listMessages, viewMessage } from '../../store/views/messages.ts';
+import { parseKeyName } from '../../features/budgets/rules/budget.ts';
+import { acceptMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
+import { listMessages, viewMessage } from '../../kernel/views/messages.ts';
 import { answerWithin } from '../deadline.ts';
 import { idempotencyMismatch } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
@@ -15,7 +15,7 @@ import { idsText, listText, sessionKeyText, tagText, countText, pageQuery } from
 import { message } from '../../contract/views.ts';
 import { z } from 'zod';
 import { LANES } from '../../config/choices.ts';
-import { listWaiting } from '../../store/views/waiting.ts';
+import { listWaiting } from '../../kernel/views/waiting.ts';
 import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { waitingList } from '../../contract/waiting.ts';
 

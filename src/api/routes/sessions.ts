@@ -6,12 +6,12 @@ import {
   listUpdatedSessions,
   viewLockedSession,
   type LockedSession,
-} from '../../store/views/sessions.ts';
+} from '../../kernel/views/sessions.ts';
 import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { agentOrFirst, type Config } from '../../config.ts';
-import { queuePolicyOf } from '../../service/accept-message.ts';
-import { overrideSession } from '../../service/override-session.ts';
-import { stopSession } from '../../service/stop-session.ts';
+import { queuePolicyOf } from '../../kernel/use-cases/accept-message.ts';
+import { overrideSession } from '../../kernel/use-cases/override-session.ts';
+import { stopSession } from '../../kernel/use-cases/stop-session.ts';
 import { requireFound, modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';
 import { abortion, abortRequest, describeList, sessionPatch } from '../../contract/answers.ts';

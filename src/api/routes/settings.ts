@@ -2,8 +2,8 @@
 import { hostname } from 'node:os';
 import type { z } from 'zod';
 import { ConfigError, reloadablePartOf, type ConfigChange } from '../../config.ts';
-import { reloadConfig } from '../../service/reload-config.ts';
-import { readDatabaseFacts } from '../../store/views/database-facts.ts';
+import { reloadConfig } from '../../kernel/use-cases/reload-config.ts';
+import { readDatabaseFacts } from '../../features/overview/views/database-facts.ts';
 import type { ApiContext } from '../context.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, defineRead, type Route } from '../route.ts';

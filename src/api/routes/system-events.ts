@@ -1,8 +1,8 @@
 // System events: one-line facts for a session's next prompt.
 import { z } from 'zod';
-import { enqueueEvent } from '../../service/enqueue-event.ts';
-import { findSession } from '../../store/views/sessions.ts';
-import { listSystemEvents } from '../../store/views/system-events.ts';
+import { enqueueEvent } from '../../kernel/use-cases/enqueue-event.ts';
+import { findSession } from '../../kernel/views/sessions.ts';
+import { listSystemEvents } from '../../kernel/views/system-events.ts';
 
 import { requireFound } from '../problem.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';

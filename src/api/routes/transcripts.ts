@@ -1,13 +1,18 @@
 // Operations on a session's whole transcript: compactions and their undoing, new transcripts, copies.
-import { requestCompaction, undoCompaction, copySession, startTranscript } from '../../service/change-transcript.ts';
+import {
+  requestCompaction,
+  undoCompaction,
+  copySession,
+  startTranscript,
+} from '../../kernel/use-cases/change-transcript.ts';
 import {
   listCompactions,
   listTranscripts,
   viewCompaction,
   viewCompactionOfTurn,
-} from '../../store/views/compactions.ts';
-import { viewMessage } from '../../store/views/messages.ts';
-import { findSession, viewSession } from '../../store/views/sessions.ts';
+} from '../../kernel/views/compactions.ts';
+import { viewMessage } from '../../kernel/views/messages.ts';
+import { findSession, viewSession } from '../../kernel/views/sessions.ts';
 import type { ApiContext } from '../context.ts';
 import { idempotencyMismatch } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';

@@ -1,6 +1,6 @@
 // The processes.
-import { drainWorker } from '../../service/operate-service.ts';
-import { listWorkers, viewWorker } from '../../store/views/workers.ts';
+import { drainWorker } from '../../kernel/use-cases/operate-service.ts';
+import { listWorkers, viewWorker } from '../../kernel/views/workers.ts';
 import { isOfPage } from '../identify.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';

@@ -7,7 +7,7 @@ import { loadOrRefuse } from './config.ts';
 /** Applies the missing migrations and prints the names of their files. */
 export async function runMigrate(terminal: Terminal): Promise<void> {
   const { runtime } = loadOrRefuse(EXIT.badConfiguration).config;
-  const { migrate } = await import('../../store/migrate.ts');
+  const { migrate } = await import('../../database/migrate.ts');
   await withDatabase(runtime, async ({ url, warnings }) => {
     for (const warning of warnings) terminal.note(`warning: ${warning}`);
     const { applied } = await migrate(url);
@@ -25,7 +25,7 @@ export async function runMigrate(terminal: Terminal): Promise<void> {
 /** Prints what would be applied, and changes nothing. */
 export async function runMigratePlan(terminal: Terminal): Promise<void> {
   const { runtime } = loadOrRefuse(EXIT.badConfiguration).config;
-  const { planMigrations } = await import('../../store/migrate.ts');
+  const { planMigrations } = await import('../../database/migrate.ts');
   const { planned, isEmpty } = await withDatabase(runtime, ({ url }) => planMigrations(url));
   if (terminal.isJson) return terminal.json({ pending: planned });
   if (isEmpty)

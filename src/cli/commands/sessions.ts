@@ -6,7 +6,7 @@ import { ITS_KEY, pages, TAG_FILTER, wholeNumber } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
 import type { Style } from '../table.ts';
 import { compact } from './sessions-compact.ts';
-import { eraseSession, eraseSubject } from './sessions-erase.ts';
+import { eraseSession, eraseSubject } from '../../features/erasure/commands.ts';
 import { exportSession } from './sessions-export.ts';
 
 const STATUS_STYLES: Record<string, Style> = { running: 'green', waiting: 'yellow' };

@@ -14,7 +14,7 @@ import { logConsoleWarnings } from '../console-warnings.ts';
 import { LOG_FOLDER, LogFiles } from '../../log-files.ts';
 import { createLogger, type Logger } from '../../logger.ts';
 import { holdPort, type HeldPort } from '../../network/hold-port.ts';
-import { reloadConfig } from '../../service/reload-config.ts';
+import { reloadConfig } from '../../kernel/use-cases/reload-config.ts';
 import { placeWorkspaces } from '../../tools/place-workspaces.ts';
 import { EXIT, usageError, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';

@@ -1,7 +1,7 @@
 // `holdfast turns`: lists turns, shows one with the timeline of its steps, aborts and retries it, prints its requests, and follows it: at a terminal
 // it is drawn, and drawn again as it proceeds; in a pipe it is a line for each thing that happens.
 import type { TurnView, TurnStatus } from '../../contract/views.ts';
-import type { Why } from '../../core/waiting/why.ts';
+import type { Why } from '../../kernel/rules/why.ts';
 import type { Schemas } from '../../client/operations.ts';
 import type { ApiClient } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

@@ -1,5 +1,5 @@
 // `holdfast waiting`: the waiting messages. `holdfast why`: the reason for which one object waits.
-import { nextStep, whyRetried, type Why } from '../../core/waiting/why.ts';
+import { nextStep, whyRetried, type Why } from '../../kernel/rules/why.ts';
 import { LANES } from '../../config/choices.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../api-client.ts';

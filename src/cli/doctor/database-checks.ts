@@ -1,13 +1,13 @@
 // The checks of the database: whether it answers, how old it is, its layout, its clock, and the processes that share it.
 import type { Config } from '../../config.ts';
 import { EmbeddedPostgresError } from '../../embedded-postgres/embedded-postgres-error.ts';
-import { inspectDatabase } from '../../store/inspect-database.ts';
+import { inspectDatabase } from '../../database/inspect-database.ts';
 import { CliError } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
-import { CLOCK_OFF_MS } from '../../core/service-health.ts';
+import { CLOCK_OFF_MS } from '../../features/overview/rules/service-health.ts';
 import { failure, ok, explain, skipped, warning, type Check, type Finding } from './check.ts';
 import { healthChecks } from './health-checks.ts';
-import { inspectRetention } from '../../store/inspect-service.ts';
+import { inspectRetention } from '../../features/overview/store/inspect-service.ts';
 
 const SERVER_VERSION_MIN = 15;
 
@@ -73,7 +73,7 @@ export function versionFinding(number: number, name: string): Finding {
 
 async function migrationsFinding(url: string): Promise<Finding> {
   try {
-    const { pendingMigrations } = await import('../../store/migrate.ts');
+    const { pendingMigrations } = await import('../../database/migrate.ts');
     const pending = await pendingMigrations(url);
     if (pending.length === 0) return ok('up to date');
     return warning(`missing: ${pending.join(', ')}`, 'run "holdfast migrate" or start the service');

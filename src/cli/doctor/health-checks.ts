@@ -1,7 +1,7 @@
 // The checks of the processes that share the database: what turns wait for, whether there are workers and a scheduler for what there is to do,
 // whether a part has stalled, and what holds back live events.
-import { wordsOfHealth, type HealthFact, type HealthKind } from '../../core/service-health.ts';
-import { inspectService } from '../../store/inspect-service.ts';
+import { wordsOfHealth, type HealthFact, type HealthKind } from '../../features/overview/rules/service-health.ts';
+import { inspectService } from '../../features/overview/store/inspect-service.ts';
 import { ok, explain, skipped, type Check, type Finding } from './check.ts';
 
 const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: string }>> = {

@@ -6,7 +6,7 @@ import { agentOf, type Config } from '../../config.ts';
 import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
 import { areSecretsOutOfReach, describeCommands } from '../../tools/command-user.ts';
 import { isPlaceNeeded } from '../../tools/place-workspaces.ts';
-import { loadWorkspaceFiles } from '../../turn/open/load-workspace.ts';
+import { loadWorkspaceFiles } from '../../kernel/turn/open/load-workspace.ts';
 import { failure, ok, explain, skipped, warning, type Finding } from './check.ts';
 
 /** The tasks in HEARTBEAT.md of every polled agent. */

@@ -2,9 +2,9 @@
 import type { SessionKey } from '../ids.ts';
 import { cutHead } from '../cut-text.ts';
 import type { InputOptions } from '../input-options.ts';
-import { neutralise } from '../prompt/untrusted-text.ts';
+import { neutralise } from '../../prompt/untrusted-text.ts';
 import type { MessageVia } from '../inbound.ts';
-import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
+import type { ThinkingLevel } from '../../prompt/thinking-directive.ts';
 import { canonicalSessionKey } from '../session-key.ts';
 import type { MisfirePolicy } from './plan-ticks.ts';
 import type { Schedule } from './timetable.ts';

@@ -5,8 +5,8 @@
 //   run_once   the latest slot fires, for all of them
 //   run_all    the latest `maxCatchUp` slots fire, in order
 //   skip       only the latest fires, and only when it is not too late for it
-import { BUDGET_REACHED } from '../budget/budget.ts';
-import { MINUTE_MS } from './civil-time.ts';
+import { BUDGET_REACHED } from '../../features/budgets/rules/budget.ts';
+import { MINUTE_MS } from '../time/civil-time.ts';
 import { nextSlot, type Timetable } from './timetable.ts';
 
 export type MisfirePolicy = 'run_once' | 'run_all' | 'skip';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FAILURE_WINDOW, judgeBatch, type BatchState } from '../../../src/core/batch/judge-batch.ts';
+import { FAILURE_WINDOW, judgeBatch, type BatchState } from '../../../src/features/batches/rules/judge-batch.ts';
 
 const running: BatchState = {
   status: 'running',

@@ -8,7 +8,7 @@ import {
   measureRate,
   type HopTimes,
   type RecentEnds,
-} from '../../../src/core/batch/progress.ts';
+} from '../../../src/features/batches/rules/progress.ts';
 
 const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 0, 1, 12, 0);

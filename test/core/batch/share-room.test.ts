@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shareRoom } from '../../../src/core/batch/share-room.ts';
+import { shareRoom } from '../../../src/features/batches/rules/share-room.ts';
 
 const bounds = { itemsPerWeight: 8, itemsMax: 32, roundMax: 100 };
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { isCovered, isScope } from '../../../src/core/budget/budget.ts';
+import { isCovered, isScope } from '../../../src/features/budgets/rules/budget.ts';
 import {
   costOfTokens,
   likelyOutput,
   likelyTokens,
   mostTokens,
   withOutput,
-} from '../../../src/core/budget/likely-cost.ts';
+} from '../../../src/features/budgets/rules/likely-cost.ts';
 import { priceTable } from '../../../src/core/prices/price-table.ts';
 
 const table = priceTable([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { thresholdTokens, planCompaction, type CompactionPlan } from '../../../src/core/compaction/plan-compaction.ts';
+import { thresholdTokens, planCompaction, type CompactionPlan } from '../../../src/compaction/plan-compaction.ts';
 import type { Entry } from '../../../src/core/entry.ts';
 import { estimateTokens } from '../../../src/core/token-estimate.ts';
 import { PathBuilder, textOfTokens } from './build-path.ts';

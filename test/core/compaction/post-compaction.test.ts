@@ -5,7 +5,7 @@ import {
   REFRESH_TITLE,
   refreshText,
   findSection,
-} from '../../../src/core/compaction/post-compaction.ts';
+} from '../../../src/compaction/post-compaction.ts';
 
 const SECTIONS = ['Session Startup', 'Red Lines'];
 const now = '2026-01-12T20:19:17Z';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { serialiseEntries } from '../../../src/core/compaction/serialise-entries.ts';
+import { serialiseEntries } from '../../../src/compaction/serialise-entries.ts';
 import { PathBuilder, textOfTokens } from './build-path.ts';
 
 function parsed(text: string): Record<string, unknown>[] {

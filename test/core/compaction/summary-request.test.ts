@@ -5,8 +5,8 @@ import {
   MEMORY_TOOL,
   summaryRequest,
   type SummaryInput,
-} from '../../../src/core/compaction/summary-request.ts';
-import { SUMMARY_HEADINGS } from '../../../src/core/compaction/summary-text.ts';
+} from '../../../src/compaction/summary-request.ts';
+import { SUMMARY_HEADINGS } from '../../../src/compaction/summary-text.ts';
 import { estimateTokens } from '../../../src/core/token-estimate.ts';
 import { PathBuilder, textOfTokens } from './build-path.ts';
 

@@ -9,7 +9,7 @@ import {
   SUMMARY_HEADINGS,
   SUMMARY_START,
   summaryText,
-} from '../../../src/core/compaction/summary-text.ts';
+} from '../../../src/compaction/summary-text.ts';
 import { PathBuilder } from './build-path.ts';
 import { processorMsOf } from '../../servers/busy-machine.ts';
 

@@ -1,7 +1,7 @@
 // Which limits apply to a call, and how much it takes from them.
 import { expect, test } from 'vitest';
-import { chooseBlockMs } from '../../../src/core/model-outage.ts';
-import { toCost, limitsFor, toRateLimits, type WrittenLimit } from '../../../src/core/governor/rate-limit.ts';
+import { chooseBlockMs } from '../../../src/kernel/rules/model-outage.ts';
+import { toCost, limitsFor, toRateLimits, type WrittenLimit } from '../../../src/core/rate-limit.ts';
 
 const written = (limit: Partial<WrittenLimit>): WrittenLimit => ({
   model: 'anthropic/claude-sonnet-*',

@@ -1,7 +1,13 @@
 // Who gets a scarce rate limit: examples, and properties over any demand.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextLane, noCalls, passOver, shareCalls, type LaneCounts } from '../../../src/core/governor/share-calls.ts';
+import {
+  nextLane,
+  noCalls,
+  passOver,
+  shareCalls,
+  type LaneCounts,
+} from '../../../src/features/limits/rules/share-calls.ts';
 
 const count = fc.nat(500);
 const demand = fc.record({ main: count, subagent: count, cron: count, batch: count });

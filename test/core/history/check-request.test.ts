@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
-import { createRequestCheck } from '../../../src/core/history/check-request.ts';
-import { createHistory } from '../../../src/core/history/prepare-history.ts';
+import { createRequestCheck } from '../../../src/history/check-request.ts';
+import { createHistory } from '../../../src/history/prepare-history.ts';
 import type { ModelMessage } from '../../../src/core/model-request.ts';
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });

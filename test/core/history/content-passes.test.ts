@@ -1,9 +1,9 @@
 // The content that a message can have for each family of providers.
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
-import { cleanContent, CONTENT_PASSES, type PassContext } from '../../../src/core/history/content-passes.ts';
-import { IMAGE_BYTES_MAX } from '../../../src/core/history/image-payload.ts';
-import { FAMILY_POLICIES, type ProviderFamily } from '../../../src/core/history/provider-family.ts';
+import { cleanContent, CONTENT_PASSES, type PassContext } from '../../../src/history/content-passes.ts';
+import { IMAGE_BYTES_MAX } from '../../../src/history/image-payload.ts';
+import { FAMILY_POLICIES, type ProviderFamily } from '../../../src/history/provider-family.ts';
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });
 const thinking = (signature: string, words = 'hm'): ContentBlock => ({ type: 'thinking', thinking: words, signature });

@@ -11,7 +11,7 @@ import {
   withModel,
   orphanedPrompts,
   type HistoryLimits,
-} from '../../../src/core/history/past.ts';
+} from '../../../src/history/past.ts';
 import { canonicalSessionKey, sessionKindOf } from '../../../src/core/session-key.ts';
 
 const entry = (kind: EntryKind, words: string, isPoll = false): Pick<Entry, 'kind' | 'content' | 'provenance'> => ({

@@ -2,10 +2,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
-import { createRequestCheck } from '../../../src/core/history/check-request.ts';
-import { limitTurns } from '../../../src/core/history/past.ts';
-import { createHistory, type HistoryEntry, type HistoryRules } from '../../../src/core/history/prepare-history.ts';
-import type { ProviderFamily } from '../../../src/core/history/provider-family.ts';
+import { createRequestCheck } from '../../../src/history/check-request.ts';
+import { limitTurns } from '../../../src/history/past.ts';
+import { createHistory, type HistoryEntry, type HistoryRules } from '../../../src/history/prepare-history.ts';
+import type { ProviderFamily } from '../../../src/history/provider-family.ts';
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });
 const call = (id: string, input: unknown = {}): ContentBlock => ({ type: 'tool_use', id, name: 'read', input });

@@ -1,8 +1,8 @@
 // Names of tool calls as each family takes them.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { CallIdForm } from '../../../src/core/history/provider-family.ts';
-import { giveCallId, isCallId } from '../../../src/core/history/tool-call-ids.ts';
+import type { CallIdForm } from '../../../src/history/provider-family.ts';
+import { giveCallId, isCallId } from '../../../src/history/tool-call-ids.ts';
 
 const given = (form: CallIdForm, ...ids: string[]): string[] => {
   const used = new Set<string>();

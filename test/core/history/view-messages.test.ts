@@ -1,8 +1,8 @@
 // The part of a transcript that a request shows, by the views of its turn and of its call.
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock, ImageBlock } from '../../../src/core/content.ts';
-import { createRequestCheck } from '../../../src/core/history/check-request.ts';
-import { historyKey, viewMessages, type ViewEntry, type ViewRules } from '../../../src/core/history/view-messages.ts';
+import { createRequestCheck } from '../../../src/history/check-request.ts';
+import { historyKey, viewMessages, type ViewEntry, type ViewRules } from '../../../src/history/view-messages.ts';
 import type { CallView } from '../../../src/core/view.ts';
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });

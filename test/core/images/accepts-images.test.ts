@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptsImages } from '../../../src/core/images/plan-images.ts';
+import { acceptsImages } from '../../../src/images/rules/plan-images.ts';
 
 test.each([
   ['anthropic/claude-sonnet-5-5', true],

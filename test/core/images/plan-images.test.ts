@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { planImages } from '../../../src/core/images/plan-images.ts';
+import { planImages } from '../../../src/images/rules/plan-images.ts';
 import type { SessionImages, ShownImage } from '../../../src/core/view.ts';
 
 const MiB = 1024 * 1024;

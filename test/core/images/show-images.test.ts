@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ImageBlock } from '../../../src/core/content.ts';
-import { hashesOfImages, imagesAfter } from '../../../src/core/images/plan-images.ts';
+import { hashesOfImages, imagesAfter } from '../../../src/images/rules/plan-images.ts';
 import type { EntryImages } from '../../../src/core/view.ts';
 
 const MARKER = { type: 'text', text: '[image data removed - already processed by model]' };

@@ -5,10 +5,10 @@ import {
   mergeChanges,
   NO_CHANGES,
   readPromptChanges,
-} from '../../../src/core/plugins/prompt-changes.ts';
-import { CACHE_BOUNDARY } from '../../../src/core/prompt/cache-boundary.ts';
-import { joinParts, ownPart } from '../../../src/core/prompt/prompt-parts.ts';
-import { joinSections, type WrittenSection } from '../../../src/core/prompt/system-prompt.ts';
+} from '../../../src/prompt/prompt-changes.ts';
+import { CACHE_BOUNDARY } from '../../../src/prompt/cache-boundary.ts';
+import { joinParts, ownPart } from '../../../src/prompt/prompt-parts.ts';
+import { joinSections, type WrittenSection } from '../../../src/prompt/system-prompt.ts';
 
 const read = (value: unknown, plugin = 'p') => readPromptChanges(plugin, value).changes;
 const promptOf = (...results: unknown[]): string =>

@@ -6,10 +6,10 @@ import {
   bootstrapParts,
   reportBudget,
   type BootstrapSituation,
-} from '../../../src/core/prompt/bootstrap.ts';
-import { channelSummary } from '../../../src/core/prompt/channel-summary.ts';
-import { filesForMode, fitWorkspaceFiles } from '../../../src/core/prompt/fit-workspace-files.ts';
-import { neutralise } from '../../../src/core/prompt/untrusted-text.ts';
+} from '../../../src/prompt/bootstrap.ts';
+import { channelSummary } from '../../../src/prompt/channel-summary.ts';
+import { filesForMode, fitWorkspaceFiles } from '../../../src/prompt/fit-workspace-files.ts';
+import { neutralise } from '../../../src/prompt/untrusted-text.ts';
 
 const pending: BootstrapSituation = {
   isPending: true,

@@ -5,7 +5,7 @@ import {
   formatMessageTime,
   formatUserTime,
   resolveEnvelopeZone,
-} from '../../../src/core/prompt/envelope-time.ts';
+} from '../../../src/prompt/envelope-time.ts';
 
 const AT = 1_772_153_760_000; // 2026-02-27T00:56:00Z
 

@@ -1,7 +1,7 @@
 // Goal: a large text of any script stops a process for a few milliseconds at most. Method: the processor time of the best of five runs, which
 // other programs on the machine hardly change.
 import { expect, test } from 'vitest';
-import { foldText } from '../../../src/core/prompt/fold-text.ts';
+import { foldText } from '../../../src/prompt/fold-text.ts';
 import { processorMsOf } from '../../servers/busy-machine.ts';
 
 const charsPerText = 1_000_000;

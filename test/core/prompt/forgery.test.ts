@@ -3,10 +3,10 @@
 // lists everything that looks like Holdfast's own, and that must be exactly the text that Holdfast wrote.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildSteerPrompt } from '../../../src/core/prompt/message-prompt.ts';
-import { inboundMetaBlock } from '../../../src/core/prompt/inbound-meta.ts';
-import { joinParts } from '../../../src/core/prompt/prompt-parts.ts';
-import { buildUserPrompt } from '../../../src/core/prompt/user-prompt.ts';
+import { buildSteerPrompt } from '../../../src/prompt/message-prompt.ts';
+import { inboundMetaBlock } from '../../../src/prompt/inbound-meta.ts';
+import { joinParts } from '../../../src/prompt/prompt-parts.ts';
+import { buildUserPrompt } from '../../../src/prompt/user-prompt.ts';
 import { isLongForm } from '../../servers/test-form.ts';
 import { hostileCase, steeredMarks } from './forgery/hostile-case.ts';
 import { hostilePiece } from './forgery/hostile-text.ts';

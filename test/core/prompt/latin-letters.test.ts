@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { latinLetters, latinLettersSource } from '../../../scripts/latin-letters.ts';
-import { foldText, listReadings } from '../../../src/core/prompt/fold-text.ts';
-import { neutralise } from '../../../src/core/prompt/untrusted-text.ts';
+import { foldText, listReadings } from '../../../src/prompt/fold-text.ts';
+import { neutralise } from '../../../src/prompt/untrusted-text.ts';
 
 const named = latinLetters();
 const letters = named.map(({ codePoint, base }) => ({ letter: String.fromCodePoint(codePoint), base }));
@@ -31,6 +31,6 @@ test('no such letter hides a System line (G29)', () => {
 });
 
 test('the table of letters follows from the names in Unicode', () => {
-  const table = new URL('../../../src/core/prompt/latin-letters.ts', import.meta.url);
+  const table = new URL('../../../src/prompt/latin-letters.ts', import.meta.url);
   expect(readFileSync(table, 'utf8')).toBe(latinLettersSource(named));
 });

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../../src/core/inbound.ts';
-import { joinParts, ownPart, type PromptPart } from '../../../src/core/prompt/prompt-parts.ts';
-import { buildUserPrompt } from '../../../src/core/prompt/user-prompt.ts';
+import { joinParts, ownPart, type PromptPart } from '../../../src/prompt/prompt-parts.ts';
+import { buildUserPrompt } from '../../../src/prompt/user-prompt.ts';
 import { runToEnd } from '../run-to-end.ts';
 
 test('parts are separated by a blank line, or by a line break where they belong together', () => {

@@ -1,7 +1,7 @@
 // Skills: the list in the prompt.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { skillsPrompt, type Skill } from '../../../src/core/prompt/skills.ts';
+import { skillsPrompt, type Skill } from '../../../src/prompt/skills.ts';
 
 const skill = (name: string, description = 'd'): Skill => ({
   name,

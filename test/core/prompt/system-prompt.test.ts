@@ -1,15 +1,15 @@
 // The system prompt: order, modes, boundary, bytes.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CACHE_BOUNDARY, splitAtBoundary } from '../../../src/core/prompt/cache-boundary.ts';
-import { filesForMode, fitWorkspaceFiles } from '../../../src/core/prompt/fit-workspace-files.ts';
+import { CACHE_BOUNDARY, splitAtBoundary } from '../../../src/prompt/cache-boundary.ts';
+import { filesForMode, fitWorkspaceFiles } from '../../../src/prompt/fit-workspace-files.ts';
 import {
   choosePromptMode,
   type FittedFile,
   type SystemPromptInput,
   type WorkspaceFile,
-} from '../../../src/core/prompt/system-input.ts';
-import { systemBlocks, joinSections, writeSections } from '../../../src/core/prompt/system-prompt.ts';
+} from '../../../src/prompt/system-input.ts';
+import { systemBlocks, joinSections, writeSections } from '../../../src/prompt/system-prompt.ts';
 
 /** The parts above and below the cache boundary. */
 const buildSystemPrompt = (input: SystemPromptInput) => joinSections(writeSections(input)).prompt;

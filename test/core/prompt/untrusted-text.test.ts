@@ -1,7 +1,7 @@
 // Imitations in other people's text (G29).
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { neutralise } from '../../../src/core/prompt/untrusted-text.ts';
+import { neutralise } from '../../../src/prompt/untrusted-text.ts';
 import { processorMsOf } from '../../servers/busy-machine.ts';
 
 describe('neutralise', () => {

@@ -2,9 +2,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../../src/core/inbound.ts';
-import { buildSteerPrompt } from '../../../src/core/prompt/message-prompt.ts';
-import { joinParts } from '../../../src/core/prompt/prompt-parts.ts';
-import { buildUserPrompt, type UserPromptInput } from '../../../src/core/prompt/user-prompt.ts';
+import { buildSteerPrompt } from '../../../src/prompt/message-prompt.ts';
+import { joinParts } from '../../../src/prompt/prompt-parts.ts';
+import { buildUserPrompt, type UserPromptInput } from '../../../src/prompt/user-prompt.ts';
 import type { SystemEvent } from '../../../src/core/system-event.ts';
 import { runToEnd } from '../run-to-end.ts';
 

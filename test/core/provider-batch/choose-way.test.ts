@@ -1,14 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toPriceRow } from '../../../src/core/prices/price-row.ts';
-import { answerCosts } from '../../../src/core/provider-batch/answer-figures.ts';
-import {
-  cachedCallMicros,
-  cacheTokensMinOf,
-  withMarkers,
-  type CacheMarkers,
-} from '../../../src/core/provider-batch/cache-markers.ts';
-import { chooseWay, type MeasuredRound } from '../../../src/core/provider-batch/choose-way.ts';
+import { answerCosts } from '../../../src/features/provider-batches/rules/answer-figures.ts';
+import { cachedCallMicros, cacheTokensMinOf, withMarkers, type CacheMarkers } from '../../../src/core/cache-markers.ts';
+import { chooseWay, type MeasuredRound } from '../../../src/features/provider-batches/rules/choose-way.ts';
 
 const model = 'claude-sonnet-5-5';
 const price = toPriceRow(

@@ -6,8 +6,8 @@ import {
   parseRequestNo,
   providerErrorFault,
   readResultLine,
-} from '../../../src/core/provider-batch/request-end.ts';
-import { readVia, leaveAtMs, leaveMsBeforeDeadline } from '../../../src/core/provider-batch/message-via.ts';
+} from '../../../src/features/provider-batches/rules/request-end.ts';
+import { readVia, leaveAtMs, leaveMsBeforeDeadline } from '../../../src/core/message-via.ts';
 import {
   laneRoundMs,
   pollAgainMs,
@@ -17,7 +17,7 @@ import {
   decideSearch,
   searchAgainMs,
   type ListedBatch,
-} from '../../../src/core/provider-batch/submission.ts';
+} from '../../../src/features/provider-batches/rules/submission.ts';
 
 const id = fc.uuid();
 const requestNo = fc.integer({ min: 0, max: 99_999 });

@@ -2,13 +2,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
-import { createHistory, type HistoryEntry } from '../../../src/core/history/prepare-history.ts';
+import { createHistory, type HistoryEntry } from '../../../src/history/prepare-history.ts';
 import {
   applyPruning,
   decidePruning,
   type PruneMaterial,
   type PruningSettings,
-} from '../../../src/core/pruning/prune-tool-results.ts';
+} from '../../../src/history/prune-tool-results.ts';
 import { estimateTokens } from '../../../src/core/token-estimate.ts';
 import type { PruningView } from '../../../src/core/view.ts';
 

@@ -1,8 +1,8 @@
 // Builders of the events of an answer, and the reducer's results for them.
 import type { ModelAnswer, ModelMessage } from '../../../src/core/model-request.ts';
-import type { AnswerRules } from '../../../src/core/stream/draft-answer.ts';
-import { AnswerReducer } from '../../../src/core/stream/reduce-answer.ts';
-import type { StreamEvent } from '../../../src/core/stream/stream-event.ts';
+import type { AnswerRules } from '../../../src/model/stream/draft-answer.ts';
+import { AnswerReducer } from '../../../src/model/stream/reduce-answer.ts';
+import type { StreamEvent } from '../../../src/model/stream/stream-event.ts';
 
 export const START: StreamEvent = {
   type: 'message_start',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createReplacer, replacingAll, type Replacement } from '../../../src/core/stream/replace-text.ts';
-import { createRequestTransform } from '../../../src/core/stream/transform-request.ts';
+import { createReplacer, replacingAll, type Replacement } from '../../../src/model/stream/replace-text.ts';
+import { createRequestTransform } from '../../../src/model/stream/transform-request.ts';
 
 const WORDS: Replacement[] = [
   { from: 'Open', to: 'Closed' },

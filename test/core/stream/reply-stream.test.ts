@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { decideOutcome, type ReplyRules } from '../../../src/core/next-steps.ts';
 import { withoutReasoning } from '../../../src/core/reasoning-tags.ts';
 import { takeReplyTags } from '../../../src/core/reply-tags.ts';
-import { createReplyStream } from '../../../src/core/stream/reply-stream.ts';
+import { createReplyStream } from '../../../src/model/stream/reply-stream.ts';
 import { processorMsOf } from '../../servers/busy-machine.ts';
 
 const PLAIN: ReplyRules = { hasReasoningTags: false, heartbeatAckCharsMax: null };

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { joinText } from '../../../src/core/content.ts';
 import type { ModelMessage } from '../../../src/core/model-request.ts';
-import type { AnswerRules } from '../../../src/core/stream/draft-answer.ts';
+import type { AnswerRules } from '../../../src/model/stream/draft-answer.ts';
 import { parseKeepingIntegers } from '../../../src/core/parse-exactly.ts';
-import { eventsOfBody } from '../../../src/core/stream/stream-event.ts';
-import { createToolFinder } from '../../../src/core/stream/tool-names.ts';
+import { eventsOfBody } from '../../../src/model/stream/stream-event.ts';
+import { createToolFinder } from '../../../src/model/stream/tool-names.ts';
 import { calls, end, reduce, START, textBlock, toolBlock } from './answer-events.ts';
 
 /** The answer with one call of these arguments. */

@@ -1,8 +1,8 @@
 // Usage figures come from outside: whatever a provider sends, the journal stores whole numbers within a bound.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eventsOfBody, type StreamEvent } from '../../../src/core/stream/stream-event.ts';
-import { TOKENS_MAX } from '../../../src/core/stream/usage-figures.ts';
+import { eventsOfBody, type StreamEvent } from '../../../src/model/stream/stream-event.ts';
+import { TOKENS_MAX } from '../../../src/model/stream/usage-figures.ts';
 import { reduce, START, textBlock } from './answer-events.ts';
 
 /** The events of an answer with these figures at its start and at its end. */

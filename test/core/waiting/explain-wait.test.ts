@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { explainWait, type ServedLane, type WaitFacts } from '../../../src/core/waiting/explain-wait.ts';
-import { WORKER_LOST_MS, workerState } from '../../../src/core/waiting/worker-state.ts';
+import { explainWait, type ServedLane, type WaitFacts } from '../../../src/kernel/rules/explain-wait.ts';
+import { WORKER_LOST_MS, workerState } from '../../../src/kernel/rules/worker-state.ts';
 
 const NOW = 1_000_000;
 const FREE: ServedLane = { workers: 1, slots: 4, inUse: 0, due: 1, queueAwaySince: null, lastSeenAt: NOW };

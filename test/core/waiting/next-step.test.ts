@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextStep } from '../../../src/core/waiting/why.ts';
+import { nextStep } from '../../../src/kernel/rules/why.ts';
 
 test('the step for a budget does not promise that its next window has room', () => {
   expect(nextStep({ code: 'budget_reached', by: null })).toMatch(

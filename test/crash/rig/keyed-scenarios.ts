@@ -12,7 +12,7 @@ import {
   type KeyedScenario,
 } from './keyed-ground.ts';
 
-import { deriveAttentionId } from '../../../src/api/read-overview.ts';
+import { deriveAttentionId } from '../../../src/features/overview/read-overview.ts';
 import { KEYED_FILES } from './keyed-files.ts';
 import { KEYED_RESPONSES } from './keyed-responses.ts';
 import { KEYED_BATCHES } from './keyed-batches.ts';

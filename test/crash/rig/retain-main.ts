@@ -3,8 +3,8 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { loadConfig } from '../../../src/config.ts';
 import { createLogger } from '../../../src/logger.ts';
-import { openDatabase } from '../../../src/store/database.ts';
-import { rollUp } from '../../../src/store/usage/roll-up.ts';
+import { openDatabase } from '../../../src/database/database.ts';
+import { rollUp } from '../../../src/features/costs/store/roll-up.ts';
 import { runRetention } from '../../../workers/work-lists.ts';
 import { changeRetention } from '../../rows/retention.ts';
 

@@ -18,20 +18,20 @@ export interface Safeguard {
 
 const lane = 'test/workers/provider-lane.test.ts';
 const proofs = 'test/workers/provider-lane-proofs.test.ts';
-const submissions = 'src/store/provider-lane/submissions.ts';
+const submissions = 'src/features/provider-batches/store/submissions.ts';
 const migration = 'migrations/0019_provider_lane.sql';
-const results = 'src/store/provider-lane/store-results.ts';
+const results = 'src/features/provider-batches/store/store-results.ts';
 const control = 'test/batches/control.test.ts';
 const budgets = 'test/turn/budgets.test.ts';
 const blocks = 'test/turn/model-blocks.test.ts';
-const models = 'src/turn/gate/model-states.ts';
+const models = 'src/kernel/turn/gate/model-states.ts';
 const turnContext = 'workers/create-turn-context.ts';
 
 /** In the order of docs/guarantees.md. */
 export const safeguards: readonly Safeguard[] = [
   {
     name: 'the unique cause of the input of an item',
-    file: 'src/store/batches/feed.ts',
+    file: 'src/features/batches/store/feed.ts',
     find: `':' || n || ':' || attempt`,
     replace: `':' || n || ':' || message_id`,
     test: control,
@@ -39,13 +39,13 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the end of an item by the row of its input',
-    file: 'src/store/batches/settle.ts',
+    file: 'src/features/batches/store/settle.ts',
     find: `where i.status = 'fed' and x.settled_at is not null`,
     replace: `where i.status = 'fed'`,
     more: [
       // The minutes of a batch have no row without a time.
       {
-        file: 'src/store/batches/settle.ts',
+        file: 'src/features/batches/store/settle.ts',
         find: 'x.turn_id, x.settled_at,',
         replace: 'x.turn_id, coalesce(x.settled_at, clock_timestamp()) as settled_at,',
       },
@@ -55,7 +55,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the single count of the end of an item',
-    file: 'src/store/batches/settle.ts',
+    file: 'src/features/batches/store/settle.ts',
     find: `where i.status = 'fed' and x.settled_at is not null`,
     replace: `where x.settled_at is not null`,
     test: control,
@@ -82,7 +82,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the proof of a batch that has ended before it is adopted',
-    file: 'workers/provider-lane/follow-submission.ts',
+    file: 'src/features/provider-batches/follow-submission.ts',
     find: `if (kind !== 'unreadable') return kind !== 'foreign';`,
     replace: `if (kind !== 'unreadable') return true;`,
     test: proofs,
@@ -90,7 +90,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the proof of an adopted batch before its results are used',
-    file: 'workers/provider-lane/read-results.ts',
+    file: 'src/features/provider-batches/read-results.ts',
     find: `if (!this.#isProved) return 'not-ours';`,
     replace: '',
     test: proofs,
@@ -98,7 +98,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the proof of a batch before it is cancelled',
-    file: 'workers/provider-lane/follow-submission.ts',
+    file: 'src/features/provider-batches/follow-submission.ts',
     find: 'submission.assigned === 0 && isProved && ',
     replace: 'submission.assigned === 0 && ',
     test: proofs,
@@ -106,7 +106,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the wait before a lost submission is made again',
-    file: 'src/core/provider-batch/submission.ts',
+    file: 'src/features/provider-batches/rules/submission.ts',
     find: 'absentMs >= settleMs ?',
     replace: 'absentMs >= 0 ?',
     test: lane,
@@ -129,7 +129,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the single charge of a call in a batch',
-    file: 'src/turn/loop/ask-by-batch.ts',
+    file: 'src/features/provider-batches/ask-by-batch.ts',
     find: 'callNo: nextCallNo(turn.journal.at)',
     replace: 'callNo: turn.journal.at.progress.calls + 1',
     test: 'test/turn/batch-hops.test.ts',
@@ -137,7 +137,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the reservation before a call',
-    file: 'src/store/budgets/reserve-cost.ts',
+    file: 'src/features/budgets/store/reserve-cost.ts',
     find: 'b.limit_micros - w.spent_micros - w.reserved_micros',
     replace: 'b.limit_micros - w.spent_micros',
     test: budgets,
@@ -145,7 +145,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the end of a reservation with its call',
-    file: 'src/store/budgets/settle-costs.ts',
+    file: 'src/features/budgets/store/settle-costs.ts',
     find: ', reserved_micros = w.reserved_micros - sums.micros',
     replace: '',
     test: budgets,
@@ -169,7 +169,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the blocks in the answer of a claim',
-    file: 'src/turn/steps.ts',
+    file: 'src/kernel/turn/steps.ts',
     find: 'context.models.learn(answer.blocks);',
     replace: '',
     // On a busy machine the poll may bring the block before the call.

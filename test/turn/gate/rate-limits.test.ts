@@ -1,11 +1,11 @@
 // The calls of one worker under a rate limit, with real windows in the database.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { toRateLimits, type CallTokens, type WrittenLimit } from '../../../src/core/governor/rate-limit.ts';
-import { claimRates, openRateWindows } from '../../../src/store/governor/claim-rates.ts';
-import type { ModelCallRow } from '../../../src/store/journal.ts';
-import type { ComingCall } from '../../../src/turn/gate/gate-check.ts';
-import { RateLimits } from '../../../src/turn/gate/rate-limits.ts';
+import { toRateLimits, type CallTokens, type WrittenLimit } from '../../../src/core/rate-limit.ts';
+import { claimRates, openRateWindows } from '../../../src/features/limits/claim-rates.ts';
+import type { ModelCallRow } from '../../../src/kernel/turn/journal/journal.ts';
+import type { ComingCall } from '../../../src/kernel/turn/gate/gate-check.ts';
+import { RateLimits } from '../../../src/features/limits/rate-limits.ts';
 import { createStoreRig, type StoreRig } from '../../store/store-rig.ts';
 
 let rig: StoreRig;

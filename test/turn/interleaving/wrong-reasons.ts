@@ -1,7 +1,7 @@
 // Whether every message that waits in a session of a scenario says why it waits, and says what the scenario knows.
-import { pause, resume } from '../../../src/store/pauses.ts';
-import { listWaiting } from '../../../src/store/views/waiting.ts';
-import { reportWorker } from '../../../src/store/workers/report-worker.ts';
+import { pause, resume } from '../../../src/kernel/processes/pauses.ts';
+import { listWaiting } from '../../../src/kernel/views/waiting.ts';
+import { reportWorker } from '../../../src/kernel/processes/report-worker.ts';
 import { newId } from '../../../src/ids.ts';
 import { ahead } from '../../rows/table.ts';
 import { changeWorkers } from '../../rows/workers.ts';

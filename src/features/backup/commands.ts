@@ -1,0 +1,218 @@
+// `holdfast backup` and `holdfast restore`: the embedded database and the files of the data directory as one file. Databases of other servers
+// have tools of their own (docs/operations.md).
+import { createReadStream, createWriteStream } from 'node:fs';
+import { access, chmod, constants, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, normalize, relative, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-folder.ts';
+import type { Frame } from './frames.ts';
+import { placeWorkspaces } from '../../tools/place-workspaces.ts';
+import { CliError, conflict, EXIT, notFound, usageError, type ExitCode } from '../../cli/cli-error.ts';
+import { withDatabase } from '../../cli/with-database.ts';
+import { explainStartFault } from '../../cli/explain-start-fault.ts';
+import { fileError } from '../../cli/file-error.ts';
+import { holdfastVersion } from '../../cli/holdfast-version.ts';
+import type { Terminal } from '../../cli/terminal.ts';
+import { loadOrRefuse } from '../../cli/commands/config.ts';
+
+/** Beginnings of paths in the data directory that are not part of a backup: the cluster is read through SQL, and logs explain the past. */
+const LEFT_OUT = ['postgres', 'api-url', 'logs', '.cache', 'payloads.jsonl', 'cache-trace.jsonl'];
+
+/** A table with as much is named while it is written. */
+const NOTED_BYTES = 1024 * 1024;
+
+interface Input {
+  file: string;
+  yes: boolean | undefined;
+}
+
+/** Writes the file, or nothing. It is on the disk before it has its name. The database of an older version is taken as it is, before `migrate`. */
+export async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
+  const { runtime } = embeddedOnly('backup', 'pg_dump');
+  const path = resolve(file);
+  if (yes !== true && (await stat(path).catch(() => null)) !== null)
+    throw conflict(`${path} exists.`, 'Name another file, or overwrite it with --yes.', 'exists');
+  const folder = dirname(path);
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+  } catch (cause) {
+    throw fileError('write', path, { cause, fix: 'name a file in a folder that this user may write' });
+  }
+  const { databaseFrames } = await import('./write-backup.ts');
+  const { encodeFrame: frameOf } = await import('./frames.ts');
+  const { requireAnyLayout } = await import('../../database/migrate.ts');
+  const counted = { tables: 0, files: 0 };
+  const partial = `${path}.partial`;
+  async function* frames(databaseUrl: string): AsyncGenerator<Buffer> {
+    yield* databaseFrames({
+      databaseUrl,
+      version: holdfastVersion(),
+      onTable(table, bytes) {
+        counted.tables += 1;
+        if (bytes >= NOTED_BYTES) terminal.note(`${table}: ${(bytes / NOTED_BYTES).toFixed(0)} MB`);
+      },
+    });
+    for await (const { name, path: at, mode } of filesIn(runtime.dataDir)) {
+      yield frameOf({ file: name, mode }, await readFile(at));
+      counted.files += 1;
+    }
+    yield frameOf({ isComplete: true, ...counted });
+  }
+  await withDatabase(runtime, async ({ url }) => {
+    try {
+      await requireAnyLayout(url);
+      const target = createWriteStream(partial, { mode: 0o600, flush: true });
+      await pipeline(Readable.from(frames(url)), createGzip(), target);
+      await rename(partial, path);
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw error;
+    }
+  });
+  const { size } = await stat(path);
+  if (terminal.isJson) terminal.json({ file: path, bytes: size, ...counted });
+  else terminal.print(`${path}: ${sizeText(size)}, ${counted.tables} tables, ${counted.files} files`);
+  terminal.note('It has all conversations and the keys of the service: keep it as safe as those.');
+  return EXIT.ok;
+}
+
+function sizeText(bytes: number): string {
+  return bytes < NOTED_BYTES ? `${Math.ceil(bytes / 1024)} kB` : `${(bytes / NOTED_BYTES).toFixed(1)} MB`;
+}
+
+/** Restores the database, then the files. When it fails, a database that it has made for that is deleted. */
+export async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
+  const config = embeddedOnly('restore', 'pg_restore');
+  const { dataDir } = config.runtime;
+  const path = resolve(file);
+  if ((await stat(path).catch(() => null))?.isFile() !== true)
+    throw notFound(`There is no file ${path}.`, 'Name a file that "holdfast backup" has made.');
+  const { isDatabaseUnused, restoreDatabase } = await import('./read-backup.ts');
+  const { readFrames } = await import('./frames.ts');
+  const { startEmbeddedPostgres } = await import('../../embedded-postgres/start-embedded-postgres.ts');
+  const database = await startEmbeddedPostgres({ dataDir });
+  const staged: StagedFiles = { names: [], folders: [] };
+  const source = createReadStream(path).pipe(createGunzip());
+  try {
+    if (await placeWorkspaces(config)) staged.folders.push(workspacesFolderOf(dataDir), workspacesLinkOf(dataDir));
+    const restored = await restoreDatabase({
+      databaseUrl: database.url,
+      frames: readFrames(source),
+      replaces: yes === true,
+      onFile: (frame) => stage(staged, dataDir, frame),
+    });
+    // From here on, they hold restored files.
+    staged.folders = [];
+    for (const name of staged.names) await rename(partialOf(dataDir, name), joinPath(dataDir, name));
+    show(terminal, { ...restored, files: staged.names.length });
+    return EXIT.ok;
+  } catch (error) {
+    await removeStaged(staged, dataDir);
+    // Once rows are committed, the database is used, and stays.
+    await database.discard(() => isDatabaseUnused(database.url).catch(() => false));
+    throw await explainRestoreFault(error, path);
+  } finally {
+    source.destroy();
+    await database.stop();
+  }
+}
+
+async function explainRestoreFault(error: unknown, path: string): Promise<unknown> {
+  const { RestoreRefused } = await import('./read-backup.ts');
+  if (error instanceof RestoreRefused) return refusal(error.code, error.message);
+  if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code?.startsWith('Z_') === true)
+    return refusal('not_a_backup', `${path} is damaged, or no backup of Holdfast: ${(error as Error).message}.`);
+  return error instanceof CliError ? error : explainStartFault(error);
+}
+
+type Restored = Awaited<ReturnType<typeof import('./read-backup.ts').restoreDatabase>>;
+
+function show(terminal: Terminal, { header, doubts, ...counts }: Restored & { files: number }): void {
+  if (terminal.isJson)
+    return terminal.json({ createdAt: header.createdAt, holdfast: header.holdfast, ...counts, doubts });
+  const { sessions, waiting, openTurns, files } = counts;
+  terminal.print(
+    `restored the state of ${header.createdAt}: ${sessions} sessions, ${waiting} waiting messages, ${openTurns} open turns, ${files} files`,
+  );
+  if (doubts.length === 0) return;
+  terminal.print(
+    `${doubts.length} tool calls had begun and had not ended. They may have taken effect after the backup; check them:`,
+  );
+  terminal.table(
+    [
+      { title: 'SESSION', value: ({ sessionKey }) => sessionKey },
+      { title: 'TURN', value: ({ turnId }) => turnId },
+      { title: 'TOOL', value: ({ name }) => name },
+    ],
+    doubts,
+  );
+}
+
+function refusal(code: string, message: string): CliError {
+  const fixes: Record<string, string> = {
+    in_use: 'Stop it, and run the command again.',
+    not_empty: 'Set HOLDFAST_DATA_DIR to an empty folder, or replace what is there with --yes.',
+  };
+  return new CliError({
+    code,
+    exitCode: code === 'not_a_backup' ? EXIT.failed : EXIT.conflict,
+    message,
+    fix: fixes[code] ?? 'Use another file. The database and the files of the data directory are as they were.',
+  });
+}
+
+function embeddedOnly(command: string, other: string) {
+  const { config } = loadOrRefuse(EXIT.badConfiguration);
+  if (config.runtime.databaseUrl === undefined) return config;
+  throw usageError(
+    `DATABASE_URL is set, and "holdfast ${command}" is for the embedded database.`,
+    `Use ${other} for the server of DATABASE_URL: see docs/operations.md.`,
+    'not_embedded',
+  );
+}
+
+/** The files of the data directory. Those of workspaces outside have the names that they would have in it. */
+async function* filesIn(dataDir: string): AsyncGenerator<{ name: string; path: string; mode: number }> {
+  for (const folder of new Set([dataDir, workspacesFolderOf(dataDir)])) {
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      const name = relative(folder, path);
+      if (LEFT_OUT.some((begin) => name.startsWith(begin)) || name.endsWith('.partial')) continue;
+      yield { name, path, mode: (await stat(path)).mode & 0o777 };
+    }
+  }
+}
+
+/** Files that wait next to their final paths until the database is restored. */
+interface StagedFiles {
+  names: string[];
+  /** Made for them, without the folders in these. */
+  folders: string[];
+}
+
+const partialOf = (dataDir: string, name: string): string => joinPath(dataDir, `${name}.partial`);
+
+function joinPath(dataDir: string, name: string): string {
+  return join(name.startsWith('workspace') ? workspacesFolderOf(dataDir) : dataDir, name);
+}
+
+async function stage(staged: StagedFiles, dataDir: string, { head, bytes }: Frame): Promise<void> {
+  const name = normalize(String(head['file']));
+  if (name.startsWith('..') || name.startsWith('/') || LEFT_OUT.some((path) => name.startsWith(path)))
+    throw refusal('not_a_backup', `The backup has a file ${name}, which does not belong into a data directory.`);
+  const partial = partialOf(dataDir, name);
+  const made = await mkdir(dirname(partial), { recursive: true, mode: 0o700 });
+  if (made !== undefined) staged.folders.push(made);
+  staged.names.push(name);
+  await writeFile(partial, bytes, { mode: 0o600 });
+  await chmod(partial, Number(head['mode']) & 0o777);
+}
+
+async function removeStaged({ names, folders }: StagedFiles, dataDir: string): Promise<void> {
+  for (const name of names) await rm(partialOf(dataDir, name), { force: true });
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+}

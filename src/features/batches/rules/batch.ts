@@ -1,0 +1,138 @@
+// A batch: many conversations that are submitted as one. The states are those of docs/batches.md.
+import { parseKeyName } from '../../budgets/rules/budget.ts';
+import type { CacheSetting } from '../../../core/cache-markers.ts';
+import type { Choice, Way } from '../../provider-batches/rules/choose-way.ts';
+import type { InboundMessage, MessageVia } from '../../../core/inbound.ts';
+import { inheritOptions, readOptions, withOptions, type InputOptions } from '../../../core/input-options.ts';
+import type { PromptMode } from '../../../prompt/system-input.ts';
+import type { ThinkingLevel } from '../../../prompt/thinking-directive.ts';
+import type { SessionKey } from '../../../core/ids.ts';
+
+export const BATCH_STATUSES = ['uploading', 'running', 'paused', 'cancelling', 'ended'] as const;
+export type BatchStatus = (typeof BATCH_STATUSES)[number];
+
+/** How long an upload may take; after that it counts as left behind by a crash, and the housekeeping deletes it. */
+export const UPLOAD_HOURS = 1;
+
+/** How long the upload of a file of an OpenAI client may take; after that the housekeeping deletes it. */
+export const FILE_UPLOAD_HOURS = 24;
+
+export const BATCH_OUTCOMES = ['completed', 'partly', 'failed', 'cancelled'] as const;
+export type BatchOutcome = (typeof BATCH_OUTCOMES)[number];
+
+export const PAUSE_REASONS = [
+  'manual',
+  'pilot_done',
+  'cost_cap',
+  'failure_rate',
+  'provider_refused',
+  'budget',
+] as const;
+export type PauseReason = (typeof PAUSE_REASONS)[number];
+
+/** The way of a round of calls. */
+export const HOP_VIAS = ['live', 'provider-batch'] as const satisfies Way[];
+
+/** As the API shows them: an item that is fed is `waiting`, `running` or `parked`, according to its input and turn. */
+export const ITEM_STATUSES = [
+  'pending',
+  'waiting',
+  'running',
+  'parked',
+  'answered',
+  'silent',
+  'failed',
+  'cancelled',
+  'expired',
+] as const;
+
+/** The values that an item takes from its batch when it does not set them itself. */
+export interface ItemDefaults {
+  model?: string;
+  thinking?: ThinkingLevel;
+  promptMode?: PromptMode;
+  /** An item adds its own to these. */
+  options?: InputOptions;
+}
+
+/** The body of the input that an item becomes. */
+export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
+  promptMode?: PromptMode;
+  /** Null: nowhere; the end of the batch is reported in place of its replies. */
+  deliver: { url: string } | null;
+  /** Its budgets follow from these. */
+  batchId: string;
+  sentBy?: string;
+  /** What happens to such an item near its deadline; absent: it is asked live. */
+  fallback?: 'fail';
+  /** How its prompts are kept in the provider's cache; absent: as is cheapest. */
+  cache?: '1h' | '5m' | 'off';
+  /** Why it goes this way, for people; absent: its batch says so. */
+  viaReason?: string;
+}
+
+/** The key of the session of an item that names none. */
+export function itemSessionKey(batchId: string, agentId: string, n: number): SessionKey {
+  return `${batchSessionKey(batchId, agentId)}:${n}` as SessionKey;
+}
+
+/** The key of the session by which the end of a batch is delivered. */
+export function batchSessionKey(batchId: string, agentId: string): SessionKey {
+  return `agent:${agentId}:batch:${batchId}` as SessionKey;
+}
+
+/** The settings of a batch for the inputs of its items. */
+export interface FedBatch {
+  id: string;
+  via: MessageVia;
+  fallback: 'live' | 'fail';
+  cache: CacheSetting;
+  defaults: ItemDefaults;
+  deadlineMs: number | null;
+  /** The caller that submitted it. */
+  createdBy: string;
+  /** Null: there is no pilot, or it is over. */
+  pilot: number | null;
+  /** The way of `auto`; null: it is not chosen, and the first items go through the provider. */
+  choice: Choice | null;
+}
+
+const PROBE_REASON = 'One of the first items: they show whether a batch is cheaper.';
+
+/** The items of a pilot run live, so their figures are available immediately. */
+function viaOfItem(batch: FedBatch): Pick<BatchInput, 'via' | 'fallback' | 'cache' | 'viaReason'> {
+  if (batch.via === 'live' || batch.pilot !== null) return {};
+  const choice = batch.via === 'auto' ? (batch.choice ?? { via: 'provider-batch', reason: PROBE_REASON }) : null;
+  const viaReason = choice === null ? {} : { viaReason: choice.reason };
+  if (choice?.via === 'live') return viaReason;
+  const cache = choice?.cache ?? batch.cache;
+  return {
+    via: 'provider-batch',
+    ...(batch.fallback === 'fail' ? { fallback: 'fail' } : {}),
+    ...(cache === 'auto' ? {} : { cache }),
+    ...viaReason,
+  };
+}
+
+/** The body of an item's input. */
+export function inputOfItem(
+  { body, isOwnSession }: { body: InboundMessage; isOwnSession: boolean },
+  batch: FedBatch,
+): BatchInput {
+  const { model, thinking, promptMode } = batch.defaults;
+  const mode = promptMode ?? (isOwnSession ? 'minimal' : undefined);
+  const sentBy = parseKeyName(batch.createdBy);
+  const expiresAt = body.expiresAt ?? batch.deadlineMs ?? undefined;
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(mode === undefined ? {} : { promptMode: mode }),
+    ...body,
+    ...withOptions(inheritOptions(batch.defaults.options ?? {}, readOptions(body))),
+    batchId: batch.id,
+    ...(sentBy === null ? {} : { sentBy }),
+    ...viaOfItem(batch),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    deliver: body.deliver ?? null,
+  };
+}

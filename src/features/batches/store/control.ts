@@ -1,0 +1,276 @@
+// What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete it. Each is one statement that also stores the
+// key of its request; what the state does not allow changes nothing and answers the state.
+import type { z } from 'zod';
+import { UPLOAD_HOURS, type BatchStatus } from '../rules/batch.ts';
+import type { Committed } from '../../../kernel/queue/after-commit.ts';
+import type { batchPatch } from '../../../contract/batch-requests.ts';
+import { changedCapsSql } from './batch-cap.ts';
+import type { Database } from '../../../database/database.ts';
+import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
+import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/sessions/session-locks.ts';
+
+/** `done`: it holds now, by this request or by an earlier one. `refused`: the state does not allow it. */
+export type BatchControl =
+  | { kind: 'done' }
+  | { kind: 'unknown' }
+  | { kind: 'refused'; status: BatchStatus; isOverCap: boolean };
+
+interface ControlRow {
+  status: BatchStatus;
+  isAllowed: boolean;
+  isOverCap: boolean;
+}
+
+function toAnswer([row]: ControlRow[]): BatchControl {
+  if (row === undefined) return { kind: 'unknown' };
+  return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: row.isOverCap };
+}
+
+interface CommandParts {
+  name: string;
+  purpose: string;
+  locking: string;
+  /** SQL of whether the state of the batch `b` allows the change. */
+  allowed: string;
+  /** CTEs that carry it out on `held`, the batch before the change. */
+  change: string;
+  event: string;
+}
+
+/** A command with an Idempotency-Key; `more` are the values from $5 on. */
+function buildCommand({ allowed, change, event, ...facts }: CommandParts) {
+  return literalQuery({
+    ...facts,
+    pool: 'views',
+    values: (batchId: string, idempotency: KeyedRequest | null, ...more: unknown[]) => [
+      batchId,
+      ...keyValues(idempotency),
+      ...more,
+    ],
+    answer: toAnswer,
+    text: `with found as materialized (
+  select b.*, b.max_cost_micros is not null and coalesce(b.cost_micros, 0) >= b.max_cost_micros as is_over_cap
+  from holdfast.batches b where b.id = $1 and b.status <> 'uploading' for no key update
+),
+held as materialized (select * from found b where ${allowed}),
+${change},
+${keyedPart(2, `select json_build_object('batchId', id) from held`)},
+inserted_events as (
+  ${event}
+)
+select found.status, found.is_over_cap as "isOverCap", exists (select from held) as "isAllowed" from found`,
+  });
+}
+
+const RESUMED = insertServiceEventsSql('changed', 'batch.resumed', `'batchId', id`);
+
+export const pauseByHand = buildCommand({
+  name: 'pause-batch-by-hand',
+  purpose:
+    'Pause a batch; one that is paused stays so, also one that a guard would resume by itself. Answers its state before.',
+  locking: 'The batch.',
+  allowed: `b.status in ('running', 'paused')`,
+  change: `changed as (
+  update holdfast.batches b
+  set status = 'paused', pause_reason = 'manual', pause_detail = null, paused_at = clock_timestamp(), revision = b.revision + 1
+  from held where b.id = held.id and (held.status = 'running' or held.pause_reason in ('budget', 'cost_cap'))
+  returning b.id
+)`,
+  event: insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', 'manual', 'detail', null`),
+});
+
+export const resumeBatch = buildCommand({
+  name: 'resume-batch',
+  purpose: 'Resume a paused batch; the guards and the rate begin to count anew. Answers its state before.',
+  locking: 'The batch, then its minutes.',
+  allowed: `b.status = 'running' or b.status = 'paused' and not b.is_over_cap`,
+  change: `changed as (
+  update holdfast.batches b
+  set status = 'running', pilot = case when held.pause_reason = 'pilot_done' then null else b.pilot end, pause_reason = null,
+    pause_detail = null, paused_at = null, recent = '', mark_at = clock_timestamp(), revision = b.revision + 1
+  from held where b.id = held.id and held.status = 'paused'
+  returning b.id
+),
+deleted_minutes as (delete from holdfast.batch_minutes m using changed where m.batch_id = changed.id)`,
+  event: RESUMED,
+});
+
+export const cancelBatch = buildCommand({
+  name: 'cancel-batch',
+  purpose:
+    'Cancel a batch: nothing of it is fed from now on. $5: its running turns are stopped. Answers its state before.',
+  locking: 'The batch.',
+  allowed: `b.status in ('running', 'paused', 'cancelling') or b.status = 'ended' and b.outcome = 'cancelled'`,
+  change: `changed as (
+  update holdfast.batches b
+  set status = 'cancelling', stops_running = b.stops_running or $5::boolean, pause_reason = null, pause_detail = null, paused_at = null,
+    revision = b.revision + 1
+  from held where b.id = held.id and held.status <> 'ended'
+  returning b.id
+)`,
+  event: insertServiceEventsSql('changed where false', 'batch.progress', `'batchId', id, 'counts', null`),
+});
+
+// The next attempt of an item is another input: it has another cause key.
+export const retryFailed = buildCommand({
+  name: 'retry-failed-items',
+  purpose:
+    'Make failed items of a batch pending again: all, those with the code $5, or those of the list $6. Answers its state before.',
+  locking:
+    'The batch, then its items and minutes, then its cap, then the sessions of turns that wait for the cap in the order of their ids, then the dead letters of its turns in the order of theirs.',
+  allowed: `b.status in ('running', 'paused', 'ended')`,
+  change: `again as (
+  update holdfast.batch_items i
+  set status = 'pending', attempt = i.attempt + 1, is_ready = true, error = null, error_code = null, ended_at = null, turn_id = null,
+    message_id = null
+  from held, holdfast.batch_items old
+  where i.batch_id = held.id and i.status in ('failed', 'expired') and old.batch_id = i.batch_id and old.n = i.n
+    and ($5::text is null or i.error_code = $5) and ($6::int[] is null or i.n = any ($6))
+    -- An erasure has removed the text of the others.
+    and i.body::text <> '{}'
+  returning i.batch_id, old.status, old.turn_id
+),
+-- The new attempt answers them; redriving one as well would do its work twice.
+answered_letters as materialized (
+  select l.id from holdfast.dead_letters l where l.turn_id in (select turn_id from again) and l.kind = 'turn' and l.state = 'open'
+  order by l.id for no key update
+),
+redriven_letters as (
+  update holdfast.dead_letters l set state = 'redriven', settled_at = clock_timestamp() from answered_letters a where l.id = a.id
+),
+-- The rate of a batch that has ended begins anew.
+deleted_minutes as (
+  delete from holdfast.batch_minutes m using held where m.batch_id = held.id and held.status = 'ended' and exists (select from again)
+),
+changed as (
+  update holdfast.batches b
+  set status = case when b.status = 'ended' then 'running' else b.status end, outcome = null, ended_at = null, stops_running = false,
+    failed = b.failed - counted.failed, expired = b.expired - counted.expired, recent = '', revision = b.revision + 1,
+    deadline_at = case when b.deadline_at <= clock_timestamp() then null else b.deadline_at end,
+    mark_at = case when b.status = 'ended' then clock_timestamp() else b.mark_at end
+  from (
+    select batch_id, count(*) filter (where status = 'failed')::int as failed, count(*) filter (where status = 'expired')::int as expired
+    from again group by batch_id
+  ) as counted
+  where b.id = counted.batch_id
+  returning b.id, b.max_cost_micros, b.cost_micros
+),
+-- The end of the batch has removed its cap.
+${changedCapsSql('changed')}`,
+  event: RESUMED,
+});
+
+/** The effect of a request on a batch. */
+export type BatchCommand =
+  | { kind: 'pause' | 'resume' }
+  | { kind: 'cancel'; stopsRunning: boolean }
+  | { kind: 'retry-failed'; code: string | null; ns: readonly number[] | null };
+
+/** Carries it out. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
+export function controlBatch(
+  database: Database,
+  { batchId, command, idempotency }: { batchId: string; command: BatchCommand; idempotency: KeyedRequest | null },
+): Promise<BatchControl> {
+  switch (command.kind) {
+    case 'pause':
+      return pauseByHand(database, batchId, idempotency);
+    case 'resume':
+      return resumeBatch(database, batchId, idempotency);
+    case 'cancel':
+      return cancelBatch(database, batchId, idempotency, command.stopsRunning);
+    case 'retry-failed':
+      return retryFailed(database, batchId, idempotency, command.code, command.ns);
+    default:
+      return command satisfies never;
+  }
+}
+
+/** Absent: unchanged. Null clears it. */
+export type BatchPatch = Omit<z.output<typeof batchPatch>, 'maxCostUsd'> & { maxCostMicros?: number | null };
+
+export const patchBatch = literalQuery({
+  name: 'patch-batch',
+  purpose: 'Change settings of a batch that has not ended. $2 names them, $3 has their values. Answers its state.',
+  locking: 'The batch.',
+  text: `with found as materialized (select * from holdfast.batches where id = $1 and status <> 'uploading' for no key update),
+changed as (
+  update holdfast.batches b
+  set name = case when 'name' = any ($2::text[]) then $3::json ->> 'name' else b.name end,
+    concurrency = coalesce(($3::json ->> 'concurrency')::int, b.concurrency),
+    weight = coalesce(($3::json ->> 'weight')::int, b.weight),
+    max_cost_micros = case when 'maxCostMicros' = any ($2::text[]) then ($3::json ->> 'maxCostMicros')::bigint else b.max_cost_micros end,
+    max_failure_percent = coalesce(($3::json ->> 'maxFailurePercent')::int, b.max_failure_percent),
+    deadline_at = coalesce(clock_timestamp() + ($3::json ->> 'deadlineSeconds')::float8 * interval '1 second', b.deadline_at),
+    via = coalesce($3::json ->> 'via', b.via),
+    -- Items that are fed from now on take the new way; first items and a choice belong to the one before.
+    probe_to = case when 'via' = any ($2::text[]) then null else b.probe_to end,
+    probe_at = case when 'via' = any ($2::text[]) then null else b.probe_at end,
+    choice = case when 'via' = any ($2::text[]) then null else b.choice end,
+    revision = b.revision + 1,
+    status = case when is_raised then 'running' else b.status end, pause_reason = case when not is_raised then b.pause_reason end,
+    pause_detail = case when not is_raised then b.pause_detail end, paused_at = case when not is_raised then b.paused_at end
+  from found, lateral (select found.status = 'paused' and found.pause_reason = 'cost_cap' and 'maxCostMicros' = any ($2::text[])
+    and coalesce(($3::json ->> 'maxCostMicros')::bigint > greatest(found.max_cost_micros, found.cost_micros), true) as is_raised) as cap
+  where b.id = found.id and found.status <> 'ended'
+  returning b.*
+),
+${changedCapsSql('changed')}
+select status, status <> 'ended' as "isAllowed", false as "isOverCap",
+  ${RINGS_SQL} as rings
+from found`,
+  pool: 'views',
+  values: (batchId: string, patch: BatchPatch) => [batchId, Object.keys(patch), JSON.stringify(patch)],
+  answer: (rows: (ControlRow & { rings: NeededRing[] })[]): Committed<BatchControl> => {
+    const answer = toAnswer(rows);
+    return answer.kind === 'done' ? { ...answer, after: afterOfRings(rows[0]?.rings ?? []) } : answer;
+  },
+});
+
+/** CTEs that delete what belongs to the batches `deleted`, but for their items. */
+const DELETED_PARTS = `deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id),
+deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id),
+deleted_charged as (delete from holdfast.charged_inputs c using deleted where c.batch_id = deleted.id and not c.is_counted)`;
+
+export const deleteBatch = literalQuery({
+  name: 'delete-batch',
+  purpose: 'Delete an ended batch with its items; the sessions of its items stay. Answers its state before.',
+  locking: 'The batch, then its items.',
+  text: `with found as materialized (select id, status from holdfast.batches where id = $1 and status <> 'uploading' for update),
+deleted as (delete from holdfast.batches b using found where b.id = found.id and found.status = 'ended' returning b.id),
+deleted_items as (delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id),
+${DELETED_PARTS}
+select status, status = 'ended' as "isAllowed", false as "isOverCap" from found`,
+  pool: 'views',
+  values: (batchId: string) => [batchId],
+  answer: toAnswer,
+});
+
+const TRIMMED_MAX = 5_000;
+
+// Items first, a bounded number at a time; the row of the batch goes when none is left.
+export const trimBatches = literalQuery({
+  name: 'trim-batches',
+  purpose:
+    'Delete items of batches that ended $1 milliseconds ago, and of uploads that were left behind; then those batches.',
+  locking: 'The oldest of those batches, unless it is locked, then its items.',
+  text: `with old as materialized (
+  select b.id from holdfast.batches b
+  where b.status = 'ended' and b.ended_at < clock_timestamp() - $1 * interval '1 millisecond'
+    or b.status = 'uploading' and b.created_at < clock_timestamp() - interval '${UPLOAD_HOURS} hours'
+  order by b.id limit 1 for update skip locked
+),
+chosen as materialized (
+  select i.batch_id, i.n from old join holdfast.batch_items i on i.batch_id = old.id limit ${TRIMMED_MAX}
+),
+deleted_items as (
+  delete from holdfast.batch_items i using chosen where i.batch_id = chosen.batch_id and i.n = chosen.n
+),
+deleted as (delete from holdfast.batches b using old where b.id = old.id and (select count(*) from chosen) < ${TRIMMED_MAX}
+  returning b.id),
+${DELETED_PARTS}
+select count(*)::int as batches from old`,
+  values: (retentionMs: number) => [retentionMs],
+  answer: ([row]: { batches: number }[]) => (row?.batches ?? 0) > 0,
+});

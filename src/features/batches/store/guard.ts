@@ -1,0 +1,199 @@
+// What the schedulers decide about open batches: the end, a pause, the end of a pilot. A decision is made from counts that were read, and its
+// statement applies it only if they still allow it.
+import type { Committed } from '../../../kernel/queue/after-commit.ts';
+import type { BatchOutcome, PauseReason } from '../rules/batch.ts';
+import type { BatchState } from '../rules/judge-batch.ts';
+import type { SessionId } from '../../../core/ids.ts';
+import type { CacheSetting } from '../../../core/cache-markers.ts';
+import type { Choice, MeasuredRound } from '../../provider-batches/rules/choose-way.ts';
+import { isCapFreedSql, isCapReachedSql, removedCapsSql } from './batch-cap.ts';
+import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';
+import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
+import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { deliveryRing } from '../../../kernel/queue/rings.ts';
+
+/** An open batch with what decides about it. */
+export interface JudgedBatch extends Omit<BatchState, 'budget'> {
+  id: string;
+  agentId: string;
+  name: string | null;
+  revision: number;
+  deliver: { url: string } | null;
+  createdBy: string;
+  /** Items that were not fed expire. */
+  isOverdue: boolean;
+}
+
+export const readOpenBatches = literalQuery({
+  name: 'open-batches',
+  purpose: 'Read the counts of the batches that have not ended.',
+  text: `select b.id, b.agent_id as "agentId", b.name, b.via, b.status, b.revision::int as revision, b.defaults -> 'deliver' as deliver,
+  b.item_count as "itemCount", b.in_flight as "inFlight", b.answered, b.silent, b.failed, b.cancelled, b.expired, b.pilot,
+  b.max_failure_percent as "maxFailurePercent", b.recent, b.cost_micros::float8 as "costMicros",
+  b.max_cost_micros::float8 as "maxCostMicros", coalesce(b.deadline_at <= clock_timestamp(), false) as "isOverdue",
+  b.pause_reason as "pauseReason", b.created_by as "createdBy", ${isCapReachedSql('b')} as "isCapReached",
+  ${isCapFreedSql('b')} as "isCapFreed", b.probe_to as "probeTo", b.choice is not null as "isWayChosen",
+  (extract(epoch from clock_timestamp() - b.probe_at) * 1000)::float8 as "probeMs",
+  ${FOLLOW_UPS_SQL} as "followUps"
+from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' order by b.id`,
+  answer: (rows: JudgedBatch[]) => rows,
+});
+
+/** A batch as it was judged. */
+type Judged = Pick<JudgedBatch, 'id' | 'revision'>;
+
+const BY_REVISION = `b.id = $id and b.revision = $revision`;
+const PAUSED_EVENT = (reason: string, detail: string): string =>
+  insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', ${reason}, 'detail', ${detail}`);
+
+export const pauseBatch = literalQuery({
+  name: 'pause-batch',
+  purpose: 'Pause a batch for a guard, if no person has changed it since the decision.',
+  locking: 'The batch.',
+  text: `with changed as (
+  update holdfast.batches b
+  set status = 'paused', pause_reason = $reason, pause_detail = $detail, paused_at = clock_timestamp(), revision = b.revision + 1
+  where ${BY_REVISION} and b.status = 'running'
+  returning b.id
+),
+inserted_events as (
+  ${PAUSED_EVENT('$reason::text', '$detail::text')}
+)
+select id from changed`,
+  values: (batch: Judged, verdict: { reason: PauseReason; detail: string }) => ({ ...batch, ...verdict }),
+  answer: (rows) => rows.length > 0,
+});
+
+/** Pauses the batches whose requests the provider refuses for the key or the account; the requests wait until a person resumes the batches. */
+export const pauseRefused = literalQuery({
+  name: 'pause-refused',
+  purpose: 'Pause the batches that have requests in a submission which the provider has refused.',
+  locking: 'The batches, in the order of their ids.',
+  text: `with refused as materialized (
+  select b.id from holdfast.batches b
+  where b.status = 'running' and b.id in (
+    select r.batch_id from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 'assigned')
+  order by b.id for no key update
+),
+changed as (
+  update holdfast.batches b
+  set status = 'paused', pause_reason = 'provider_refused', pause_detail = $2, paused_at = clock_timestamp(), revision = b.revision + 1
+  from refused where b.id = refused.id and b.status = 'running'
+  returning b.id
+),
+inserted_events as (
+  ${PAUSED_EVENT(`'provider_refused'`, '$2::text')}
+)
+select id from changed`,
+  retryMs: LASTING_RETRY_MS,
+  values: ({ submissionId, detail }: { submissionId: string; detail: string }) => [submissionId, detail],
+});
+
+export const resumeForGuard = literalQuery({
+  name: 'resume-batch-for-guard',
+  purpose: 'Resume a batch that a budget or its cap has paused, if no person has changed it since the decision.',
+  locking: 'The batch.',
+  text: `with changed as (
+  update holdfast.batches b
+  set status = 'running', pause_reason = null, pause_detail = null, paused_at = null, revision = b.revision + 1
+  where ${BY_REVISION} and b.status = 'paused' and b.pause_reason in ('budget', 'cost_cap')
+  returning b.id
+),
+inserted_events as (
+  ${insertServiceEventsSql('changed', 'batch.resumed', `'batchId', id`)}
+)
+select id from changed`,
+  values: (batch: Judged) => batch,
+});
+
+export const passPilot = literalQuery({
+  name: 'pass-pilot',
+  purpose: 'Let the items after the pilot be fed.',
+  locking: 'The batch.',
+  text: `update holdfast.batches b set pilot = null where ${BY_REVISION} and b.status = 'running'`,
+  values: (batch: Judged) => batch,
+});
+
+/** What the way of a batch is chosen from. `model`: as the provider names it; null: not known. */
+export interface MeasuredBatch {
+  model: string | null;
+  cache: CacheSetting;
+  rounds: MeasuredRound[];
+}
+
+/** Reads it; undefined: the batch was deleted. */
+export const readMeasuredRounds = literalQuery({
+  name: 'measured-rounds',
+  purpose: 'Read what the items of a batch that went through the provider have cost.',
+  text: `select b.model, b.cache, (
+  select coalesce(json_agg(json_build_object('answered', h.answered, 'outputTokens', h.output_tokens,
+    'promptTokens', h.input_tokens + h.cache_read_tokens + h.cache_write_tokens, 'costMicros', h.cost_micros, 'liveMicros', h.live_micros)), '[]')
+  from holdfast.batch_hops h where h.batch_id = b.id and h.via = 'provider-batch'
+) as rounds
+from holdfast.batches b where b.id = $1`,
+  values: (id: string) => [id],
+  answer: ([row]: MeasuredBatch[]) => row,
+});
+
+/** Begins with the first items of a batch, or stores the choice that they have led to. What another scheduler has stored stays. */
+export const setWay = literalQuery({
+  name: 'set-way',
+  purpose: 'Let the first items of a batch, up to a number, go through the provider, or store the way of the others.',
+  locking: 'The batch.',
+  text: `update holdfast.batches b set probe_at = coalesce(b.probe_at, clock_timestamp()), probe_to = $probeTo, choice = $choice::json
+where ${BY_REVISION} and b.via = 'auto' and b.choice is null and ($choice::json is not null or b.probe_at is null)`,
+  values: ({ id, revision }: Judged, way: { probeTo?: number; choice?: Choice }) => ({ id, revision, ...way }),
+});
+
+/** The report of the end of a batch, to where it asks for it. */
+export interface EndReport {
+  id: string;
+  sessionId: SessionId;
+  target: { url: string };
+  payload: object;
+  expiresMs: number;
+}
+
+/** Ends a batch; false when its counts have changed, or another scheduler has ended it. */
+export const endBatch = literalQuery({
+  name: 'end-batch',
+  purpose: 'End a batch of which every item has ended, with the delivery of its report. Answers a row when it did.',
+  locking: 'The batch, then the session of its report.',
+  text: `with ended as (
+  update holdfast.batches b
+  set status = 'ended', outcome = $outcome, ended_at = clock_timestamp(), pause_reason = null, pause_detail = null
+  where ${BY_REVISION} and b.status <> 'ended'
+    and b.in_flight = 0 and b.answered + b.silent + b.failed + b.cancelled + b.expired >= b.item_count
+    and ${FOLLOW_UPS_SQL} = 0
+  returning b.id, b.outcome, b.revision
+),
+${removedCapsSql('ended')},
+reporter as (
+  update holdfast.sessions s set delivery_seq = s.delivery_seq + 1 from ended where s.id = $sessionId::uuid
+  returning s.id, s.delivery_seq
+),
+reported as (
+  insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, expires_at)
+  select $reportId::uuid, reporter.id, reporter.delivery_seq, 'webhook', $target::json, $payload::json,
+    clock_timestamp() + $expiresMs::float8 * interval '1 millisecond'
+  from reporter
+  returning session_id, seq
+),
+inserted_events as (
+  ${insertServiceEventsSql('ended', 'batch.ended', `'batchId', id, 'outcome', outcome`)}
+)
+select ended.id, reported.session_id, reported.seq from ended left join reported on true`,
+  values: ({ id, revision }: Judged, { outcome, report }: { outcome: BatchOutcome; report: EndReport | null }) => ({
+    ...report,
+    reportId: report?.id,
+    id,
+    revision,
+    outcome,
+  }),
+  answer: ([row]: { session_id: SessionId | null; seq: string | null }[]): Committed<{ isEnded: boolean }> => {
+    if (row === undefined) return { isEnded: false };
+    if (row.session_id === null) return { isEnded: true };
+    return { isEnded: true, after: { changed: [row.session_id], rings: [deliveryRing(row.session_id, row.seq)] } };
+  },
+});

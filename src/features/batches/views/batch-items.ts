@@ -1,0 +1,103 @@
+// The items of a batch and their results as the API shows them. Reads only; items in flight are read one by one.
+import type { BatchItemView, ItemResult } from '../../../contract/batches.ts';
+import { toDollars } from '../../../core/prices/call-cost.ts';
+import type { WaitFacts } from '../../../kernel/rules/explain-wait.ts';
+import { dollarsSql } from '../../../kernel/turn/journal/cost-sql.ts';
+import { isoSql } from '../../../kernel/sessions/session-facts.ts';
+import { literal } from '../../../database/statement.ts';
+import {
+  LANE_FACTS_SQL,
+  describeOpenWait,
+  waitFactsSql,
+  describeWait,
+  type LanesRow,
+} from '../../../kernel/views/why-sql.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../../database/page.ts';
+import { tokenUsageSql } from '../../../kernel/turn/journal/token-usage.ts';
+
+const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status = 'waiting' then 'waiting'
+    when t.status = 'parked' then 'parked' else 'running' end`;
+
+/** Without its turn, which retention may have deleted, what is known of the batch counts. `i`: the item, `t`: the turn of its message. */
+const SIMULATED_SQL = `coalesce(t.is_simulated, (select ended.is_simulated from holdfast.turns ended where ended.id = i.turn_id),
+    i.cost_micros is not null and (select of.is_simulated from holdfast.batches of where of.id = i.batch_id))`;
+
+// A pending item waits for its batch, or for the item before it; one in flight for what its turn waits for.
+const SUBMITTED_SQL = isoSql('coalesce(b.started_at, b.created_at)');
+const ITEM_WHY_SQL = `case when i.status = 'pending' and b.status = 'paused' then json_build_object('code', 'batch_paused',
+      'text', coalesce(b.pause_detail, 'The batch is paused.'), 'since', ${isoSql('b.paused_at')}, 'until', null, 'by', b.pause_reason)
+    when i.status = 'pending' and b.probe_to < i.n then json_build_object('code', 'batch_window',
+      'text', 'The first items show which way is cheaper; the others wait for them, at most an hour.',
+      'since', ${isoSql('b.probe_at')}, 'until', ${isoSql(`(b.probe_at + interval '1 hour')`)}, 'by', null)
+    when i.status = 'pending' and not i.is_ready then json_build_object('code', 'session_busy',
+      'text', 'An earlier item of the same session has not ended.', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', i.after_n::text)
+    when i.status = 'pending' then json_build_object('code', 'lane_full',
+      'text', 'As many items of the batch are in flight as its concurrency and the lane allow.', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', 'batch')
+    end`;
+
+export const LIST_ITEMS = literal({
+  name: 'list-batch-items',
+  purpose: 'Read a page of the items of a batch, in input order. $2 to $4 filter by status, code and text.',
+  text: `select i.n, i.custom_id as "customId", i.session_key as "sessionKey", ${ITEM_STATUS_SQL} as status, i.attempt,
+  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.error, i.cost_micros::float8 as "costMicros", ${SIMULATED_SQL} as simulated,
+  ${ITEM_WHY_SQL} as why, case when x.status in ('waiting', 'claimed') then ${waitFactsSql('x.session_id', 'x.received_at')} end as wait,
+  case when x.status in ('waiting', 'claimed') then ${LANE_FACTS_SQL} end as lanes
+from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
+left join holdfast.inbox x on x.id = i.message_id and i.status = 'fed' left join holdfast.turns t on t.id = x.turn_id
+where b.id = $1 and ($2::text is null or ${ITEM_STATUS_SQL} = $2) and ($3::text is null or i.error_code = $3)
+  and ($4::text is null or strpos(i.custom_id, $4) > 0 or strpos(i.session_key, $4) > 0 or strpos(i.body ->> 'text', $4) > 0)
+  and ($5::int is null or i.n > $5)
+order by i.n limit $6`,
+});
+
+type BatchItemRow = Omit<BatchItemView, 'costUsd'> & {
+  costMicros: number | null;
+  /** Of an item in flight. */
+  wait: WaitFacts | null;
+  lanes: LanesRow | null;
+};
+
+/** The items of a batch, in input order. */
+export async function listItems(
+  db: ViewDatabase,
+  filter: { batchId: string; status?: string | undefined; code?: string | undefined; q?: string | undefined },
+  page: PageRequest,
+): Promise<Page<BatchItemView>> {
+  const { batchId, status, code, q } = filter;
+  const after = page.after === null ? null : Number(page.after);
+  const query = LIST_ITEMS.prepared([batchId, status ?? null, code ?? null, q ?? null, after, page.limit + 1]);
+  const { rows } = await db.query<BatchItemRow>(query);
+  const items = rows.map(({ costMicros, wait, lanes, ...item }) => ({
+    ...item,
+    costUsd: toDollars(costMicros),
+    why:
+      wait === null || lanes === null
+        ? item.why
+        : item.status === 'waiting'
+          ? describeWait(db, wait, lanes)
+          : describeOpenWait(db, wait, lanes),
+  }));
+  return cutPage(items, page.limit, ({ n }) => String(n));
+}
+
+// Each page reads a range of numbers, so that a batch of which little has ended costs no more.
+export const BATCH_RESULTS = literal({
+  name: 'batch-results',
+  purpose:
+    'Read results of the items with numbers over $2 up to $3, in input order; $4: also of those that have not ended.',
+  text: `select i.n, i.custom_id as "customId", ${ITEM_STATUS_SQL} as status,
+  case when i.status = 'answered' then coalesce(x.reply, t.reply) end as reply, i.error, i.session_key as "sessionKey",
+  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.attempt, ${tokenUsageSql('i')} as usage,
+  ${dollarsSql('i.cost_micros')} as "costUsd", ${SIMULATED_SQL} as simulated
+from holdfast.batch_items i left join holdfast.inbox x on x.id = i.message_id left join holdfast.turns t on t.id = x.turn_id
+where i.batch_id = $1 and i.n > $2 and i.n <= $3 and ($4::boolean or i.status not in ('pending', 'fed')) order by i.n`,
+});
+
+/** The results of a range of items, in input order. */
+export async function readResults(
+  db: ViewDatabase,
+  range: { batchId: string; afterN: number; toN: number; all: boolean },
+): Promise<ItemResult[]> {
+  const query = BATCH_RESULTS.prepared([range.batchId, range.afterN, range.toN, range.all]);
+  return (await db.query<ItemResult>(query)).rows;
+}

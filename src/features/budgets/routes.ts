@@ -1,0 +1,95 @@
+// Budgets: how much model calls may cost.
+import { deleted } from '../../contract/answers.ts';
+import { toDollars, toMicros } from '../../core/prices/call-cost.ts';
+import type { Budget, BudgetChange } from './store/budgets.ts';
+import { z } from 'zod';
+import { addBudget, dropBudget, editBudget } from './edit-budget.ts';
+import type { ApiContext } from '../../api/context.ts';
+import { conflict, notFound } from '../../api/problem.ts';
+import { defineEffect, defineRoute, defineRead, type Route } from '../../api/route.ts';
+import { budget, budgetList, budgetPatch, budgetRequest, type BudgetView } from '../../contract/budgets.ts';
+
+const FIXED =
+  'The budget is part of the configuration, or is the cost cap of a batch: change `budgets` there, or `maxCostUsd` of the batch.';
+const conflictDoc = { description: 'It belongs to the configuration or to a batch' };
+
+const getBudgets = defineRead({
+  operationId: 'listBudgets',
+  path: '/v1/budgets',
+  summary: 'The active budgets with the spent and reserved amounts of their current windows, oldest first',
+  shows: { description: 'All budgets', schema: budgetList },
+  async read(_request, { context }) {
+    const items = (await context.service.budgets.read()).map((row) => toBudgetView(row, context.modelInfo));
+    return { items, nextCursor: null };
+  },
+});
+
+const postBudget = defineEffect({
+  operationId: 'createBudget',
+  path: '/v1/budgets',
+  summary: 'Create a budget; it counts calls that start from now on',
+  body: budgetRequest,
+  answers: { 201: { description: 'The budget', schema: budget } },
+  async perform({ body, principal, idempotency }, { context }) {
+    const { limitUsd, ...settings } = body;
+    const budgetSettings = { ...settings, limitMicros: toMicros(limitUsd) };
+    const id = await addBudget(context.service, budgetSettings, { createdBy: principal.name, idempotency });
+    return { id };
+  },
+  show: ({ id }, _request, { context }) => findBudget(context, id),
+});
+
+const patchBudget = defineRoute({
+  operationId: 'updateBudget',
+  method: 'PATCH',
+  path: '/v1/budgets/{id}',
+  summary: 'Change a budget; turns that wait for it are checked again',
+  body: budgetPatch,
+  answers: { 200: { description: 'The updated budget', schema: budget }, 409: conflictDoc },
+  async handle({ params, body }, { context }) {
+    const { limitUsd, ...rest } = body;
+    const patch = { ...rest, ...(limitUsd === undefined ? {} : { limitMicros: toMicros(limitUsd) }) };
+    refuse(await editBudget(context.service, params.id, patch), params.id);
+    return { status: 200, body: await findBudget(context, params.id) };
+  },
+});
+
+const deleteBudget = defineRoute({
+  operationId: 'deleteBudget',
+  method: 'DELETE',
+  path: '/v1/budgets/{id}',
+  summary: 'Delete a budget; turns that wait for it resume',
+  answers: { 200: { description: 'Removed', schema: deleted }, 409: conflictDoc },
+  async handle({ params }, { context }) {
+    refuse(await dropBudget(context.service, params.id), params.id);
+    return { status: 200, body: { deleted: true } };
+  },
+});
+
+function refuse(change: BudgetChange, id: string): void {
+  if (change === 'unknown') throw notFound(`budget ${id}`);
+  if (change === 'fixed') throw conflict(FIXED);
+}
+
+async function findBudget(context: ApiContext, id: string): Promise<z.output<typeof budget>> {
+  const found = (await context.service.budgets.read()).find((row) => row.id === id);
+  if (found === undefined) throw notFound(`budget ${id}`);
+  return toBudgetView(found, context.modelInfo);
+}
+
+/** A budget as the API shows it. */
+function toBudgetView(
+  { limitMicros, spentMicros, reservedMicros, ...row }: Budget,
+  { isScripted }: { isScripted: boolean },
+): BudgetView {
+  const dollars = (micros: number): number => toDollars(micros) ?? 0;
+  return {
+    ...row,
+    limitUsd: dollars(limitMicros),
+    spentUsd: dollars(spentMicros),
+    reservedUsd: dollars(reservedMicros),
+    simulated: isScripted,
+  };
+}
+
+export const budgetRoutes: Route[] = [getBudgets, postBudget, patchBudget, deleteBudget];

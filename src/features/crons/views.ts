@@ -1,0 +1,133 @@
+// Crons and their fires as the API shows them. Reads only: the next slot is the stored one, and the caller computes later slots
+// (G20). The end of a fire is that of its input, also before a scheduler has seen it.
+import { and, desc, eq, inArray, lt, query, raw, sql } from '../../database/drizzle.ts';
+import type { CronView, FireView } from '../../contract/crons.ts';
+import { findNextRun } from '../../schedule/timetable.ts';
+import { crons } from '../../rows/crons.ts';
+import type { Cron } from './store/crons.ts';
+import { IS_FIRST_SQL } from '../../kernel/inbox/charged-inputs.ts';
+import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
+import { isoSql } from '../../kernel/sessions/session-facts.ts';
+import { literal } from '../../database/statement.ts';
+import { urlWithoutCredentials } from '../deliveries/views/deliveries.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
+
+/** Crons, newest first. */
+export async function listCrons(
+  db: ViewDatabase,
+  filter: { agentId?: string | undefined; enabled?: boolean | undefined },
+  page: PageRequest,
+): Promise<Page<Cron>> {
+  const fitting = and(
+    filter.agentId === undefined ? undefined : eq(crons.agentId, filter.agentId),
+    filter.enabled === undefined ? undefined : eq(crons.isEnabled, filter.enabled),
+    page.after === null ? undefined : lt(crons.id, page.after),
+  );
+  const limit = page.limit + 1;
+  const rows = await query(db, (of) => of.select().from(crons).where(fitting).orderBy(desc(crons.id)).limit(limit));
+  return cutPage(rows, page.limit, ({ id }) => id);
+}
+
+// A claimed fire has ended with its input, also before a scheduler has seen that.
+const IS_ENDED_SQL = `f.status = 'claimed' and i.settled_at is not null`;
+
+/** SQL of the columns of `FireView`: of a fire `f`, its input `i` and what its turns have `paid`. A fire without a turn has cost nothing. */
+const FIRE_COLUMNS = `f.cron_id as "cronId", ${isoSql('f.scheduled_for')} as "scheduledFor",
+      case when not (${IS_ENDED_SQL}) then f.status when i.status in ('answered', 'silent') then 'completed' else 'failed' end as status,
+      f.reason, f.slots, f.is_manual as "isManual", f.message_id as "messageId", coalesce(f.turn_id, i.turn_id) as "turnId",
+      ${isoSql('f.fired_at')} as "firedAt", ${isoSql(`case when ${IS_ENDED_SQL} then i.settled_at else f.ended_at end`)} as "endedAt",
+      ${dollarsSql('paid.cost_micros')} as "costUsd", paid.cost_micros::float8 as "costMicros", paid.unpriced_calls as "unpricedCalls",
+      paid.is_simulated as simulated`;
+
+const FIRE_JOINS = `left join holdfast.inbox i on i.id = f.message_id
+      left join holdfast.turns t on t.id = coalesce(f.turn_id, i.turn_id)
+      cross join lateral (
+        select case when count(one.id) = 0 then 0 else sum(one.cost_micros)::bigint end as cost_micros,
+          coalesce(sum(one.unpriced_calls), 0)::int as unpriced_calls, coalesce(bool_or(one.is_simulated), false) as is_simulated
+        from (
+          select t.id, t.cost_micros, t.unpriced_calls, t.is_simulated
+          union all
+          select started.id, started.cost_micros, started.unpriced_calls, started.is_simulated from holdfast.charged_inputs c
+          join holdfast.inbox x on x.id = c.message_id join holdfast.turns started on started.id = x.turn_id
+          where c.root_id = f.message_id and ${IS_FIRST_SQL}
+        ) as one
+      ) as paid`;
+
+/** The fires of a cron, newest slot first. The key of a page is the time of a slot. */
+export async function listFires(db: ViewDatabase, cronId: string, page: PageRequest): Promise<Page<FireView>> {
+  const { rows } = await db.query<FireView>(sql`
+    select ${raw(FIRE_COLUMNS)} from holdfast.cron_fires f ${raw(FIRE_JOINS)}
+    where f.cron_id = ${cronId} and (${page.after}::timestamptz is null or f.scheduled_for < ${page.after}::timestamptz)
+    order by f.scheduled_for desc limit ${page.limit + 1}`);
+  return cutPage(rows, page.limit, ({ scheduledFor }) => scheduledFor);
+}
+
+/** The number of a cron's newest fires that are shown with it. */
+const RECENT_FIRES = 20;
+
+export const RECENT_CRON_FIRES = literal({
+  name: 'recent-cron-fires',
+  purpose: 'Read the newest fires of the crons with these ids ($1), newest slot first, and what their turns cost.',
+  text: `select ${FIRE_COLUMNS}
+from unnest($1::uuid[]) as cron (id)
+cross join lateral (
+  select * from holdfast.cron_fires where cron_id = cron.id order by scheduled_for desc limit ${RECENT_FIRES}
+) as f
+${FIRE_JOINS}
+order by f.scheduled_for desc`,
+});
+
+/** The crons with these ids that exist, newest first, each with its newest fires, newest slot first. */
+export async function readRecentFires(db: ViewDatabase, ids: string[]): Promise<{ cron: Cron; fires: FireView[] }[]> {
+  const found = await query(db, (of) => of.select().from(crons).where(inArray(crons.id, ids)).orderBy(desc(crons.id)));
+  const { rows } = await db.query<FireView>(RECENT_CRON_FIRES.prepared([ids]));
+  const fires = Map.groupBy(rows, ({ cronId }) => cronId);
+  return found.map((cron) => ({ cron, fires: fires.get(cron.id) ?? [] }));
+}
+
+/** The fire of a cron at a time, or null. */
+export async function viewFire(db: ViewDatabase, cronId: string, scheduledFor: Date): Promise<FireView | null> {
+  const after = new Date(scheduledFor.getTime() + 1).toISOString();
+  const found = (await listFires(db, cronId, { limit: 1, after })).items[0];
+  return found?.scheduledFor === scheduledFor.toISOString() ? found : null;
+}
+
+/** A cron as the outside sees it. */
+export function toCronView(kept: Cron): CronView {
+  const {
+    isEnabled,
+    lastSlotMs,
+    nextSlotMs: _nextSlot,
+    dueMs: _due,
+    notBeforeMs: _rest,
+    revision: _revision,
+    causeKey: _cause,
+    noticeId: _notice,
+    createdMs,
+    updatedMs,
+    options,
+    ...same
+  } = kept;
+  const { slotMs, runMs } = findNextRun(kept);
+  return {
+    ...same,
+    tools: options?.tools ?? null,
+    tags: options?.tags ?? {},
+    delivery: kept.delivery === null ? null : withoutCredentials(kept.delivery),
+    enabled: isEnabled,
+    lastSlotAt: toIso(lastSlotMs),
+    nextSlotAt: isEnabled ? toIso(slotMs) : null,
+    nextRunAt: isEnabled ? toIso(runMs) : null,
+    createdAt: new Date(createdMs).toISOString(),
+    updatedAt: new Date(updatedMs).toISOString(),
+  };
+}
+
+function withoutCredentials(delivery: NonNullable<Cron['delivery']>): NonNullable<CronView['delivery']> {
+  if (delivery.mode !== 'webhook' || delivery.url === undefined) return delivery;
+  return { ...delivery, url: urlWithoutCredentials(delivery.url) };
+}
+
+function toIso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,44 @@
+// `holdfast deliveries`: the outbox, and what to do with what could not be sent.
+import { command, lists, prints, type Words } from '../../cli/command.ts';
+import { ITS_ID, pages } from '../../cli/options.ts';
+import type { Style } from '../../cli/table.ts';
+
+const STATUS_STYLES: Record<string, Style> = {
+  sent: 'green',
+  failed: 'red',
+  expired: 'red',
+  unknown: 'yellow',
+  sending: 'cyan',
+};
+
+export const words: Words = {
+  deliveries: {
+    list: command({
+      summary: 'list deliveries, newest first',
+      takes: {
+        ...pages(),
+        session: ['--session <key>', 'only this session'],
+        status: ['--status <status>', 'only this status, such as failed'],
+      },
+      run: lists('listDeliveries', (terminal) => [
+        { title: 'DELIVERY', value: (row) => row.id },
+        { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
+        { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
+        { title: 'TO', value: (row) => row.channel, dropOrder: 3 },
+        { title: 'TRIES', value: (row) => row.attempts, dropOrder: 4 },
+        { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
+        { title: 'LAST ERROR', value: (row) => row.lastError, dropOrder: 1, isProse: true },
+      ]),
+    }),
+    redrive: command({
+      summary: 'send a delivery again',
+      takes: ITS_ID,
+      run: prints('redriveDelivery', (_answer, _terminal, { id }) => `${id} is sent again`),
+    }),
+    discard: command({
+      summary: 'discard a delivery',
+      takes: ITS_ID,
+      run: prints('discardDelivery', (_answer, _terminal, { id }) => `${id} is discarded`),
+    }),
+  },
+};

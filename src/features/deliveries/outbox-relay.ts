@@ -1,0 +1,111 @@
+// The outbox relay: claims the replies of a session, one after the other, and passes them to their channel. Nothing that was
+// acknowledged is sent again; what has no answer is sent again with the same dedupe key (G21).
+//
+// A session's deliveries are sent in order because only the oldest open one can be claimed (src/features/deliveries/store/outbox.ts). When one
+// must wait, the later ones wait with it; the relay continues with other sessions, and the reconciler rings when it is due.
+import type { Publish } from '../../kernel/queue/after-commit.ts';
+import type { Channel, DeliveryResult } from './channel.ts';
+import type { Config } from '../../config.ts';
+import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
+import type { SessionId } from '../../core/ids.ts';
+import { SPAN_KEYS } from '../../core/telemetry/span.ts';
+import type { Database } from '../../database/database.ts';
+import { claimDelivery, settleDelivery, type ClaimedDelivery, type DeliverySettlement } from './store/outbox.ts';
+import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import type { Logger } from '../../logger.ts';
+import type { DeliveryOutcome } from '../../../workers/process-metrics.ts';
+import type { Tracing, TurnRef } from '../../tracing.ts';
+
+export interface OutboxRelay {
+  database: Database;
+  config: Config;
+  owner: string;
+  channels: ReadonlyMap<string, Channel>;
+  publish: Publish;
+  random: () => number;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
+  logger: Logger;
+  /** Called when an attempt is stored; absent: nothing counts them. */
+  onSettled?: ((status: DeliveryOutcome) => void) | undefined;
+}
+
+/** A lease outlives the attempt that it covers by this much, in milliseconds. */
+const LEASE_MARGIN_MS = 10_000;
+
+/** The most deliveries of one session in one job; the rest gets a job of its own, after other sessions. */
+const DELIVERIES_PER_JOB_MAX = 20;
+
+/**
+ * Sends the due deliveries of a session, until one must wait. Returns how many deliveries were settled. After `draining` none is
+ * started; one in flight is abandoned only on `signal`: the receiver may have it already, and would get it again.
+ */
+export async function relayDeliveries(
+  relay: OutboxRelay,
+  sessionId: SessionId,
+  signal: AbortSignal,
+  draining = signal,
+): Promise<number> {
+  const leaseMs = relay.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
+  for (let settled = 0; settled < DELIVERIES_PER_JOB_MAX; settled += 1) {
+    if (draining.aborted) return settled;
+    const delivery = await claimDelivery(relay.database, { sessionId, owner: relay.owner, leaseMs });
+    if (delivery === null) return settled;
+    const settlement = toSettlement(relay, delivery, await sendOnce(relay, delivery, signal));
+    // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
+    // write is retried.
+    relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
+    relay.onSettled?.(settlement.status === 'pending' ? 'retried' : settlement.status);
+    const { turnId } = delivery;
+    if (settlement.status !== 'pending' && turnId !== null) relay.tracing?.deliveryEnded(turnId);
+    logAttempt(relay, settlement);
+    if (settlement.status === 'pending') return settled;
+  }
+  return DELIVERIES_PER_JOB_MAX;
+}
+
+/** One line per attempt: a warning when it was the last without success. */
+function logAttempt({ logger, tracing }: OutboxRelay, { delivery, status, lastStatus }: DeliverySettlement): void {
+  const { id, sessionId, turnId, channel, attempts } = delivery;
+  const origin = originOfDelivery(delivery);
+  const ids = origin === null ? undefined : tracing?.idsOf(origin);
+  const facts = { deliveryId: id, sessionId, turnId, ...ids, channel, attempts };
+  if (status !== 'failed') logger.debug({ ...facts, status, httpStatus: lastStatus }, 'Delivery attempted');
+  else logger.warn({ ...facts, code: 'delivery_failed', httpStatus: lastStatus }, 'Delivery failed permanently');
+}
+
+/** The turn whose trace a delivery belongs to; null: it is of no turn. */
+function originOfDelivery({ turnId, origin }: ClaimedDelivery): TurnRef | null {
+  return turnId === null ? null : { id: turnId, inputs: origin === null ? [] : [origin] };
+}
+
+async function sendOnce(relay: OutboxRelay, delivery: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryResult> {
+  const channel = relay.channels.get(delivery.channel);
+  if (channel === undefined)
+    return { kind: 'refused', status: null, error: `There is no channel "${delivery.channel}".` };
+  const origin = originOfDelivery(delivery);
+  const traceparent = origin === null ? undefined : relay.tracing?.headerOf(origin, SPAN_KEYS.delivery(delivery.id));
+  return channel.send(delivery, signal, traceparent);
+}
+
+function toSettlement(relay: OutboxRelay, delivery: ClaimedDelivery, result: DeliveryResult): DeliverySettlement {
+  const base = { delivery, owner: relay.owner, lastStatus: result.status, delayMs: 0 };
+  switch (result.kind) {
+    case 'sent':
+      return { ...base, status: 'sent', lastError: null };
+    case 'refused':
+      return { ...base, status: 'failed', lastError: result.error };
+    case 'later': {
+      if (delivery.attempts >= relay.config.channels.webhook.maxAttempts) {
+        return {
+          ...base,
+          status: 'failed',
+          lastError: `The delivery failed after ${delivery.attempts} attempts: ${result.error}`,
+        };
+      }
+      const { attempts } = delivery;
+      const delayMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: result.retryAfterMs });
+      return { ...base, status: 'pending', lastError: result.error, delayMs };
+    }
+  }
+}

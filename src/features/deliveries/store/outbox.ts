@@ -1,0 +1,193 @@
+// The outbox: replies on their way out, in order per session. Only the oldest open delivery of a session can be claimed, so a
+// later one never overtakes it; a claim is a lease, so a delivery that a crashed process was sending can be claimed again.
+//
+//   pending ──claim──▶ sending ──2xx──▶ sent
+//      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired + dead letter
+//      │                 │  └─ will not  ──▶ failed + dead letter
+//      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
+import { cutHead } from '../../../core/cut-text.ts';
+import type { Committed, DeliveryRing } from '../../../kernel/queue/after-commit.ts';
+import type { DeliveryId, SessionId } from '../../../core/ids.ts';
+import type { TracedOrigin } from '../../../core/telemetry/span.ts';
+import { storableText } from '../../../core/storable-text.ts';
+import { newId } from '../../../ids.ts';
+import type { Database } from '../../../database/database.ts';
+import { insertEventsSql } from '../../../kernel/events/events.ts';
+import { NEW_ID_SQL } from '../../../database/id-of-time.ts';
+import { buildChange } from '../../../kernel/queue/rings.ts';
+import { literal } from '../../../database/statement.ts';
+
+/** A delivery that this process has claimed until its lease expires. */
+export interface ClaimedDelivery {
+  id: DeliveryId;
+  sessionId: SessionId;
+  turnId: string | null;
+  channel: string;
+  target: unknown;
+  payload: unknown;
+  /** Counts this attempt. */
+  attempts: number;
+  /** The first input of its turn, which decides its trace; null: it is of no turn. */
+  origin: TracedOrigin | null;
+}
+
+export const CLAIM_DELIVERY = literal({
+  name: 'claim-delivery',
+  purpose: 'Claim the oldest open delivery of a session, if it is due and no relay is sending it.',
+  locking: 'The delivery, unless it is locked.',
+  text: `with oldest as materialized (
+  select d.id from holdfast.deliveries d
+  where d.session_id = $1 and d.status in ('pending', 'sending') order by d.seq limit 1
+),
+locked as materialized (
+  select d.id from holdfast.deliveries d join oldest on oldest.id = d.id
+  where d.expires_at > clock_timestamp() and ((d.status = 'pending' and d.due_at <= clock_timestamp())
+    or (d.status = 'sending' and d.lease_expires_at <= clock_timestamp()))
+  for update of d skip locked
+)
+update holdfast.deliveries d
+set status = 'sending', owner = $2, attempts = d.attempts + 1,
+  lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond'
+from locked where d.id = locked.id
+returning d.id, d.session_id as "sessionId", d.turn_id as "turnId", d.channel, d.target, d.payload, d.attempts,
+  (select json_build_object('id', i.id, 'seq', i.seq, 'traceparent', i.traceparent)
+    from holdfast.inbox i where i.turn_id = d.turn_id and i.status <> 'dropped' order by i.seq limit 1) as origin`,
+});
+
+/** Claims the oldest open delivery of a session, if it is due and no relay is sending it. */
+export async function claimDelivery(
+  database: Database,
+  claim: { sessionId: SessionId; owner: string; leaseMs: number },
+): Promise<ClaimedDelivery | null> {
+  const query = CLAIM_DELIVERY.prepared([claim.sessionId, claim.owner, claim.leaseMs]);
+  return (await database.hot.query<ClaimedDelivery>(query)).rows[0] ?? null;
+}
+
+export interface DeliverySettlement {
+  delivery: ClaimedDelivery;
+  owner: string;
+  status: 'sent' | 'pending' | 'failed';
+  /** The HTTP status that the receiver answered, if it did. */
+  lastStatus: number | null;
+  lastError: string | null;
+  /** For `pending`: not before this many milliseconds have passed. */
+  delayMs: number;
+}
+
+export const SETTLE_DELIVERY = literal({
+  name: 'settle-delivery',
+  purpose: 'Store the result of an attempt, with its event, and a dead letter when it has failed permanently.',
+  locking: 'The delivery.',
+  text: `with settled as (
+  update holdfast.deliveries d
+  set status = $3, owner = null, lease_expires_at = null, last_status = $4, last_error = $5,
+    due_at = clock_timestamp() + $6 * interval '1 millisecond',
+    settled_at = case when $3 <> 'pending' then clock_timestamp() end
+  where d.id = $1 and d.owner = $2 and d.status = 'sending'
+  returning d.id, d.session_id, d.turn_id, d.attempts
+),
+inserted_dead_letters as (
+  insert into holdfast.dead_letters (id, kind, session_id, turn_id, delivery_id, code, reason)
+  select $7, 'delivery', session_id, turn_id, id, 'delivery_failed', coalesce($5, 'refused') from settled where $3 = 'failed'
+),
+inserted_events as (
+  ${insertEventsSql(`select session_id, turn_id, case when $3 = 'sent' then 'delivery.sent' else 'delivery.failed' end as type,
+    json_build_object('deliveryId', id, 'attempt', attempts, 'status', $3::text, 'httpStatus', $4::int) as data, 1 as n from settled`)}
+)
+select 1`,
+});
+
+/**
+ * Stores the result of an attempt, with its event, and a dead letter when it has failed permanently. No effect when another relay has
+ * claimed it.
+ */
+export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<Committed<object>> {
+  const { delivery, status, lastStatus } = settlement;
+  const lastError = settlement.lastError === null ? null : cutHead(storableText(settlement.lastError), 1000);
+  await database.hot.query(
+    SETTLE_DELIVERY.prepared([
+      delivery.id,
+      settlement.owner,
+      status,
+      lastStatus,
+      lastError,
+      Math.ceil(settlement.delayMs),
+      newId<string>(),
+    ]),
+  );
+  return { after: buildChange(delivery.sessionId) };
+}
+
+/** The sessions, and the deliveries that expire, of one statement. */
+const DUE_MAX = 500;
+
+export const DUE_DELIVERIES = literal({
+  name: 'due-deliveries',
+  purpose:
+    'Mark deliveries that are too old as expired, with their dead letters. Answers those, and the sessions whose oldest open delivery is due.',
+  locking: 'The deliveries that expire, skipping those that are locked.',
+  text: `with expired as (
+  update holdfast.deliveries d set status = 'expired', settled_at = clock_timestamp(), owner = null, lease_expires_at = null
+  where d.id = any (array(
+    select e.id from holdfast.deliveries e
+    where e.status in ('pending', 'sending') and e.expires_at <= clock_timestamp()
+      and (e.status = 'pending' or e.lease_expires_at <= clock_timestamp())
+    limit ${DUE_MAX} for update skip locked
+  ))
+  returning d.id, d.session_id, d.turn_id, d.channel, d.attempts, d.last_status, d.last_error
+),
+inserted_dead_letters as (
+  insert into holdfast.dead_letters (id, kind, session_id, turn_id, delivery_id, code, reason)
+  select ${NEW_ID_SQL}, 'delivery', session_id, turn_id, id, 'delivery_expired',
+    coalesce('It expired; its last attempt: ' || last_error, 'It expired before it could be sent.') from expired
+),
+inserted_events as (
+  ${insertEventsSql(`select session_id, turn_id, 'delivery.failed' as type,
+    json_build_object('deliveryId', id, 'attempt', attempts, 'status', 'expired') as data, row_number() over () as n from expired`)}
+),
+oldest as (
+  select distinct on (d.session_id) d.session_id, d.seq * 1000 + d.attempts as ring_no, d.status, d.due_at, d.lease_expires_at
+  from holdfast.deliveries d
+  where d.status in ('pending', 'sending') and d.expires_at > clock_timestamp() order by d.session_id, d.seq
+),
+due as (
+  select session_id, ring_no from oldest
+  where (status = 'pending' and due_at <= clock_timestamp()) or (status = 'sending' and lease_expires_at <= clock_timestamp())
+  limit ${DUE_MAX}
+)
+select session_id as "sessionId", ring_no as "ringNo", null as expired from due
+union all
+select session_id, null, json_build_object('id', id, 'turnId', turn_id, 'channel', channel, 'attempts', attempts, 'lastStatus', last_status)
+from expired`,
+});
+
+/** A delivery that has just expired. */
+export interface ExpiredDelivery {
+  id: DeliveryId;
+  sessionId: SessionId;
+  turnId: string | null;
+  channel: string;
+  attempts: number;
+  /** The HTTP status of its last attempt, if that had one. */
+  lastStatus: number | null;
+}
+
+/** Marks deliveries that are too old as expired; `rings` are for the sessions whose oldest open delivery is due. */
+export async function readDueDeliveries(
+  database: Database,
+): Promise<{ rings: DeliveryRing[]; expired: ExpiredDelivery[] }> {
+  const { rows } = await database.hot.query<DueRow>(DUE_DELIVERIES.prepared([]));
+  return {
+    // The number grows with every attempt, so that it names a ring.
+    rings: rows.flatMap(({ sessionId, ringNo }) =>
+      ringNo === null ? [] : [{ kind: 'deliver', sessionId, ringNo: Number(ringNo) }],
+    ),
+    expired: rows.flatMap(({ sessionId, expired }) => (expired === null ? [] : [{ sessionId, ...expired }])),
+  };
+}
+
+interface DueRow {
+  sessionId: SessionId;
+  ringNo: string | null;
+  expired: Omit<ExpiredDelivery, 'sessionId'> | null;
+}

@@ -1,0 +1,261 @@
+// Erases a session with all subagents below it, or a person: stops what runs, and deletes every row and file of it. A call that is broken off leaves a
+// session with the key `erasing:<key>`, which the same call finds and completes.
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { z } from 'zod';
+import type { erasure, subjectErasure } from '../../contract/erasure.ts';
+import { PROCESS_OUTPUTS } from '../../core/background-process.ts';
+import type { SessionId } from '../../core/ids.ts';
+import {
+  blankKeys,
+  blankPerson,
+  emptyItems,
+  emptyItemsOfSender,
+  eraseKeys,
+  eraseSnapshots,
+  findOpenBatch,
+  findOpenBatchOfSender,
+  type ErasedSessions,
+  type Sender,
+} from './store/erase-shared.ts';
+import { countErased, type RemovedRows } from './store/erased-rows.ts';
+import {
+  add,
+  eraseLateEvents,
+  eraseProcesses,
+  eraseRows,
+  fenceSessions,
+  finishErasure,
+  isUsageCounted,
+  nextProcesses,
+} from './store/erase-sessions.ts';
+import { ERASING, findErasedFamily, stopCrons, type FamilyMember } from './store/find-family.ts';
+import { stopFamily } from '../subagents/store/stop-family.ts';
+import { rollUp } from '../costs/store/roll-up.ts';
+import { findSessionsOfSender } from '../../kernel/views/subjects.ts';
+import { workOff } from '../../work-off.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
+
+/** The rows and files that an erasure has deleted, or would delete. */
+type Erasure = Omit<z.output<typeof erasure>, 'key'>;
+type PersonErasure = Omit<z.output<typeof subjectErasure>, 'senderId'>;
+
+/** `busy`: a batch that has not ended has items of it; nothing was removed. */
+export type ErasureResult = ({ kind: 'erased' } & Erasure) | { kind: 'busy'; batchId: string };
+
+/** How long running turns and commands are given to end before they are cut off, in milliseconds. */
+const STOP_WAIT_MS = 5_000;
+const POLL_MS = 50;
+
+/** How long a worker takes a snapshot that it has stored for stored, and a little more, in milliseconds. */
+const SNAPSHOT_SETTLE_MS = 1_250;
+
+/** How often the rows are deleted again because inputs have arrived meanwhile. */
+const PASSES_MAX = 50;
+
+/** Erases the session of a key, the remains of an incomplete erasure, and items of batches that name the key and made no session. */
+export async function eraseSession(service: Service, key: string): Promise<ErasureResult> {
+  const total: Erasure = { removed: {}, files: 0 };
+  const batchId = await eraseKey(service, key, { total, visited: new Set() });
+  return batchId === null ? { kind: 'erased', ...total } : { kind: 'busy', batchId };
+}
+
+/** What erasing the session of a key would remove, as far as it is found by the session. */
+export async function previewErasure({ config, database }: Service, key: string): Promise<Erasure> {
+  const families = await Promise.all([ERASING + key, key].map((stored) => findErasedFamily(database, stored)));
+  const ids = families.flat().map(({ id }) => id);
+  if (ids.length === 0) {
+    const items = await emptyItems(database, withoutSession(key), true);
+    return { removed: items === 0 ? {} : { batch_items: items }, files: 0 };
+  }
+  const processIds = await nextProcesses(database, ids);
+  const files = await Promise.all(processIds.map((id) => countFiles(config.runtime.dataDir, id)));
+  return { removed: await countErased(database, ids), files: files.reduce((sum, count) => sum + count, 0) };
+}
+
+interface Progress {
+  total: Erasure;
+  /** Keys that this call is erasing: a cron may name the session that it was made in. */
+  visited: Set<string>;
+}
+
+/** Resolves with the batch that is in the way; null: it is done. */
+async function eraseKey(service: Service, key: string, progress: Progress): Promise<string | null> {
+  if (progress.visited.has(key)) return null;
+  progress.visited.add(key);
+  let hasSession = false;
+  for (const stored of [ERASING + key, key]) {
+    const family = await findErasedFamily(service.database, stored);
+    if (family.length === 0) continue;
+    hasSession = true;
+    const batchId = await eraseFamily(service, family, { ...progress, key });
+    if (batchId !== null) return batchId;
+  }
+  if (hasSession) return null;
+  const { database } = service;
+  // Items that were cancelled before they were fed name a session that may not exist.
+  const batchId = await findOpenBatch(database, withoutSession(key));
+  if (batchId !== null) return batchId;
+  add(progress.total.removed, { batch_items: await emptyItems(database, withoutSession(key)) });
+  add(progress.total.removed, await blankKeys(database, [key]));
+  return null;
+}
+
+function withoutSession(key: string): ErasedSessions {
+  return { ids: [], keys: [key], cronIds: [] };
+}
+
+async function eraseFamily(
+  service: Service,
+  family: FamilyMember[],
+  progress: Progress & { key: string },
+): Promise<string | null> {
+  const { database } = service;
+  const sessions: ErasedSessions = {
+    ids: family.map(({ id }) => id),
+    keys: family.map(({ key }) => key.replace(ERASING, '')),
+    cronIds: [],
+  };
+  const batchId = await findOpenBatch(database, sessions);
+  if (batchId !== null) return batchId;
+  const crons = await stopCrons(database, sessions.ids);
+  for (const { key } of crons) {
+    const inTheWay = await eraseKey(service, key, progress);
+    if (inTheWay !== null) return inTheWay;
+  }
+  await stopWork(service, family, progress.key);
+  await eraseFenced(service, { ...sessions, cronIds: crons.map(({ id }) => id) }, progress);
+  return null;
+}
+
+/** Stops turns and commands, and waits until workers have ended them; those that have not ended in time are cut off by the fence. */
+async function stopWork({ config, database, publish }: Service, family: FamilyMember[], key: string): Promise<void> {
+  const root = family.find((member) => member.key === key);
+  if (root === undefined || !family.some(({ hasWork, isBusy }) => hasWork || isBusy)) return;
+  for (const { id } of [root, ...family.filter((member) => member !== root && (member.hasWork || member.isBusy))]) {
+    publish(
+      await stopFamily(database, {
+        sessionId: id,
+        keepsQueued: false,
+        reason: 'the session is erased',
+        status: 'killed',
+        result: null,
+        isOwn: false,
+        modes: config.messages.queue,
+      }),
+    );
+  }
+  await until(STOP_WAIT_MS, async () => !(await findErasedFamily(database, key)).some(({ isBusy }) => isBusy));
+}
+
+async function eraseFenced(
+  service: Service,
+  sessions: ErasedSessions,
+  { total, key }: Progress & { key: string },
+): Promise<void> {
+  const { database, inbox } = service;
+  for (let pass = 1; pass <= PASSES_MAX; pass += 1) {
+    await fenceSessions(database, sessions.ids);
+    const settled = delay(SNAPSHOT_SETTLE_MS);
+    for (const own of sessions.keys) inbox.ensureSession.drop(own);
+    await until(STOP_WAIT_MS, async () => {
+      if (await isUsageCounted(database, sessions.ids)) return true;
+      await rollUp(database);
+      return false;
+    });
+    add(total.removed, {
+      idempotency_keys: await eraseKeys(database, sessions),
+      batch_items: await emptyItems(database, sessions),
+    });
+    add(total.removed, await blankKeys(database, sessions.keys));
+    await settled;
+    add(total.removed, { snapshots: await eraseSnapshots(database, sessions) });
+    total.files += await eraseCommands(service, sessions.ids, total.removed);
+    add(total.removed, await eraseRows(database, sessions));
+    const finished = await finishErasure(database, sessions.ids);
+    if (finished === null) continue;
+    add(total.removed, finished);
+    add(total.removed, await eraseLateEvents(database, sessions.ids));
+    return;
+  }
+  throw new Error(
+    `The session ${key} received new messages during each of ${PASSES_MAX} attempts to erase it. Send the request again.`,
+  );
+}
+
+/** Files go before the rows that name them. */
+async function eraseCommands(
+  { config, database }: Service,
+  ids: readonly SessionId[],
+  removed: RemovedRows,
+): Promise<number> {
+  let files = 0;
+  await workOff(async () => {
+    const processIds = await nextProcesses(database, ids);
+    for (const id of processIds) {
+      files += await countFiles(config.runtime.dataDir, id);
+      await rm(folderOf(config.runtime.dataDir, id), { recursive: true, force: true });
+    }
+    add(removed, await eraseProcesses(database, processIds));
+    return processIds.length > 0;
+  });
+  return files;
+}
+
+function folderOf(dataDir: string, processId: string): string {
+  return join(dataDir, PROCESS_OUTPUTS, processId);
+}
+
+async function countFiles(dataDir: string, processId: string): Promise<number> {
+  return (await readdir(folderOf(dataDir, processId)).catch((): string[] => [])).length;
+}
+
+/** Resolves when it holds, or after the time. */
+async function until(ms: number, holds: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + ms; !(await holds()) && performance.now() < end;) await delay(POLL_MS);
+}
+
+export interface Person extends Sender {
+  /** True: sessions in which others have written are erased, too. */
+  erasesShared: boolean;
+}
+
+/** `busy`: a batch that has not ended has items of the person, or of the session; the sessions before it are erased. */
+export type PersonErasureResult =
+  | ({ kind: 'erased' } & PersonErasure)
+  | { kind: 'busy'; batchId: string; sessionKey: string | null };
+
+/** Erases the sessions in which only this person has written, and the items of batches with their words that never reached a session. */
+export async function erasePerson(service: Service, person: Person): Promise<PersonErasureResult> {
+  const { database } = service;
+  const batchId = await findOpenBatchOfSender(database, person);
+  if (batchId !== null) return { kind: 'busy', batchId, sessionKey: null };
+  const { chosen, shared } = await listSessions(service, person);
+  const sessions = [];
+  for (const key of chosen) {
+    const result = await eraseSession(service, key);
+    if (result.kind === 'busy') return { kind: 'busy', batchId: result.batchId, sessionKey: key };
+    sessions.push({ key, removed: result.removed, files: result.files });
+  }
+  await blankPerson(database, person.senderId);
+  return { kind: 'erased', sessions, shared, batchItems: await emptyItemsOfSender(database, person) };
+}
+
+/** What erasing a person would remove. */
+export async function previewPerson(service: Service, person: Person): Promise<PersonErasure> {
+  const { chosen, shared } = await listSessions(service, person);
+  const sessions = [];
+  for (const key of chosen) sessions.push({ key, ...(await previewErasure(service, key)) });
+  return { sessions, shared, batchItems: await emptyItemsOfSender(service.database, person, true) };
+}
+
+async function listSessions(
+  { views }: Service,
+  { senderId, channel, erasesShared }: Person,
+): Promise<{ chosen: string[]; shared: string[] }> {
+  const found = await findSessionsOfSender(views, { senderId, channel });
+  const listKeys = (isKept: boolean): string[] =>
+    found.filter(({ isShared }) => isKept === (isShared && !erasesShared)).map(({ key }) => key);
+  return { chosen: listKeys(false), shared: listKeys(true) };
+}

@@ -1,0 +1,95 @@
+// Checks what may have changed since the last poll of an agent: the output of a command, the answer of a URL, the content of a file. The
+// content becomes a hash; nothing of it is stored or shown to a model. Every check is bounded in time and size.
+import { createHash, type Hash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { cutHead } from '../../core/cut-text.ts';
+import type { AgentSettings, Config } from '../../config.ts';
+import { processEnvironment } from '../../config.ts';
+import { homeOf, planCommands } from '../../tools/command-user.ts';
+import { execEnvironment } from '../../tools/exec-environment.ts';
+import { runCommand } from '../../tools/run-command.ts';
+import { fetchWeb } from '../../tools/web-fetch-request.ts';
+
+/** `seen`: the hash of its content. `failed`: it could not be checked, which says nothing about it. */
+export type GateResult = { kind: 'seen'; sha256: string } | { kind: 'failed'; reason: string };
+
+type Gate = NonNullable<AgentSettings['heartbeat']['when']>;
+
+const OUTPUT_BYTES_MAX = 1_048_576;
+const FILE_BYTES_MAX = 67_108_864;
+const CHUNK_BYTES = 65_536;
+const KILL_GRACE_MS = 500;
+const REASON_CHARS_MAX = 500;
+
+/** Checks once. Never rejects. `pollId` identifies the check to a command. */
+export async function checkGate(
+  gate: Gate,
+  { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },
+): Promise<GateResult> {
+  const deadline = AbortSignal.timeout(gate.timeoutSeconds * 1000);
+  const bounded = AbortSignal.any([signal, deadline]);
+  try {
+    const hash = createHash('sha256');
+    if (gate.command !== undefined) await hashCommand(hash, gate.command, { agent, config, pollId, signal: bounded });
+    else if (gate.url !== undefined) await hashAnswer(hash, gate.url, config, bounded);
+    else await hashFile(hash, resolve(agent.workspaceDir, gate.file ?? ''), bounded);
+    return { kind: 'seen', sha256: hash.digest('hex') };
+  } catch (error) {
+    const reason = deadline.aborted ? `took longer than ${gate.timeoutSeconds} s` : String((error as Error).message);
+    return { kind: 'failed', reason: cutHead(reason, REASON_CHARS_MAX) };
+  }
+}
+
+async function hashCommand(
+  hash: Hash,
+  command: string,
+  { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },
+): Promise<void> {
+  // It may run a script of the workspace, which the agent can change.
+  const { workspaceDir } = agent;
+  const { user } = planCommands(config, workspaceDir);
+  const environment = execEnvironment(processEnvironment(), pollId);
+  const end = await runCommand({
+    command,
+    workdir: workspaceDir,
+    environment: user === null ? environment : { ...environment, ...homeOf(user, workspaceDir) },
+    user,
+    outputBytesMax: OUTPUT_BYTES_MAX,
+    signal,
+    killGraceMs: () => KILL_GRACE_MS,
+  });
+  if (end.wasAborted) signal.throwIfAborted();
+  hash.update(`command ${end.exitCode ?? end.exitSignal}\n`).update(end.output);
+}
+
+async function hashAnswer(hash: Hash, url: string, config: Config, signal: AbortSignal): Promise<void> {
+  const { allowPrivate } = config.tools.fetch;
+  const answer = await fetchWeb({ url, bytesMax: OUTPUT_BYTES_MAX, allowPrivate, signal });
+  hash.update(`url ${answer.status}\n`).update(answer.body);
+}
+
+/** A file that is not there is a picture, too. */
+async function hashFile(hash: Hash, path: string, signal: AbortSignal): Promise<void> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  hash.update(file === null ? 'file absent' : 'file\n');
+  if (file === null) return;
+  try {
+    const chunk = new Uint8Array(CHUNK_BYTES);
+    for (let position = 0; position < FILE_BYTES_MAX;) {
+      signal.throwIfAborted();
+      const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
+      if (bytesRead === 0) return;
+      hash.update(chunk.subarray(0, bytesRead));
+      position += bytesRead;
+    }
+    // For a longer one, its size and the time of its last change represent the rest.
+    const { size, mtimeMs } = await file.stat();
+    hash.update(`${size} ${mtimeMs}`);
+  } finally {
+    await file.close();
+  }
+}

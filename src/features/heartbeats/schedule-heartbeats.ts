@@ -1,0 +1,182 @@
+// The heartbeats' part of a scheduler's round: claims the polls that are due, checks whether each needs a model call, and settles it.
+// Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
+import { HOST_TIMEZONE } from '../../clock.ts';
+import type { AgentSettings } from '../../config.ts';
+import { BUDGET_REACHED } from '../budgets/rules/budget.ts';
+import { agentOf, isAgent, type Config } from '../../config.ts';
+import {
+  firstPoll,
+  isWithinHours,
+  dueTasks,
+  timesAfter,
+  chooseOccasion,
+  type HeartbeatFile,
+  type TaskTimes,
+} from '../../core/heartbeat-poll.ts';
+import type { MessageId } from '../../core/ids.ts';
+import { canonicalSessionKey } from '../../core/session-key.ts';
+import { newId } from '../../ids.ts';
+import { buildPollInput } from '../../schedule/poll-input.ts';
+import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
+import { claimPolls, renewPolls, syncPolledAgents, type ClaimedPoll } from './store/heartbeats.ts';
+import { buildNewSession } from '../../kernel/sessions/sessions.ts';
+import { settlePolls, type PollSettlement } from './store/settle-polls.ts';
+import { loadWorkspaceFiles } from '../../kernel/turn/open/load-workspace.ts';
+import { checkGate } from './heartbeat-gate.ts';
+import type { CronParts } from '../crons/schedule-crons.ts';
+
+export interface HeartbeatParts extends CronParts {
+  /** Names this scheduler as an owner of polls; never used twice. */
+  owner: string;
+  signal: AbortSignal;
+}
+
+/** Why a poll is skipped. */
+type SkipReason =
+  | 'disabled'
+  | 'busy'
+  | 'quiet-hours'
+  | typeof BUDGET_REACHED
+  | 'empty-heartbeat-file'
+  | 'nothing-due'
+  | 'unchanged'
+  | 'gate-failed'
+  | 'unknown-agent';
+
+const FILE_NAME = 'HEARTBEAT.md';
+/** Polls that are checked together. */
+const POLLS_MAX = 16;
+/** Rounds of polls before other work of the scheduler continues. */
+const ROUNDS_MAX = 100;
+
+/** Makes the rows of the polled agents match the configuration. */
+export async function syncHeartbeats({ config, database, inbox }: CronParts, nowMs: number): Promise<void> {
+  const agents = polledAgents(config);
+  const rows = await Promise.all(
+    agents.map(async ({ id, heartbeat: { every } }) => ({
+      agentId: id,
+      sessionId: await inbox.ensureSession(buildNewSession(canonicalSessionKey(`agent:${id}:main`))),
+      everyMs: every,
+      firstAtMs: firstPoll(id, every, nowMs),
+    })),
+  );
+  await syncPolledAgents(database, rows);
+}
+
+/** True when any agent is polled. */
+export function hasHeartbeats(config: Config): boolean {
+  return polledAgents(config).length > 0;
+}
+
+/** Checks the polls that are due, and makes those that are needed. One scheduler must not call it twice at the same time. */
+export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
+  const { config, database, owner, publish, signal } = parts;
+  const { leaseMs } = config.runtime;
+  const renew = (): void =>
+    void renewPolls(database, { owner, leaseMs }).catch((error: unknown) =>
+      database.outages.report(error, 'Leases of polls could not be renewed'),
+    );
+  for (let round = 1; round <= ROUNDS_MAX && !signal.aborted; round += 1) {
+    const ids = Array.from({ length: POLLS_MAX }, () => newId<string>());
+    const polls = await claimPolls(database, { owner, leaseMs, ids });
+    if (polls.length === 0) return;
+    const renewing = setInterval(renew, leaseMs / 3);
+    const judging = Promise.all(polls.map((poll) => judgePoll(parts, poll)));
+    const settlements = await judging.finally(() => clearInterval(renewing));
+    // Unfinished polls are left to the next scheduler.
+    const found = settlements.filter((one) => one !== null);
+    for (const { status, reason } of publish(await settlePolls(database, found)))
+      parts.meter?.polled(status === 'fired' ? 'made' : (reason ?? 'skipped'));
+  }
+}
+
+/** The result of a poll's checks; null when the scheduler stops before it is known. */
+async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<PollSettlement | null> {
+  const { config, owner, signal, logger } = parts;
+  const left = (reason: SkipReason, more: Partial<PollSettlement> = {}): PollSettlement => ({
+    id: poll.id,
+    owner,
+    poll: null,
+    reason,
+    detail: null,
+    gateSha256: null,
+    tasks: null,
+    ...more,
+  });
+  if (!isAgent(config, poll.agentId)) return left('unknown-agent');
+  const agent = agentOf(config, poll.agentId);
+  if (!config.heartbeat.enabled) return left('disabled');
+  const occasion = poll.trigger === 'manual' ? 'manual' : chooseOccasion(poll.contextKeys);
+  if (occasion === 'manual') return made(agent, poll, owner, { occasion, file: null, tasks: [] });
+  if (agent.heartbeat.every === 0) return left('disabled');
+  if (poll.isBusy) return left('busy');
+  if (isQuiet(agent, poll.nowMs)) return left('quiet-hours');
+  const facts = { agentId: agent.id, sessionKey: `agent:${agent.id}:main`, keyName: null, batchId: null };
+  if (parts.budgets.reached(facts) !== null) return left(BUDGET_REACHED);
+  // A result has arrived that a person waits for.
+  if (occasion !== 'interval') return made(agent, poll, owner, { occasion, file: null, tasks: [] });
+  const file = await readFile(agent, (error) =>
+    logger.warn({ err: error, agentId: agent.id }, 'HEARTBEAT.md could not be read'),
+  );
+  if (file !== null && file.faults.length > 0) {
+    logger.warn({ agentId: agent.id, faults: file.faults }, 'HEARTBEAT.md has entries that cannot be read as tasks');
+  }
+  if (file?.isEmpty === true) return left('empty-heartbeat-file');
+  const tasks = dueTasks(file?.tasks ?? [], poll.tasks, poll.nowMs);
+  if (file !== null && file.tasks.length > 0 && tasks.length === 0 && !file.hasMore) return left('nothing-due');
+  const { when } = agent.heartbeat;
+  let gateSha256: string | null = null;
+  if (when !== undefined) {
+    const gate = await checkGate(when, { agent, config, pollId: poll.id, signal });
+    if (signal.aborted) return null;
+    if (gate.kind === 'failed') return left('gate-failed', { detail: gate.reason });
+    gateSha256 = gate.sha256;
+    // The first check only stores the current state.
+    if (poll.gateSha256 === null || poll.gateSha256 === gateSha256) return left('unchanged', { gateSha256 });
+  }
+  const times: TaskTimes | null =
+    file === null || file.tasks.length === 0 ? null : timesAfter(file, poll.tasks, tasks, poll.nowMs);
+  const settlement = made(agent, poll, owner, { occasion, file, tasks });
+  return { ...settlement, gateSha256, tasks: times };
+}
+
+function made(
+  agent: AgentSettings,
+  poll: ClaimedPoll,
+  owner: string,
+  asked: Pick<Parameters<typeof buildPollInput>[1], 'occasion' | 'tasks' | 'file'>,
+): PollSettlement {
+  const { body, route } = buildPollInput(agent, { ...asked, lastUrl: poll.lastUrl, nowMs: poll.nowMs });
+  return {
+    id: poll.id,
+    owner,
+    poll: { messageId: newId<MessageId>(), body: JSON.stringify(body), route },
+    reason: null,
+    detail: null,
+    gateSha256: null,
+    tasks: null,
+  };
+}
+
+function isQuiet({ heartbeat: { activeHours }, userTimezone }: AgentSettings, nowMs: number): boolean {
+  if (activeHours === undefined) return false;
+  const { timezone } = activeHours;
+  const zone = timezone === 'user' ? userTimezone : timezone === 'local' ? HOST_TIMEZONE : timezone;
+  return !isWithinHours(activeHours, zone, nowMs);
+}
+
+/** HEARTBEAT.md of the agent; null when it does not exist. An unreadable file does not stop the poll. */
+async function readFile(agent: AgentSettings, onError: (error: unknown) => void): Promise<HeartbeatFile | null> {
+  try {
+    const [file] = await loadWorkspaceFiles(agent.workspaceDir, [FILE_NAME]);
+    return file === undefined || file.content === null ? null : readHeartbeatFile(file.content);
+  } catch (error) {
+    onError(error);
+    return null;
+  }
+}
+
+function polledAgents(config: Config): AgentSettings[] {
+  if (!config.heartbeat.enabled) return [];
+  return config.agents.list.map(({ id }) => agentOf(config, id)).filter(({ heartbeat }) => heartbeat.every > 0);
+}

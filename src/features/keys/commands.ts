@@ -1,0 +1,89 @@
+// `holdfast keys`: API keys that are made while the service runs.
+import type { ApiKeyView } from '../../contract/keys.ts';
+import { KEY_ROLES } from '../../core/key-role.ts';
+import { isUuid } from '../../core/ids.ts';
+import type { ApiClient } from '../../cli/api-client.ts';
+import { notFound } from '../../cli/cli-error.ts';
+import { command, prints, type Words } from '../../cli/command.ts';
+import { printTable } from '../../cli/print.ts';
+import { futureTime } from '../../cli/time-option.ts';
+
+const PAGE_ITEMS = 200;
+
+export const words: Words = {
+  keys: {
+    create: command({
+      summary: 'create an API key and print it; it is not shown again',
+      takes: {
+        name: ['<name>', 'whose key it is; unique'],
+        role: [
+          '--role <role>',
+          'viewer reads, operator also changes what runs, admin also manages keys',
+          KEY_ROLES,
+          'viewer',
+        ],
+        expiresAt: [
+          '--expires <time>',
+          'when the key expires: a duration such as 30d, or a time; by default never',
+          futureTime,
+        ],
+      },
+      run: prints('createKey', ({ key }, terminal, { name, role }) => {
+        terminal.print(key ?? '');
+        terminal.note(`the key ${name} has the role ${role}; keep it, because it is not shown again`);
+      }),
+    }),
+    list: command({
+      summary: 'list API keys, including revoked ones',
+      async run(_input, api, terminal) {
+        const items = await readKeys(api);
+        printTable<ApiKeyView>(
+          { items, nextCursor: null },
+          [
+            { title: 'NAME', value: (row) => row.name },
+            { title: 'ROLE', value: (row) => row.role },
+            { title: 'STATE', value: describeState },
+            { title: 'LAST USED', value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)) },
+            { title: 'EXPIRES', value: (row) => row.expiresAt?.slice(0, 16) ?? 'never', dropOrder: 3 },
+            { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
+            { title: 'ID', value: (row) => row.id, dropOrder: 1 },
+          ],
+          terminal,
+        );
+        if (items.length === 0) terminal.note('no keys; make one with: holdfast keys create <name> --role viewer');
+      },
+    }),
+    revoke: command({
+      summary: 'revoke a key, and sign out the browsers that use it',
+      takes: { named: ['<key>', 'its name or id'] },
+      async run({ named }, api, terminal) {
+        const id = isUuid(named) ? named : await findKeyId(api, named);
+        return revoke({ id }, api, terminal);
+      },
+    }),
+  },
+};
+
+const revoke = prints('revokeKey', ({ name }, terminal) => {
+  terminal.print(`the key ${name} is revoked`);
+  terminal.note('browsers that signed in with it are signed out');
+});
+
+function describeState({ revokedAt, expiresAt }: ApiKeyView): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'valid';
+}
+
+/** The id of the key of this name that is not revoked. */
+async function findKeyId(api: ApiClient, name: string): Promise<string> {
+  const found = (await readKeys(api)).find((key) => key.name === name && key.revokedAt === null);
+  if (found !== undefined) return found.id;
+  throw notFound(
+    `no valid key is named ${JSON.stringify(name)}`,
+    '"holdfast keys list" shows them; keys of the configuration are removed there',
+  );
+}
+
+function readKeys(api: ApiClient): Promise<ApiKeyView[]> {
+  return Array.fromAsync(api.each('listKeys', { limit: PAGE_ITEMS }));
+}

@@ -1,0 +1,76 @@
+// API keys that are created and revoked while the service runs, and browsers that sign in with a key, or with a code that represents a key and opens
+// one session. A change applies in this process immediately, in all others within a second. A cookie is `<id>.<secret>`; of a secret only its SHA-256
+// is stored.
+import { hash, randomBytes } from 'node:crypto';
+import type { KeyRole } from '../../core/key-role.ts';
+import { newId } from '../../ids.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
+import { createApiKey, noteKeyUse } from './store/api-keys.ts';
+import { createSignInCode, openWebSession, takeSignInCode } from './store/web-sessions.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
+
+export { revokeApiKey } from './store/api-keys.ts';
+export { endWebSessions } from './store/web-sessions.ts';
+
+/** The prefix of keys that are created here. Logs and prompts hide texts that look like one. */
+export const KEY_PREFIX = 'hf_';
+
+/** How long a browser stays signed in, and how long a code is valid. */
+export const WEB_SESSION_MS = 12 * 3_600_000;
+export const SIGN_IN_CODE_MS = 60_000;
+
+/** The bytes of a key, a cookie or a code; as text four thirds as many characters. */
+const SECRET_BYTES = 32;
+
+/** A new secret, and the stored form of it. */
+function newSecret(): { secret: string; sha256: string } {
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  return { secret, sha256: hashSecret(secret) };
+}
+
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
+
+/** Makes a key and returns its id and its text, which is not stored; `name_taken`: another valid key has the name. Rejects as `createApiKey` does. */
+export async function makeApiKey(
+  { database }: Service,
+  settings: { name: string; role: KeyRole; createdBy: string; expiresAt: string | null },
+  idempotency: KeyedRequest | null,
+): Promise<{ id: string; key: string } | 'name_taken'> {
+  const id = newId<string>();
+  const key = KEY_PREFIX + newSecret().secret;
+  const isMade = await createApiKey(database, { ...settings, id, sha256: hashSecret(key) }, idempotency);
+  return isMade ? { id, key } : 'name_taken';
+}
+
+/** Notes that a key is in use. That a note fails is reported and changes nothing. */
+export function noteUse({ database }: Service, id: string): void {
+  noteKeyUse(database, id).catch((error: unknown) =>
+    database.outages.report(error, 'The last use of an API key could not be stored'),
+  );
+}
+
+/** Signs a browser in with the key of this SHA-256; resolves with the text of its cookie. */
+export async function signIn({ database }: Service, keySha256: string): Promise<string> {
+  const id = newId<string>();
+  const { secret, sha256 } = newSecret();
+  await openWebSession(database, { id, secretSha256: sha256, keySha256, lastsMs: WEB_SESSION_MS });
+  return `${id}.${secret}`;
+}
+
+/** Uses a code up; returns the SHA-256 of its key, or null. */
+export function useCode({ database }: Service, code: string): Promise<string | null> {
+  return takeSignInCode(database, hashSecret(code));
+}
+
+/** Makes a code for one sign-in with a key; the code is not stored. Rejects as `createSignInCode` does. */
+export async function makeCode(
+  { database }: Service,
+  keySha256: string,
+  idempotency: KeyedRequest | null,
+): Promise<{ code: string; expiresAt: string }> {
+  const { secret, sha256 } = newSecret();
+  const expiresAt = await createSignInCode(database, { sha256, keySha256, lastsMs: SIGN_IN_CODE_MS }, idempotency);
+  return { code: secret, expiresAt };
+}

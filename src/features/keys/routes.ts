@@ -1,0 +1,93 @@
+// API keys that are made while the service runs, and the audit log.
+import { z } from 'zod';
+import { makeApiKey, revokeApiKey } from './manage-keys.ts';
+import { listApiKeys, listAudit, viewApiKey } from './views.ts';
+import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
+import { defineEffect, defineRoute, defineList, type Route } from '../../api/route.ts';
+import * as schemas from '../../contract/keys.ts';
+
+const getKeys = defineList({
+  operationId: 'listKeys',
+  path: '/v1/keys',
+  summary: 'API keys that were created through the API, newest first, including revoked keys',
+  role: 'admin',
+  shows: { description: 'A page of keys', item: schemas.apiKey },
+  list: (_request, page, { context }) => listApiKeys(context.views, page),
+});
+
+const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType, typeof schemas.keyRequest>({
+  operationId: 'createKey',
+  path: '/v1/keys',
+  summary: 'Create an API key. Only this answer contains the key',
+  role: 'admin',
+  body: schemas.keyRequest,
+  answers: {
+    201: { description: 'The key', schema: schemas.newKey },
+    409: { description: 'There is a valid key with this name' },
+  },
+  async perform({ body, principal, idempotency }, { context, services }) {
+    const { name, role } = body;
+    const expiresAt = body.expiresAt ?? null;
+    if (expiresAt !== null && Date.parse(expiresAt) <= context.clock.now().getTime()) {
+      throw new Problem(
+        'invalid_body',
+        'expiresAt: the time is in the past. Send a later time, or leave the field out.',
+        {
+          errors: [{ path: 'expiresAt', message: 'expected a time in the future' }],
+        },
+      );
+    }
+    if (name === 'admin' || context.config.api.keys.some((key) => key.name === name)) throw nameTaken(name);
+    const settings = { name, role, createdBy: principal.name, expiresAt };
+    const made = await makeApiKey(context.service, settings, idempotency);
+    if (made === 'name_taken') throw nameTaken(name);
+    services.keys.forget();
+    return made;
+  },
+  async answer({ id, key }, _request, { context }) {
+    const found = requireFound(await viewApiKey(context.views, id), `key ${id}`);
+    return { status: 201, body: { ...found, key: null }, ...(key === undefined ? {} : { once: { key } }) };
+  },
+});
+
+function nameTaken(name: string): Problem {
+  return conflict(`There is a valid API key with the name ${name}. Choose another name, or revoke that key first.`);
+}
+
+const deleteKey = defineRoute({
+  operationId: 'revokeKey',
+  method: 'DELETE',
+  path: '/v1/keys/{id}',
+  summary:
+    'Revoke a key and sign out every browser that signed in with it; takes effect in all processes within a second',
+  role: 'admin',
+  answers: { 200: { description: 'The updated key', schema: schemas.apiKey } },
+  async handle({ params: { id } }, { context, services }) {
+    const isRevoked = await revokeApiKey(context.service.database, id);
+    services.keys.forget();
+    const found = isRevoked ? await viewApiKey(context.views, id) : null;
+    if (found === null)
+      throw notFound(
+        `key ${id}. List the keys with "holdfast keys list"; remove a key of the configuration in the configuration`,
+      );
+    return { status: 200, body: found };
+  },
+});
+
+const getAudit = defineList({
+  operationId: 'listAudit',
+  path: '/v1/audit',
+  summary: 'The audit log: changes through the API, newest first, without messages and system events',
+  role: 'admin',
+  filter: {
+    principal: z.string().max(200).optional().describe('Only requests of this caller: `admin`, or `key:<name>`'),
+    action: z.string().max(100).optional().describe('Only requests of this operation, by its name in this document'),
+  },
+  shows: { description: 'A page of changes', item: schemas.auditEntry },
+  async list({ query }, page, { context }) {
+    const { principal, action } = query;
+    return listAudit(context.views, { principal, action }, page);
+  },
+});
+
+export const keyRoutes: Route[] = [getKeys, postKey, deleteKey, getAudit];

@@ -1,0 +1,61 @@
+// API keys and the audit log, as the API shows them and checks requests against them.
+import type { ApiKeyView, AuditView } from '../../contract/keys.ts';
+import { fromNow, now } from '../../rows/columns.ts';
+import { apiKeys, audit, webSessions } from '../../rows/keys.ts';
+import { and, desc, eq, getTableColumns, gt, inArray, isNull, lt, or, query, sql } from '../../database/drizzle.ts';
+import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
+
+/** A key that opens the API now. */
+export type ValidApiKey = Awaited<ReturnType<typeof readValidApiKeys>>[number];
+
+/** The keys that open the API now. */
+export function readValidApiKeys(db: ViewDatabase) {
+  const { id, name, role, sha256, expiresAt } = apiKeys;
+  const isUseNoted = sql<boolean>`coalesce(${apiKeys.lastUsedAt} > ${fromNow(-60_000)}, false)`;
+  const isValid = and(isNull(apiKeys.revokedAt), or(isNull(expiresAt), gt(expiresAt, now)));
+  return query(db, (of) => of.select({ id, name, role, sha256, expiresAt, isUseNoted }).from(apiKeys).where(isValid));
+}
+
+/** A sign-in, found by its cookie. */
+export type WebSession = typeof webSessions.$inferSelect;
+
+/** Those of these sign-ins that exist and have not ended. */
+export function readWebSessions(db: ViewDatabase, ids: readonly string[]): Promise<WebSession[]> {
+  const those = and(inArray(webSessions.id, [...ids]), gt(webSessions.expiresAt, now));
+  return query(db, (of) => of.select().from(webSessions).where(those));
+}
+
+const { sha256: _secret, ...KEY_COLUMNS } = getTableColumns(apiKeys);
+
+/** A key, or null. */
+export async function viewApiKey(db: ViewDatabase, id: string): Promise<ApiKeyView | null> {
+  const [key] = await query(db, (of) => of.select(KEY_COLUMNS).from(apiKeys).where(eq(apiKeys.id, id)));
+  return key ?? null;
+}
+
+/** Keys, newest first, also those that are revoked. */
+export async function listApiKeys(db: ViewDatabase, { after, limit }: PageRequest): Promise<Page<ApiKeyView>> {
+  const isLater = after === null ? undefined : lt(apiKeys.id, after);
+  const extra = limit + 1;
+  const keys = await query(db, (of) =>
+    of.select(KEY_COLUMNS).from(apiKeys).where(isLater).orderBy(desc(apiKeys.id)).limit(extra),
+  );
+  return cutPage(keys, limit, ({ id }) => id);
+}
+
+/** Changes, newest first. */
+export async function listAudit(
+  db: ViewDatabase,
+  { principal, action }: { principal?: string | undefined; action?: string | undefined },
+  { after, limit }: PageRequest,
+): Promise<Page<AuditView>> {
+  // Each condition is left out when it is not asked for, so that each plan uses its own index.
+  const fitting = and(
+    principal === undefined ? undefined : eq(audit.principal, principal),
+    action === undefined ? undefined : eq(audit.action, action),
+    after === null ? undefined : lt(audit.id, after),
+  );
+  const extra = limit + 1;
+  const changes = await query(db, (of) => of.select().from(audit).where(fitting).orderBy(desc(audit.id)).limit(extra));
+  return cutPage(changes, limit, ({ id }) => id);
+}

@@ -1,0 +1,247 @@
+// The first half of a request of a client: it becomes a message of a session, or the results that a turn waits for. All of it is stored
+// before the answer begins, and a request that comes again finds what the first one has begun.
+import { cutHead } from '../../core/cut-text.ts';
+import { modelRefOf } from '../../config.ts';
+import type { CallerRequest } from '../../core/caller-request.ts';
+import { parseKeyName } from '../budgets/rules/budget.ts';
+import { pickOptions, withOptions } from '../../core/input-options.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
+import type { Sampling } from '../../core/model-request.ts';
+import { knownModel, thinkingFormOf } from '../../core/models.ts';
+import { modelOfRef } from '../../core/model-ref.ts';
+import { parseCallerCallId } from '../../core/client-ids.ts';
+import {
+  ConversationFault,
+  readConversation,
+  type ClientMessage,
+  type ClientResult,
+  type Conversation,
+} from './rules/conversation.ts';
+import { acceptClientMessage, answerCallerCalls, keyOfClientRequest } from './client-calls.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
+import { findClientTurn, findEarlierSession, findKeyedMessage, readCallerCalls, type OwnName } from './views/turns.ts';
+import { sha256OfJson } from '../../api/idempotency-key.ts';
+import { idempotencyMismatch } from '../../api/idempotency-key.ts';
+import { parseSessionKey } from '../../api/path-parameters.ts';
+import { fieldProblem, Problem } from '../../api/problem.ts';
+import type { ApiContext } from '../../api/context.ts';
+import type { AnyRequest } from '../../api/route.ts';
+import { chooseModel, type ChosenModel } from './models.ts';
+import type { ClientRequest } from './read-chat.ts';
+import { findHistory, hashText, type Target } from './known-history.ts';
+
+/** The message that a request has stored, or that it continues. */
+export interface BegunCall {
+  messageId: string;
+  /** The answer contains the turn's output after this step; 0: all of it. */
+  afterStep: number;
+  /** True: an equal request has stored the message before. */
+  isReplay: boolean;
+  ignored: string[];
+}
+
+const INSTRUCTIONS_CHARS_MAX = 100_000;
+
+/** Reads the messages of a request. Throws `Problem` with the path of the fault. */
+export function parseConversation(messages: readonly ClientMessage[], list: string): Conversation {
+  try {
+    const conversation = readConversation(messages, list);
+    if ((conversation.instructions?.length ?? 0) <= INSTRUCTIONS_CHARS_MAX) return conversation;
+    throw new ConversationFault(list, `the system messages have more than ${INSTRUCTIONS_CHARS_MAX} characters`);
+  } catch (error) {
+    throw error instanceof ConversationFault ? fieldProblem(error.path, error.message) : error;
+  }
+}
+
+interface RequestOfClient {
+  body: ClientRequest;
+  conversation: Conversation;
+  /** The session that a form names in its own way; null: the request names none in that form. */
+  target?: (keyed: KeyedRequest) => Promise<Target | null>;
+}
+
+/** Begins a request, or finds the call that an equal request began. Throws `Problem`. */
+export async function beginCall(
+  context: ApiContext,
+  request: AnyRequest,
+  { body, conversation, target }: RequestOfClient,
+): Promise<BegunCall> {
+  const chosen = chooseModel(context.config, body.model, textHeader(request, 'x-holdfast-agent-id'));
+  const mode = readChoice(request, 'x-holdfast-history', ['server', 'fork']);
+  readChoice(request, 'x-holdfast-on-disconnect', ['continue', 'abort']);
+  if (conversation.fresh.kind === 'results')
+    return await beginResults(context, conversation.fresh.results, body.ignored);
+  const keyed = await resolveKey(context, request);
+  const { sampling, ignored } = chooseSampling(chosen, body);
+  // Before the history is compared: it contains the message of an equal request.
+  const known = await findKeyedMessage(context.views, keyed);
+  if (known?.isEqual === false) throw idempotencyMismatch();
+  if (known !== null) return { messageId: known.messageId, afterStep: 0, isReplay: true, ignored };
+  const place = (await target?.(keyed)) ?? (await resolveTarget(context, request, { chosen, user: body.user, keyed }));
+  const history = await findHistory(context, {
+    target: place,
+    history: conversation.history,
+    mode,
+    keyed,
+  });
+  const caller: CallerRequest = {
+    ...(body.tools.length === 0 ? {} : { tools: body.tools }),
+    ...(body.isParallel ? {} : { isParallel: false }),
+    ...(body.maxTokens === undefined ? {} : { maxTokens: body.maxTokens }),
+    ...(sampling === undefined ? {} : { sampling }),
+    ...(conversation.fresh.images.length === 0 ? {} : { images: conversation.fresh.images }),
+    ...(history.differs ? { differs: true } : {}),
+    asked: { model: body.model, ...(body.metadata === undefined ? {} : { metadata: body.metadata }), ...body.asked },
+  };
+  const message: InboundMessage = {
+    text: conversation.fresh.text,
+    mode: 'followup',
+    // The client has its answer in the response.
+    deliver: null,
+    caller,
+    ...(chosen.model === undefined ? {} : { model: chosen.model }),
+    ...(body.thinking === undefined ? {} : { thinking: body.thinking }),
+    ...withOptions(pickOptions({ tools: undefined, tags: body.metadata })),
+    ...(conversation.instructions === null ? {} : { extraSystemPrompt: conversation.instructions }),
+  };
+  const accepted = await acceptClientMessage(context.service, {
+    sessionKey: history.key,
+    history: history.begin,
+    body: message,
+    idempotency: keyed,
+    sentBy: parseKeyName(request.principal.name),
+  });
+  if (accepted.kind === 'refused') throw new Problem('model_not_found', accepted.message);
+  if (accepted.kind === 'full')
+    throw new Problem(
+      'inbox_full',
+      'The inbox of the session is full. Wait for a reply, or raise limits.waitingPerSession.',
+      { retryAfterMs: accepted.retryAfterMs },
+    );
+  if (accepted.kind === 'mismatch') throw idempotencyMismatch();
+  return { messageId: accepted.messageId, afterStep: 0, isReplay: accepted.isReplay, ignored };
+}
+
+/** The key of the request, or the one that it or an equal earlier one is given. */
+async function resolveKey(
+  context: ApiContext,
+  { idempotency, principal, headers, body, list }: AnyRequest,
+): Promise<KeyedRequest> {
+  if (idempotency !== null) return idempotency;
+  const sha256 = sha256OfJson(body);
+  const scope = `${principal.name} openai ${list.path}`;
+  const isRepeated = Number(headers['x-stainless-retry-count'] ?? 0) >= 1;
+  const key = await keyOfClientRequest(context.service.database, { sentBy: principal.name, sha256, scope }, isRepeated);
+  return { scope, key, sha256 };
+}
+
+async function resolveTarget(
+  context: ApiContext,
+  request: AnyRequest,
+  { chosen: { agent }, user, keyed }: { chosen: ChosenModel; user: string | undefined; keyed: KeyedRequest },
+): Promise<Target> {
+  const named = textHeader(request, 'x-holdfast-session-key');
+  if (named !== undefined) return { key: parseSessionKey(named, 'x-holdfast-session-key'), isNamed: true };
+  if (user !== undefined) return await ownTarget(context, request, { kind: 'user', agentId: agent.id, name: user });
+  return freshTarget(agent.id, keyed);
+}
+
+/** The session for which the API key of the request uses this name. It belongs to this key alone: both names count whole. */
+export async function ownTarget(
+  { views }: ApiContext,
+  { principal: { name: owner } }: AnyRequest,
+  { kind, agentId, name }: { kind: OwnName['kind']; agentId: string; name: string },
+): Promise<Target> {
+  const earlier = await findEarlierSession(views, { kind, agentId, owner, nameSha: hashText(name) });
+  const key = earlier ?? `agent:${agentId}:openai:${kind}@${hashText(JSON.stringify([owner, name]))}`;
+  return { key: parseSessionKey(key, kind), isNamed: true };
+}
+
+/** A new session, which a request with the same key finds again. */
+function freshTarget(agentId: string, keyed: KeyedRequest): Target {
+  return {
+    key: parseSessionKey(`agent:${agentId}:openai:${hashText(`${keyed.scope} ${keyed.key}`)}`, 'model'),
+    isNamed: false,
+  };
+}
+
+/** The value of a header that takes one of two words, the first when it is not there. Throws `Problem` 400. */
+function readChoice<Choice extends string>(
+  request: AnyRequest,
+  name: string,
+  choices: readonly [Choice, Choice],
+): Choice {
+  const value = textHeader(request, name) ?? choices[0];
+  const chosen = choices.find((choice) => choice === value);
+  if (chosen !== undefined) return chosen;
+  const message = `expected ${choices.join(' or ')}, got ${JSON.stringify(cutHead(value, 100))}`;
+  throw fieldProblem(name, message, 'invalid_header');
+}
+
+/** One value of a header; undefined: it is not there. */
+export function textHeader({ headers }: Pick<AnyRequest, 'headers'>, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The settings that the model takes, and the names of those that have no effect. */
+function chooseSampling(
+  { agent, model }: ChosenModel,
+  body: ClientRequest,
+): { sampling: Sampling | undefined; ignored: string[] } {
+  const named = modelOfRef(modelRefOf(agent, model ?? agent.model) ?? agent.model);
+  const thinks = (body.thinking ?? agent.thinking) !== 'off';
+  // Models that decide for themselves how much they think take no temperature.
+  const takes = !thinks && (knownModel(named.model) === undefined || thinkingFormOf(named.model).kind === 'budget');
+  const ignored = [...body.ignored];
+  const sampling: Sampling = {};
+  if (body.temperature !== undefined && takes) sampling.temperature = Math.min(1, body.temperature);
+  else if (body.temperature !== undefined) ignored.push('temperature');
+  // They take one of the two.
+  if (body.topP !== undefined && takes && sampling.temperature === undefined) sampling.top_p = body.topP;
+  else if (body.topP !== undefined) ignored.push('top_p');
+  if (body.stop !== undefined) sampling.stop_sequences = body.stop;
+  // A model that thinks refuses to be forced to a call.
+  if (body.toolChoice !== undefined && (body.toolChoice.type === 'none' || !thinks))
+    sampling.tool_choice = body.toolChoice;
+  else if (body.toolChoice !== undefined) ignored.push('tool_choice');
+  return { sampling: Object.keys(sampling).length === 0 ? undefined : sampling, ignored };
+}
+
+/** Gives a turn the results for which it waits. Results that it already has are kept. */
+async function beginResults(
+  context: ApiContext,
+  results: readonly ClientResult[],
+  ignored: string[],
+): Promise<BegunCall> {
+  const calls = results.map((result) => ({ ...result, call: parseCallerCallId(result.callId) }));
+  const [first] = calls;
+  const stranger = calls.find(
+    ({ call }) => call === null || call.turnId !== first?.call?.turnId || call.step !== first.call.step,
+  );
+  if (first?.call === null || first === undefined || stranger !== undefined) throw unknownCall(stranger?.callId ?? '');
+  const { turnId, step } = first.call;
+  const turn = await findClientTurn(context.views, { turnId });
+  if (turn === null) throw unknownCall(first.callId);
+  const open = await readCallerCalls(context.views, { turnId, step, caller: turn.caller });
+  const sent = new Set(calls.map(({ call }) => call?.ordinal));
+  const unknown = calls.find(({ call }) => call !== null && !open.includes(call.ordinal));
+  if (unknown !== undefined) throw unknownCall(unknown.callId);
+  const missing = open.filter((ordinal) => !sent.has(ordinal));
+  if (missing.length > 0) {
+    throw fieldProblem(
+      'messages',
+      `results are missing for ${missing.length} tool calls of the same answer; send the results of all calls together`,
+    );
+  }
+  await answerCallerCalls(context.service, {
+    turnId,
+    step,
+    results: calls.flatMap(({ call, text }) => (call === null ? [] : [{ ordinal: call.ordinal, content: text }])),
+  });
+  return { messageId: turn.messageId, afterStep: step, isReplay: false, ignored };
+}
+
+function unknownCall(id: string): Problem {
+  return fieldProblem('tool_call_id', `no turn waits for the result of the call ${JSON.stringify(cutHead(id, 100))}`);
+}

@@ -1,0 +1,60 @@
+// What the OpenAI-compatible endpoints store: the message of a request, the results of tools that its client runs, and what its client takes back.
+import type { SessionKey } from '../../core/ids.ts';
+import { channelOf, type InboundMessage } from '../../core/inbound.ts';
+import type { ClientEntry } from './rules/conversation.ts';
+import { beginHistory } from './store/begin-history.ts';
+import { storeCallerResults, type CallerResult } from '../../kernel/turn/journal/caller-results.ts';
+import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
+import { acceptMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
+import { reachSession } from '../../kernel/use-cases/reach-session.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
+
+export { keyOfClientRequest } from './store/client-requests.ts';
+export { hideResponse } from './store/hide-response.ts';
+
+type ClientAcceptance =
+  | { kind: 'accepted'; messageId: string; /** True: an equal request was first. */ isReplay: boolean }
+  | Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' }>;
+
+/** Accepts it; sent again with its key, it is the message of the first time. Rejects as `acceptMessage` does. */
+export async function acceptClientMessage(
+  service: Service,
+  message: {
+    sessionKey: SessionKey;
+    /** Appended if the session has exactly `after` entries and no message. */
+    history: { entries: readonly ClientEntry[]; after: number };
+    body: InboundMessage;
+    idempotency: KeyedRequest;
+    sentBy: string | null;
+  },
+): Promise<ClientAcceptance> {
+  const { history, sessionKey, body, ...rest } = message;
+  if (history.entries.length > 0) {
+    const sessionId = await reachSession(service, sessionKey, channelOf(body));
+    await beginHistory(service.database, sessionId, history);
+  }
+  const result = await acceptMessage(service, { ...rest, body, sessionKey });
+  return result.kind === 'accepted' || result.kind === 'duplicate'
+    ? { kind: 'accepted', messageId: result.message.id, isReplay: result.kind === 'duplicate' }
+    : result;
+}
+
+/** Gives the results of tools that a client runs to their turn, if it waits for them. */
+export async function answerCallerCalls(
+  { database, publish }: Service,
+  answer: { turnId: string; step: number; results: readonly CallerResult[] },
+): Promise<void> {
+  publish(await storeCallerResults(database, answer));
+}
+
+/** Cancels a message that still waits, for its client; false: it does not wait any more, or a worker is just taking it. */
+export async function cancelWaiting(
+  { database, publish }: Service,
+  messageId: string,
+  idempotency: KeyedRequest | null,
+): Promise<boolean> {
+  const reason = 'The client cancelled the request.';
+  const { kind } = publish(await cancelMessage(database, { id: messageId, reason, idempotency }));
+  return kind === 'done';
+}

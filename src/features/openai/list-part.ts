@@ -1,0 +1,43 @@
+// Lists as OpenAI's clients page through them: the next page is after the last id of this one.
+import { z } from 'zod';
+import type { ListPart } from './views/files.ts';
+import { fail } from './read-parts.ts';
+
+const LIMIT_DEFAULT = 20;
+const LIMIT_MAX = 100;
+
+export const LIST_QUERY = z.strictObject({
+  after: z.string().optional().describe('Only items after the one with this id: the last id of the previous page'),
+  limit: z.string().optional().describe('The maximum number of items on a page'),
+  order: z.literal('desc', { error: 'only desc is supported' }).optional().describe('Always `desc`: newest first'),
+});
+
+/** Which part a query asks for. Throws `Problem`. */
+export function parseListPart(
+  { after, limit }: { after?: string | undefined; limit?: string | undefined },
+  idOf: (text: string) => string | null,
+): ListPart {
+  const count = limit === undefined ? LIMIT_DEFAULT : Number(limit);
+  if (!/^[1-9]\d{0,8}$/.test(limit ?? '1')) fail('limit', 'expected a whole number from 1 to 999999999');
+  const id = after === undefined ? null : idOf(after);
+  if (after !== undefined && id === null) fail('after', 'expected the last id of the page before');
+  return { after: id, limit: Math.min(count, LIMIT_MAX) };
+}
+
+/** A page of `limit`, and whether there is more: one more was read. */
+export function buildList<Item>(
+  read: readonly Item[],
+  limit: number,
+  shown: (item: Item) => object,
+  idOf: (item: Item) => string,
+): object {
+  const page = read.slice(0, limit);
+  const [first, last] = [page[0], page.at(-1)];
+  return {
+    object: 'list',
+    data: page.map(shown),
+    first_id: first === undefined ? null : idOf(first),
+    last_id: last === undefined ? null : idOf(last),
+    has_more: read.length > limit,
+  };
+}

@@ -1,0 +1,134 @@
+// The parts that chat completions and responses have in common: contents, images, tools and levels of thinking.
+import { z } from 'zod';
+import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
+import type { Sampling, ToolSpec } from '../../core/model-request.ts';
+import type { ClientPart } from './rules/conversation.ts';
+import { isObject } from '../../core/is-object.ts';
+import { isBlank } from '../../core/storable-text.ts';
+import { isKeptInteger } from '../../core/parse-exactly.ts';
+import { parseJson } from '../../api/parse-json.ts';
+import { fieldProblem, Problem } from '../../api/problem.ts';
+
+/** OpenAI's levels of thinking and ours. */
+export const THINKING = {
+  none: 'off',
+  minimal: 'minimal',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+} as const;
+
+const TOOL_NAME = /^[\w-]{1,64}$/;
+/** The media type and `base64` in any case, and `jpg` for `jpeg`: clients write all of them. */
+const DATA_URL = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z\d+/]+={0,2})$/i;
+
+/** What base64 of an image a model takes. */
+const IMAGE_CHARS_MAX = 5 * 1024 * 1024;
+
+/** A parameter that is refused unless it is absent or null. */
+export function refused(why: string): z.ZodType<null | undefined> {
+  return z.null({ error: why }).optional();
+}
+
+export function fail(path: string, message: string): never {
+  throw fieldProblem(path, message);
+}
+
+/** A content of text parts as one text. A refusal of the assistant is what it said. */
+export function textOfContent(content: string | readonly ({ text: string } | { refusal: string })[]): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => ('text' in part ? part.text : part.refusal)).join('\n');
+}
+
+/** The stop sequences that a model takes, and those of them that are not blank; a model refuses blank ones. */
+export function toStops(stop: string | readonly string[] | null | undefined): { stop?: string[]; ignored: string[] } {
+  const all = typeof stop === 'string' ? [stop] : (stop ?? []);
+  const kept = all.filter((sequence) => !isBlank(sequence));
+  return { ...(kept.length === 0 ? {} : { stop: kept }), ignored: kept.length < all.length ? ['stop'] : [] };
+}
+
+/** The parts of a user's content: texts and images. `types`: their names in the form. */
+export function parseParts(
+  content: string | readonly { type: string; [key: string]: unknown }[],
+  path: string,
+  types: { text: string; image: string } = { text: 'text', image: 'image_url' },
+): ClientPart[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content.map((part, at): ClientPart => {
+    const place = `${path}[${at}]`;
+    if (part.type === types.text && typeof part['text'] === 'string') return { type: 'text', text: part['text'] };
+    if (part.type === types.image) return parseImage(part['image_url'], `${place}.image_url`);
+    return fail(
+      `${place}.type`,
+      `expected ${types.text} with a text or ${types.image}; ${JSON.stringify(part.type)} is not supported`,
+    );
+  });
+}
+
+function parseImage(value: unknown, path: string): ClientPart {
+  const url = typeof value === 'string' ? value : (value as { url?: unknown } | null | undefined)?.url;
+  if (typeof url !== 'string') return fail(path, 'expected a data URL of an image');
+  const [, format, data] = DATA_URL.exec(url) ?? [];
+  if (format === undefined || data === undefined)
+    return fail(path, 'expected data:image/png, jpeg, gif or webp in base64; addresses are not fetched');
+  if (data.length > IMAGE_CHARS_MAX)
+    return fail(path, `the image has ${data.length} characters of base64, and ${IMAGE_CHARS_MAX} are allowed`);
+  return {
+    type: 'image',
+    source: { type: 'base64', media_type: `image/${format.toLowerCase().replace('jpg', 'jpeg')}`, data },
+  };
+}
+
+/** A tool of the client, as models take it. */
+export function toToolSpec(
+  {
+    name,
+    description,
+    parameters,
+  }: { name: string; description?: string | null | undefined; parameters?: Record<string, unknown> | null | undefined },
+  path: string,
+): ToolSpec {
+  if (!TOOL_NAME.test(name)) fail(`${path}.name`, 'expected 1 to 64 letters, digits, _ and -');
+  if (BUILT_IN_TOOLS.includes(name.toLowerCase()))
+    fail(`${path}.name`, `the agent has a tool ${JSON.stringify(name)} of its own; choose another name`);
+  const schema = parameters ?? { type: 'object', properties: {} };
+  if (schema['type'] !== 'object')
+    fail(`${path}.parameters.type`, 'expected "object", as JSON Schema of a tool has it');
+  const { properties } = schema;
+  if (properties !== undefined && (!isObject(properties) || isKeptInteger(properties)))
+    fail(`${path}.parameters.properties`, 'expected an object');
+  return { name, description: description ?? '', input_schema: schema as ToolSpec['input_schema'] };
+}
+
+/** Throws when two tools have one name. */
+export function checkNames(tools: readonly ToolSpec[], path: string): void {
+  const at = tools.findIndex(({ name }, index) => tools.findIndex((other) => other.name === name) < index);
+  if (at >= 0) fail(`${path}[${at}]`, `two tools are named ${JSON.stringify(tools[at]?.name)}`);
+}
+
+/** The arguments of a call in a history, under the rules of a body: with every digit of their integers, and no deeper than `depthMax`. */
+export function parseArguments(json: string, path: string, depthMax: number): object {
+  try {
+    const value = parseJson(Buffer.from(json === '' ? '{}' : json), depthMax);
+    if (isObject(value) && !isKeptInteger(value)) return value;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const [fault] = error.errors ?? [];
+    if (fault !== undefined) fail(path, `${fault.message} at ${fault.path}`);
+  }
+  return fail(path, 'expected a JSON object as text');
+}
+
+/** The choice of a tool; `name`: the one that the request names. Throws when the request does not have it. */
+export function toToolChoice(
+  choice: 'auto' | 'none' | 'required' | { name: string; path: string } | null | undefined,
+  tools: readonly ToolSpec[],
+): Sampling['tool_choice'] | undefined {
+  if (choice === undefined || choice === null || choice === 'auto') return undefined;
+  if (choice === 'none') return { type: 'none' };
+  if (choice === 'required') return { type: 'any' };
+  const { name, path } = choice;
+  if (!tools.some((tool) => tool.name === name)) fail(path, `there is no tool ${JSON.stringify(name)} in tools`);
+  return { type: 'tool', name };
+}

@@ -1,0 +1,185 @@
+// Batches in OpenAI's form, over the batches of Holdfast.
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { cutHead } from '../../../core/cut-text.ts';
+import { UPLOAD_HOURS } from '../../batches/rules/batch.ts';
+import { batchObject, toLineErrors, type AskedBatch, type LineError } from '../rules/batch-objects.ts';
+import { formatClientBatchId, parseClientBatchId, parseFileId } from '../../../core/client-ids.ts';
+import { failClientBatch } from '../client-files.ts';
+import { controlBatch, submitBatch } from '../../batches/submit-batch.ts';
+import type { KeyedRequest } from '../../../database/idempotency.ts';
+import { findClientBatch, findFile, listClientBatches, readFileParts } from '../views/files.ts';
+import { itemsOfLines } from '../../batches/batch-items.ts';
+import { LineReader } from '../../../api/batch-lines.ts';
+import { parseWith } from '../../../api/check-fields.ts';
+import type { ApiContext } from '../../../api/context.ts';
+import { LIST_QUERY, parseListPart, buildList } from '../list-part.ts';
+import { fail, refused } from '../read-parts.ts';
+import { conflict, requireFound, Problem, type ProblemCode } from '../../../api/problem.ts';
+import { defineEffect, defineRead, type Route } from '../../../api/route.ts';
+import { clientMetadata } from '../../../contract/input-options.ts';
+import { buildNewBatch } from '../../batches/read-batch.ts';
+
+const HOURS_MAX = 8_760;
+const SECONDS_PER_HOUR = 3_600;
+const LATE_RETRY_MS = 60_000;
+
+/** Faults of the file as a whole: a line that is too long, too many bytes, or a list instead of lines. */
+const FILE_FAULTS: ReadonlySet<ProblemCode> = new Set(['body_too_large', 'invalid_items']);
+
+const body = z.strictObject({
+  input_file_id: z.string(),
+  endpoint: z.literal('/v1/chat/completions', {
+    error: 'expected /v1/chat/completions, the only endpoint that batches have here',
+  }),
+  completion_window: z.string().regex(/^[1-9]\d{0,3}h$/, 'expected a number of hours, such as 24h'),
+  metadata: clientMetadata,
+  output_expires_after: refused('is not supported: outputs are kept as long as their batch'),
+});
+
+const batch = z.looseObject({
+  id: z.string().describe('The id of the batch, in the form of OpenAI'),
+  object: z.literal('batch').describe('Always `batch`'),
+});
+const answers = { 200: { description: 'The batch', schema: batch } };
+
+const postBatch = defineEffect({
+  operationId: 'createBatchForClients',
+  path: '/openai/v1/batches',
+  summary: 'Submit the lines of an uploaded file as a batch',
+  isLong: true,
+  isOpenAi: true,
+  body: z.record(z.string(), z.unknown()),
+  answers,
+  async perform(request, { context }) {
+    const data = parseWith(body, request.body, 'invalid_body');
+    const hours = Number.parseInt(data.completion_window, 10);
+    if (hours > HOURS_MAX) fail('completion_window', `expected at most ${HOURS_MAX}h`);
+    const name = parseFileId(data.input_file_id);
+    const found = name?.kind === 'upload' ? await findFile(context.views, name.id) : null;
+    if (found === null)
+      return fail('input_file_id', `there is no uploaded file ${JSON.stringify(cutHead(data.input_file_id, 100))}`);
+    const { endpoint, completion_window: completionWindow, metadata = null } = data;
+    return await submit(context, {
+      asked: { inputFileId: found.id, endpoint, completionWindow, metadata },
+      name: found.filename,
+      deadlineSeconds: hours * SECONDS_PER_HOUR,
+      createdBy: request.principal.name,
+      idempotency: request.idempotency,
+    });
+  },
+  show: ({ batchId }, _request, { context }) => shown(context, batchId),
+});
+
+interface Submission {
+  asked: AskedBatch;
+  name: string;
+  deadlineSeconds: number;
+  createdBy: string;
+  idempotency: KeyedRequest | null;
+}
+
+/** Submits the lines; when they are refused, their faults are stored instead. */
+async function submit(context: ApiContext, submission: Submission): Promise<{ batchId: string }> {
+  const { config, service, views } = context;
+  const { asked, name, deadlineSeconds, createdBy, idempotency } = submission;
+  const tags = asked.metadata ?? {};
+  const settings = { name: cutHead(name, 200), deadlineSeconds, tags };
+  const row = buildNewBatch(context, { settings, createdBy, idempotency }, 'ndjson');
+  const { limits } = config;
+  const reader = new LineReader(Readable.from(readFileParts(views, asked.inputFileId), { objectMode: false }), {
+    isGzip: false,
+    limits,
+  });
+  const items = itemsOfLines(reader.lines(), { depthMax: limits.jsonDepth, format: 'openai' });
+  const finish = () => ({ idempotency, sha256: reader.sha256() });
+  let errors: LineError[];
+  try {
+    const result = await submitBatch(service, { batch: row, items, itemsMax: limits.batchItems, finish, asked });
+    if (result.kind === 'started') return { batchId: result.batchId };
+    if (result.kind === 'late') throw late();
+    errors = toErrors(result, limits.batchItems);
+  } catch (error) {
+    if (!(error instanceof Problem) || !FILE_FAULTS.has(error.code)) throw error;
+    errors = toLineErrors(error.errors ?? [{ path: '', message: error.message }]);
+  }
+  await failClientBatch(service.database, { id: row.id, asked, errors, idempotency });
+  return { batchId: row.id };
+}
+
+/** The database was too slow; the lines are not at fault. */
+function late(): Problem {
+  const detail = `Storing the lines of the file took longer than ${UPLOAD_HOURS} h, so no batch was created. Try again later, or split the file.`;
+  return new Problem('timeout', detail, { retryAfterMs: LATE_RETRY_MS });
+}
+
+function toErrors(
+  result: Exclude<Awaited<ReturnType<typeof submitBatch>>, { kind: 'started' | 'late' }>,
+  itemsMax: number,
+): LineError[] {
+  if (result.kind === 'invalid') return toLineErrors(result.faults);
+  const message =
+    result.kind === 'empty' ? 'the file has no lines' : `a batch may have up to ${itemsMax} lines (limits.batchItems)`;
+  return [{ code: result.kind === 'empty' ? 'empty_file' : 'too_many_tasks', line: null, message, param: null }];
+}
+
+const getBatches = defineRead({
+  operationId: 'listBatchesForClients',
+  path: '/openai/v1/batches',
+  summary: 'The OpenAI-compatible batches, newest first',
+  isOpenAi: true,
+  query: LIST_QUERY,
+  shows: {
+    description: 'A page of batches',
+    schema: z.looseObject({
+      object: z.literal('list').describe('Always `list`'),
+      data: z.array(batch).describe('The batches of the page'),
+    }),
+  },
+  async read({ query }, { context }) {
+    const part = parseListPart(query, parseClientBatchId);
+    const read = await listClientBatches(context.views, { ...part, limit: part.limit + 1 });
+    return buildList(read, part.limit, batchObject, ({ id }) => formatClientBatchId(id));
+  },
+});
+
+const getBatch = defineRead({
+  operationId: 'getBatchForClients',
+  path: '/openai/v1/batches/{clientBatchId}',
+  summary: 'An OpenAI-compatible batch with its progress',
+  isOpenAi: true,
+  shows: answers[200],
+  read: ({ params }, { context }) => shown(context, parseId(params.clientBatchId)),
+});
+
+const cancelBatch = defineEffect({
+  operationId: 'cancelBatchForClients',
+  path: '/openai/v1/batches/{clientBatchId}/cancel',
+  summary: 'Cancel a batch: items in flight finish, and the others are cancelled',
+  isOpenAi: true,
+  answers,
+  async perform({ params, idempotency }, { context }) {
+    const batchId = parseId(params.clientBatchId);
+    const asked = await shown(context, batchId);
+    const command = { kind: 'cancel', stopsRunning: false } as const;
+    const result = await controlBatch(context.service.database, { batchId, command, idempotency });
+    if (result.kind !== 'done')
+      throw conflict(`The batch is ${asked.status}. Only a batch in progress can be cancelled.`);
+    return { batchId };
+  },
+  show: ({ batchId }, _request, { context }) => shown(context, batchId),
+});
+
+/** Throws `Problem` 404. */
+function parseId(text: string): string {
+  const id = requireFound(parseClientBatchId(text), `batch ${cutHead(text, 100)}`);
+  return id;
+}
+
+/** Throws `Problem` 404. */
+async function shown({ views }: ApiContext, id: string): Promise<ReturnType<typeof batchObject>> {
+  const found = requireFound(await findClientBatch(views, id), `batch ${formatClientBatchId(id)}`);
+  return batchObject(found);
+}
+
+export const openAiBatchRoutes: Route[] = [postBatch, getBatches, getBatch, cancelBatch];

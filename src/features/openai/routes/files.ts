@@ -1,0 +1,201 @@
+// Files in OpenAI's form: uploads for batches, and the outputs of batches, which are made of their items when they are read.
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { cutHead } from '../../../core/cut-text.ts';
+import { FILE_UPLOAD_HOURS } from '../../batches/rules/batch.ts';
+import { fileObject, type ClientBatch, type ClientFile } from '../rules/batch-objects.ts';
+import { formatFileId, parseFileId } from '../../../core/client-ids.ts';
+import { newId } from '../../../ids.ts';
+import { removeFile, uploadFile } from '../client-files.ts';
+import { findClientBatch, findFile, listFiles, readFileParts } from '../views/files.ts';
+import type { Answer } from '../../../api/answer.ts';
+import { resultLines } from '../../batches/batch-results.ts';
+import type { ApiContext } from '../../../api/context.ts';
+import { answerUpload } from '../../../api/idempotency-key.ts';
+import { LIST_QUERY, parseListPart, buildList } from '../list-part.ts';
+import { readForm, type FormFile } from '../read-form.ts';
+import { fail } from '../read-parts.ts';
+import { conflict, requireFound, notFound, Problem } from '../../../api/problem.ts';
+import { defineRoute, defineRead, type AnyRequest, type Route } from '../../../api/route.ts';
+
+const file = z.looseObject({
+  id: z.string().describe('The id of the file, in the form of OpenAI'),
+  object: z.literal('file').describe('Always `file`'),
+});
+
+const postFile = defineRoute({
+  operationId: 'uploadFileForClients',
+  method: 'POST',
+  path: '/openai/v1/files',
+  summary: 'Upload a file of lines for a batch, as multipart/form-data with purpose and file',
+  isLong: true,
+  isOpenAi: true,
+  takesForm: true,
+  body: z.strictObject({}),
+  answers: { 200: { description: 'The file', schema: file } },
+  async handle(request, { context }) {
+    if (request.lines === null) return fail('file', 'expected a body of the type multipart/form-data');
+    const { headers } = request;
+    const bytesMax = context.config.limits.batchBytes;
+    return await readForm(request.lines, { headers, bytesMax }, (form) => upload(context, request, form));
+  },
+});
+
+async function upload(
+  context: ApiContext,
+  { idempotency, principal }: AnyRequest,
+  { filename, fields, content }: FormFile,
+): Promise<Answer> {
+  const { service, views } = context;
+  const hash = createHash('sha256');
+  async function* hashed(): AsyncGenerator<Buffer> {
+    for await (const bytes of content) {
+      hash.update(bytes);
+      yield bytes;
+    }
+    checkFields(fields);
+  }
+  const sent = hashed();
+  return answerUpload(views, idempotency, {
+    content: sent,
+    sha256: () => hash.digest('hex'),
+    boundTo: (sha256) => ({ filename, purpose: fields.get('purpose'), content: sha256 }),
+    async perform(bind) {
+      const id = newId<string>();
+      const newFile = { id, filename, purpose: 'batch', createdBy: principal.name };
+      if (!(await uploadFile(service, newFile, sent, () => bind(hash.digest('hex'))))) throw late();
+      return { fileId: id };
+    },
+    answer: async ({ fileId }) => ({
+      status: 200,
+      body: fileObject(requireFound(await findFile(views, fileId), `file ${fileId}`)),
+    }),
+  });
+}
+
+function late(): Problem {
+  const detail = `The file took longer than ${FILE_UPLOAD_HOURS} h to arrive, so nothing was kept. Split the file.`;
+  return new Problem('request_timeout', detail);
+}
+
+function checkFields(fields: ReadonlyMap<string, string>): void {
+  for (const [name, value] of fields) {
+    if (!name.startsWith('expires_after')) continue;
+    if (name === 'expires_after[anchor]' && value === 'created_at') continue;
+    if (name === 'expires_after[seconds]' && /^[1-9]\d{0,9}$/.test(value)) continue;
+    fail(
+      name,
+      `expected anchor "created_at" and a positive number of seconds, got ${JSON.stringify(cutHead(value, 100))}`,
+    );
+  }
+
+  const purpose = fields.get('purpose');
+  if (purpose === undefined) fail('purpose', 'expected batch');
+  if (purpose !== 'batch')
+    fail('purpose', `expected batch; ${JSON.stringify(cutHead(purpose ?? '', 100))} is not supported`);
+}
+
+const getFiles = defineRead({
+  operationId: 'listFilesForClients',
+  path: '/openai/v1/files',
+  summary: 'The uploaded files, newest first',
+  isOpenAi: true,
+  query: LIST_QUERY.extend({ purpose: z.string().optional().describe('Only files of this purpose') }),
+  shows: {
+    description: 'A page of files',
+    schema: z.looseObject({
+      object: z.literal('list').describe('Always `list`'),
+      data: z.array(file).describe('The files of the page'),
+    }),
+  },
+  async read({ query }, { context }) {
+    const part = parseListPart(query, (text) => parseFileId(text)?.id ?? null);
+    const all =
+      (query.purpose ?? 'batch') === 'batch' ? await listFiles(context.views, { ...part, limit: part.limit + 1 }) : [];
+    return buildList(all, part.limit, (one) => fileObject(one), formatFileId);
+  },
+});
+
+const getFile = defineRead({
+  operationId: 'getFileForClients',
+  path: '/openai/v1/files/{fileId}',
+  summary: 'A file: an upload, or the output of a batch',
+  isOpenAi: true,
+  shows: { description: 'The file', schema: file },
+  read: async ({ params }, { context }) => fileObject((await fileOf(context, params.fileId)).file),
+});
+
+const getContent = defineRoute({
+  operationId: 'getFileContentForClients',
+  method: 'GET',
+  path: '/openai/v1/files/{fileId}/content',
+  summary: 'The content of a file; the content of an output file is generated from the items of its batch',
+  isLong: true,
+  isOpenAi: true,
+  answers: { 200: { description: 'The bytes', contentType: 'application/octet-stream' } },
+  async handle({ params }, { context }) {
+    const { file: found, batch } = await fileOf(context, params.fileId);
+    const body =
+      batch === null || found.kind === 'upload'
+        ? Readable.from(readFileParts(context.views, found.id), { objectMode: false })
+        : resultLines(context.views, {
+            batchId: found.id,
+            total: batch.batch?.total ?? 0,
+            after: 0,
+            all: false,
+            format: 'openai',
+            only: found.kind,
+          });
+    return { status: 200, body, headers: { 'content-type': 'application/octet-stream' } };
+  },
+});
+
+const deleteFile = defineRoute({
+  operationId: 'deleteFileForClients',
+  method: 'DELETE',
+  path: '/openai/v1/files/{fileId}',
+  summary: 'Delete an uploaded file; batches that were created from it stay',
+  isOpenAi: true,
+  answers: {
+    200: {
+      description: 'Deleted',
+      schema: z.strictObject({
+        id: z.string().describe('The id of the deleted file'),
+        object: z.literal('file').describe('Always `file`'),
+        deleted: z.literal(true).describe('True: the file was deleted'),
+      }),
+    },
+  },
+  async handle({ params: { fileId } }, { context }) {
+    const { file: found } = await fileOf(context, fileId);
+    if (found.kind !== 'upload')
+      throw conflict(
+        'The output of a batch is generated from its items and cannot be deleted. Delete the batch instead.',
+      );
+    await removeFile(context.service.database, found.id);
+    return { status: 200, body: { id: fileId, object: 'file', deleted: true } };
+  },
+});
+
+/** Throws `Problem` 404. */
+async function fileOf({ views }: ApiContext, text: string): Promise<{ file: ClientFile; batch: ClientBatch | null }> {
+  const name = requireFound(parseFileId(text), `file ${cutHead(text, 100)}`);
+  const { id, kind } = name;
+  if (kind === 'upload') {
+    const found = await findFile(views, id);
+    if (found !== null) return { file: found, batch: null };
+  } else {
+    const batch = await findClientBatch(views, id);
+    const { endedAt = null } = batch?.batch ?? {};
+    if (batch !== null && endedAt !== null) return { file: buildOutput(batch, kind, endedAt), batch };
+  }
+  throw notFound(`file ${cutHead(text, 100)}`);
+}
+
+/** Its size is not known before it is made. */
+function buildOutput({ id }: ClientBatch, kind: 'output' | 'errors', createdAt: Date): ClientFile {
+  return { id, kind, filename: `batch-${kind}.jsonl`, purpose: 'batch_output', bytes: 0, createdAt, expiresAt: null };
+}
+
+export const openAiFileRoutes: Route[] = [postFile, getFiles, getFile, getContent, deleteFile];

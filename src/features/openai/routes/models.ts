@@ -1,0 +1,54 @@
+// The models of the OpenAI-compatible endpoints.
+import { z } from 'zod';
+import { chooseModel, modelNames } from '../models.ts';
+import { atBothPlaces } from '../at-both-places.ts';
+import { defineRoute, type Route } from '../../../api/route.ts';
+
+/** Models have no date of their own, but clients require one. */
+const CREATED = 1_767_225_600;
+
+const model = z.looseObject({
+  id: z.string().describe('The name of the model, for `model` of a request'),
+  object: z.literal('model').describe('Always `model`'),
+  created: z.int().describe('When it was created, in seconds since the epoch'),
+  owned_by: z.string().describe('Always `holdfast`'),
+});
+
+function toModel(id: string): z.output<typeof model> {
+  return { id, object: 'model', created: CREATED, owned_by: 'holdfast' };
+}
+
+const listModels = defineRoute({
+  operationId: 'listModels',
+  method: 'GET',
+  path: '/v1/models',
+  summary: 'The names that OpenAI-compatible requests can use as model',
+  isOpenAi: true,
+  answers: {
+    200: {
+      description: 'All of them',
+      schema: z.strictObject({
+        object: z.literal('list').describe('Always `list`'),
+        data: z.array(model).describe('The models that requests can name'),
+      }),
+    },
+  },
+  async handle(_request, { context }) {
+    return { status: 200, body: { object: 'list', data: modelNames(context.config).map(toModel) } };
+  },
+});
+
+const getModel = defineRoute({
+  operationId: 'getModel',
+  method: 'GET',
+  path: '/v1/models/{model}',
+  summary: 'A name that OpenAI-compatible requests can use as model, or a model of a provider',
+  isOpenAi: true,
+  answers: { 200: { description: 'The model', schema: model } },
+  async handle({ params }, { context }) {
+    const { agent } = chooseModel(context.config, params.model, undefined);
+    return { status: 200, body: { ...toModel(params.model), agent: agent.id } };
+  },
+});
+
+export const openAiModelRoutes: Route[] = atBothPlaces([listModels, getModel]);

@@ -1,0 +1,173 @@
+// Responses in OpenAI's form. They are messages and turns: they continue without the client, and can be read again.
+import { z } from 'zod';
+import { ResponseEvents, responseObject } from '../rules/response-objects.ts';
+import { hideResponse } from '../client-calls.ts';
+import type { Answer } from '../../../api/answer.ts';
+import { answerWhole, follow, toHeaders, openCall, toProblem, SILENT, type Call } from '../answer-call.ts';
+import { beginCall, parseConversation } from '../begin-call.ts';
+import { answerCallHeaders } from '../call-headers.ts';
+import { fail } from '../read-parts.ts';
+import { readResponse } from '../read-response.ts';
+import { findResponse, buildIdentity, responseNow, readState } from '../response-call.ts';
+import { stopCall } from '../stop-call.ts';
+import { conversationTarget } from '../response-target.ts';
+import { abandon, sseSink } from '../sse.ts';
+import { conflict } from '../../../api/problem.ts';
+import { atBothPlaces } from '../at-both-places.ts';
+import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route, type Api } from '../../../api/route.ts';
+
+const answers = {
+  200: {
+    description: 'A response; with stream=true, server-sent events',
+    schema: z.looseObject({
+      id: z.string().describe('The id of the response, in the form of OpenAI'),
+      object: z.string().describe('Always `response`'),
+    }),
+  },
+};
+
+async function create(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
+  const body = readResponse(request.body, api.context.config.limits.jsonDepth);
+  const conversation = parseConversation(body.messages, 'input');
+  const begun = await beginCall(api.context, request, {
+    body,
+    conversation,
+    target: (keyed) => conversationTarget(api, request, { body, keyed }),
+  });
+  const call = await openCall(api, begun, { isSentWhole: !body.isStreaming });
+  if (body.isStreaming) return await stream(request, api, call, -1);
+  if (body.isBackground) return { status: 200, body: await responseNow(api, call), headers: toHeaders(call) };
+  return await answerWhole(api, request, call, async (end) =>
+    responseObject(buildIdentity(call), await readState(api, call, { kind: 'ended', end })),
+  );
+}
+
+/** The events after one that the client has; -1: all. */
+async function stream(request: AnyRequest, api: Api, call: Call, after: number): Promise<typeof ANSWERED> {
+  const events = new ResponseEvents(buildIdentity(call));
+  const sse = sseSink(request, () => toHeaders(call));
+  const send = (all: ReturnType<ResponseEvents['begin']>): void => {
+    const fresh = all.filter((event) => event.sequence_number > after);
+    if (fresh.length > 0)
+      sse.write(fresh.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
+  };
+  let isBegun = false;
+  const begin = (): void => {
+    if (!isBegun) send(events.begin());
+    isBegun = true;
+  };
+  const sink = {
+    text(text: string) {
+      begin();
+      send(events.text(text));
+    },
+    cut: () => undefined,
+    beat: () => sse.beat(),
+  };
+  const followed = await follow(api, request, call, { sink, timeoutMs: null });
+  if (followed.kind === 'gone') return abandon(request);
+  begin();
+  if (followed.kind === 'ended') {
+    send(events.end(await readState(api, call, followed)));
+    sse.end('');
+  } else
+    sse.end(
+      `event: error\ndata: ${JSON.stringify({ type: 'error', code: 'server_error', message: toProblem(followed).message, param: null })}\n\n`,
+    );
+  return ANSWERED;
+}
+
+const createResponse = defineRoute({
+  operationId: 'createResponse',
+  method: 'POST',
+  path: '/v1/responses',
+  isAudited: false,
+  summary:
+    'OpenAI-compatible responses: send a message to an agent and receive the answer, streamed, in one object, or in the background',
+  isLong: true,
+  isOpenAi: true,
+  body: z.record(z.string(), z.unknown()),
+  headers: answerCallHeaders,
+  answers,
+  handle: create,
+});
+
+const text = z.string().optional();
+
+const getResponse = defineRoute({
+  operationId: 'getResponse',
+  method: 'GET',
+  path: '/v1/responses/{responseId}',
+  summary: 'A response, or its events from the beginning or after a given event',
+  isLong: true,
+  isOpenAi: true,
+  query: z.looseObject({
+    stream: text.describe('`true`: server-sent events instead of one object'),
+    starting_after: text.describe('Only events after the one with this `sequence_number`'),
+  }),
+  answers,
+  async handle(request, api) {
+    const isStreaming = request.query.stream === 'true' && request.reply.request.method !== 'HEAD';
+    const call = await findResponse(api, request.params.responseId, { isSentWhole: !isStreaming });
+    if (!isStreaming) return { status: 200, body: await responseNow(api, call), headers: toHeaders(call) };
+    const { starting_after: after = '-1' } = request.query;
+    if (!/^(?:-1|\d{1,9})$/.test(after)) fail('starting_after', 'expected the sequence_number of an event');
+    return await stream(request, api, call, Number(after));
+  },
+});
+
+const deleteResponse = defineRoute({
+  operationId: 'deleteResponse',
+  method: 'DELETE',
+  path: '/v1/responses/{responseId}',
+  summary: 'Hide a response; its messages stay in the session',
+  isOpenAi: true,
+  answers: {
+    200: {
+      description: 'The response is hidden',
+      schema: z.strictObject({
+        id: z.string().describe('The id of the deleted response'),
+        object: z.string().describe('Always `response`'),
+        deleted: z.literal(true).describe('True: the response is hidden from now on'),
+      }),
+    },
+  },
+  async handle({ params }, api) {
+    const call = await findResponse(api, params.responseId, { isSentWhole: true });
+    await hideResponse(api.context.service.database, call.begun);
+    return { status: 200, body: { id: params.responseId, object: 'response', deleted: true } };
+  },
+});
+
+const cancelResponse = defineEffect({
+  operationId: 'cancelResponse',
+  path: '/v1/responses/{responseId}/cancel',
+  summary: 'Abort the turn of a response',
+  isLong: true,
+  isOpenAi: true,
+  answers,
+  async perform(request, api) {
+    const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
+    const isDone = await stopCall(api.context, call.turn.messageId, request.idempotency);
+    if (isDone || (call.turn.status === 'cancelled' && request.idempotency === null)) return;
+    throw conflict(
+      `The response has ended: its message is ${call.turn.status}. Only a running response can be cancelled.`,
+    );
+  },
+  async answer(_result, request, api) {
+    const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
+    const followed = await follow(api, request, call, { sink: SILENT, timeoutMs: CANCEL_MS_MAX });
+    if (followed.kind !== 'ended') throw toProblem(followed);
+    return { status: 200, body: responseObject(buildIdentity(call), await readState(api, call, followed)) };
+  },
+});
+
+/** A worker notices a stop within a second, and a tool has some time to end. */
+const CANCEL_MS_MAX = 30_000;
+
+export const openAiResponseRoutes: Route[] = atBothPlaces([
+  createResponse,
+  getResponse,
+  deleteResponse,
+  cancelResponse,
+]);

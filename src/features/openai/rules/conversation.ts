@@ -1,0 +1,269 @@
+// What a conversation means that a client of OpenAI sends whole: instructions, a history, and what is new. A message of a known session is
+// never stored twice: of the request, only what follows its last answer is new.
+import { listToolUses, type ContentBlock, type ImageBlock, type ToolResultBlock } from '../../../core/content.ts';
+
+/** A picture or a text of a message, in the order of the message. */
+export type ClientPart = { type: 'text'; text: string } | ImageBlock;
+
+/** One message of a request, in either of OpenAI's forms, checked. */
+export type ClientMessage =
+  | { role: 'system'; text: string }
+  | { role: 'user'; parts: ClientPart[] }
+  | { role: 'assistant'; text: string; calls: ClientCall[] }
+  | { role: 'tool'; callId: string; text: string };
+
+export interface ClientCall {
+  id: string;
+  name: string;
+  /** The arguments as an object. */
+  input: object;
+}
+
+/** An entry of the transcript that a fresh session begins with. */
+export interface ClientEntry {
+  kind: 'prompt' | 'answer' | 'results';
+  role: 'user' | 'assistant';
+  content: ContentBlock[];
+}
+
+export interface Conversation {
+  /** All system messages, one below the other; null: there are none. */
+  instructions: string | null;
+  history: ClientEntry[];
+  /** `message`: a text to be answered. `results`: those of the last answer's tool calls, in the order in which they were sent. */
+  fresh: { kind: 'message'; text: string; images: ImageBlock[] } | { kind: 'results'; results: ClientResult[] };
+}
+
+export interface ClientResult {
+  callId: string;
+  text: string;
+}
+
+/** A fault of a conversation, and its place: `messages[2]`. */
+export class ConversationFault extends Error {
+  readonly path: string;
+
+  constructor(path: string, message: string) {
+    super(message);
+    this.name = 'ConversationFault';
+    this.path = path;
+  }
+}
+
+/** Reads a conversation; `list` is the name of the messages in paths. Throws `ConversationFault`. */
+export function readConversation(messages: readonly ClientMessage[], list: string): Conversation {
+  const at = messages.map((message, index) => ({ ...message, path: `${list}[${index}]` }));
+  const instructions = at.flatMap((message) => (message.role === 'system' ? [message.text] : []));
+  const spoken = at.filter((message) => message.role !== 'system');
+  if (spoken.length === 0) throw new ConversationFault(list, 'there is no user message to answer');
+  checkCalls(spoken, list);
+  const answerAt = spoken.findLastIndex(({ role }) => role === 'assistant');
+  const fresh = spoken.slice(answerAt + 1);
+  if (fresh.length === 0)
+    throw new ConversationFault(
+      `${list}[${at.length - 1}]`,
+      'the last message must be of the user or of a tool, not of the assistant',
+    );
+  const text = instructions.join('\n\n').trim();
+  return {
+    instructions: text === '' ? null : text,
+    history: toHistory(spoken.slice(0, answerAt + 1), fresh[0]?.role === 'user'),
+    fresh: toFresh(fresh),
+  };
+}
+
+type Placed = Exclude<ClientMessage, { role: 'system' }> & { path: string };
+
+/** The result of a call that has none: the user wrote something else instead. */
+const GIVEN_UP = 'No result: a new message came instead.';
+
+/** Each result follows its call. An answer has results for all of its calls, or a message of the user instead of all of them. */
+function checkCalls(spoken: readonly Placed[], list: string): void {
+  // Results alone: the calls are stored.
+  if (spoken.every(({ role }) => role === 'tool')) return;
+  let open = new Set<string>();
+  let isUntouched = false;
+  for (const message of spoken) {
+    if (message.role === 'tool') {
+      if (!open.delete(message.callId))
+        throw new ConversationFault(
+          `${message.path}.tool_call_id`,
+          `no call ${message.callId} is open: the answer before has none of this id, or it has a result already`,
+        );
+      isUntouched = false;
+      continue;
+    }
+    if (open.size > 0 && message.role === 'user' && isUntouched) open = new Set();
+    if (open.size > 0)
+      throw new ConversationFault(list, `results are missing for the tool calls ${[...open].join(', ')}`);
+    if (message.role !== 'assistant') continue;
+    open = new Set(message.calls.map(({ id }) => id));
+    isUntouched = true;
+    if (open.size < message.calls.length)
+      throw new ConversationFault(`${message.path}.tool_calls`, 'two calls have the same id');
+  }
+  if (open.size > 0)
+    throw new ConversationFault(list, `results are missing for the tool calls ${[...open].join(', ')}`);
+}
+
+function toFresh(fresh: readonly Placed[]): Conversation['fresh'] {
+  const results = fresh.filter((message) => message.role === 'tool');
+  const said = fresh.filter((message) => message.role === 'user');
+  const [first] = said;
+  if (results.length > 0) {
+    if (first !== undefined)
+      throw new ConversationFault(
+        first.path,
+        'send the results of the tools first, and this message after their answer',
+      );
+    return { kind: 'results', results: results.map(({ callId, text }) => ({ callId, text })) };
+  }
+  const parts = said.flatMap((message) => message.parts);
+  const images = parts.filter((part): part is ImageBlock => part.type === 'image');
+  const texts = said.map((message) => textOfParts(message.parts)).filter((text) => text !== '');
+  if (texts.length === 0 && images.length === 0) throw new ConversationFault(first?.path ?? '', 'the message is empty');
+  return { kind: 'message', text: texts.join('\n\n'), images };
+}
+
+/** `isAnswered`: what follows is a message, so that no result of the last answer comes any more. */
+function toHistory(messages: readonly Placed[], isAnswered: boolean): ClientEntry[] {
+  const entries: ClientEntry[] = [];
+  for (const message of messages) {
+    if (message.role === 'user') giveUpCalls(entries);
+    if (message.role === 'tool') {
+      const block: ToolResultBlock = { type: 'tool_result', tool_use_id: message.callId, content: message.text };
+      const last = entries.at(-1);
+      if (last?.kind === 'results') last.content.push(block);
+      else entries.push({ kind: 'results', role: 'user', content: [block] });
+    } else if (message.role === 'user') {
+      const content = message.parts.filter((part) => part.type === 'image' || part.text !== '');
+      if (content.length > 0) entries.push({ kind: 'prompt', role: 'user', content });
+    } else {
+      const text: ContentBlock[] = message.text === '' ? [] : [{ type: 'text', text: message.text }];
+      const calls = message.calls.map(({ id, name, input }): ContentBlock => ({ type: 'tool_use', id, name, input }));
+      if (text.length + calls.length > 0)
+        entries.push({ kind: 'answer', role: 'assistant', content: [...text, ...calls] });
+    }
+  }
+  if (isAnswered) giveUpCalls(entries);
+  return entries;
+}
+
+/** Gives each call of a last answer its result. */
+function giveUpCalls(entries: ClientEntry[]): void {
+  const last = entries.at(-1);
+  const results = last?.kind === 'answer' ? listToolUses(last.content).map(({ id }) => givenUp(id)) : [];
+  if (results.length > 0) entries.push({ kind: 'results', role: 'user', content: results });
+}
+
+function givenUp(callId: string): ToolResultBlock {
+  return { type: 'tool_result', tool_use_id: callId, content: GIVEN_UP, is_error: true };
+}
+
+function textOfParts(parts: readonly ClientPart[]): string {
+  return parts
+    .flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    .join('\n')
+    .trim();
+}
+
+/** Something that was said, for comparing two histories. */
+interface Said {
+  role: 'user' | 'assistant';
+  text: string;
+}
+
+interface SaidEntry {
+  role: 'user' | 'assistant';
+  kind: string;
+  texts: readonly string[];
+}
+
+/** The texts of a history, with answers of several steps joined, because clients drop and merge the rest. */
+function saidIn(entries: readonly SaidEntry[]): Said[] {
+  const said: Said[] = [];
+  for (const entry of entries) {
+    const text = saidBy(entry);
+    if (text === '') continue;
+    const last = said.at(-1);
+    if (last?.role === entry.role) last.text = `${last.text}\n\n${text}`;
+    else said.push({ role: entry.role, text });
+  }
+  return said;
+}
+
+function saidBy({ kind, texts }: SaidEntry): string {
+  if (kind === 'results') return '';
+  return texts
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+    .join('\n');
+}
+
+export interface StoredSaid extends SaidEntry {
+  id: string;
+}
+
+/** The stored texts of a session, oldest first. */
+export interface StoredHistory {
+  entries: StoredSaid[];
+  /** False when a summary replaces the beginning, or when only the newest entries were read. */
+  isWhole: boolean;
+}
+
+/** Where two histories part. */
+export interface PartedHistory {
+  /** The last stored entry of what both begin with; null: they begin differently. */
+  lastEntryId: string | null;
+  /** The messages of the client's history after that. */
+  rest: ClientEntry[];
+}
+
+/**
+ * Compares what was said. Null: they agree. A client may leave out the beginning, and so may the stored history when it was compacted.
+ */
+export function partHistory(
+  { entries: stored, isWhole }: StoredHistory,
+  sent: readonly ClientEntry[],
+): PartedHistory | null {
+  const sentTexts = sent.map(({ role, kind, content }) => ({
+    role,
+    kind,
+    texts: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])),
+  }));
+  const [said, sentSaid] = [saidIn(stored), saidIn(sentTexts)];
+  const length = isWhole ? sentSaid.length : Math.min(said.length, sentSaid.length);
+  const [end, sentEnd] = [said.slice(Math.max(0, said.length - length)), sentSaid.slice(sentSaid.length - length)];
+  if (end.length === length && commonLength(end, sentEnd) === length) return null;
+  const common = commonLength(said, sentSaid);
+  if (common === 0) return { lastEntryId: null, rest: [...sent] };
+  return {
+    lastEntryId: stored[lengthSaying(stored, common) - 1]?.id ?? null,
+    rest: sent.slice(lengthSaying(sentTexts, common)),
+  };
+}
+
+/** How many of the first things that were said are the same in both. */
+function commonLength(stored: readonly Said[], sent: readonly Said[]): number {
+  const at = sent.findIndex(
+    (one, index) => one.role !== stored[index]?.role || squeeze(one.text) !== squeeze(stored[index].text),
+  );
+  return at === -1 ? sent.length : at;
+}
+
+/** How many of the first entries say `count` things. */
+function lengthSaying(entries: readonly SaidEntry[], count: number): number {
+  let said = 0;
+  let role: string | null = null;
+  const next = entries.findIndex((entry) => {
+    if (saidBy(entry) === '' || entry.role === role) return false;
+    role = entry.role;
+    said += 1;
+    return said > count;
+  });
+  return next === -1 ? entries.length : next;
+}
+
+function squeeze(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

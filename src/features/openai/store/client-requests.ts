@@ -1,0 +1,68 @@
+// The keys of requests of OpenAI's clients. A request without an Idempotency-Key is given one, which is stored with the hash of its body before
+// anything else: a client that repeats the request by itself is found by the hash and joins what the first one has begun.
+import { newId } from '../../../ids.ts';
+import type { Database } from '../../../database/database.ts';
+import { sendQuery } from '../../../database/send-query.ts';
+import { literal } from '../../../database/statement.ts';
+
+/** A repetition arrives within this time, in milliseconds. */
+const REPEATED_WITHIN_MS = 600_000;
+
+/** A repetition joins a request that has ended for so long at most, in milliseconds; later it is a new one. */
+const ENDED_FOR_MS_MAX = 60_000;
+
+/** Old rows that one statement deletes: more than it inserts. */
+const DELETED_MAX = 10;
+
+export const NOTE_CLIENT_REQUEST = literal({
+  name: 'note-client-request',
+  purpose: 'Store the key of a request of a client, and delete a few old ones.',
+  locking: 'The rows that it deletes, skipping those that are locked.',
+  text: `with old as (
+  select r.sent_by, r.body_sha256, r.key from holdfast.client_requests r
+  where r.created_at < clock_timestamp() - ${REPEATED_WITHIN_MS} * interval '1 millisecond'
+  order by r.created_at limit ${DELETED_MAX} for update skip locked
+),
+deleted as (
+  delete from holdfast.client_requests r using old
+  where r.sent_by = old.sent_by and r.body_sha256 = old.body_sha256 and r.key = old.key
+)
+insert into holdfast.client_requests (sent_by, body_sha256, key) values ($1, $2, $3::uuid)
+on conflict do nothing`,
+});
+
+export const FIND_CLIENT_REQUEST = literal({
+  name: 'find-client-request',
+  purpose: 'Read the key of the newest equal request that a repetition may mean.',
+  text: `select r.key from holdfast.client_requests r
+left join holdfast.idempotency_keys k on k.scope = $3 and k.key = r.key::text
+left join holdfast.inbox i on i.id = k.resource_id
+where r.sent_by = $1 and r.body_sha256 = $2 and r.created_at > clock_timestamp() - ${REPEATED_WITHIN_MS} * interval '1 millisecond'
+  and (i.settled_at is null or i.settled_at > clock_timestamp() - ${ENDED_FOR_MS_MAX} * interval '1 millisecond')
+order by r.key desc limit 1`,
+});
+
+/** What identifies a request: who has sent it, its body, and the scope of its key. */
+export interface ClientRequestFacts {
+  sentBy: string;
+  sha256: string;
+  scope: string;
+}
+
+/** The key of a request; that of an earlier one when it repeats it. */
+export async function keyOfClientRequest(
+  database: Database,
+  { sentBy, sha256, scope }: ClientRequestFacts,
+  isRepeated: boolean,
+): Promise<string> {
+  if (isRepeated) {
+    const [found] = await sendQuery<{ key: string }>(
+      database.views,
+      FIND_CLIENT_REQUEST.prepared([sentBy, sha256, scope]),
+    );
+    if (found !== undefined) return found.key;
+  }
+  const key = newId<string>();
+  await sendQuery(database.hot, NOTE_CLIENT_REQUEST.prepared([sentBy, sha256, key]));
+  return key;
+}

@@ -1,0 +1,117 @@
+// The overview and what needs a person, as the API shows them: the figures of the database with the budgets as this process knows them.
+import { hash } from 'node:crypto';
+import {
+  attentionItem,
+  attentionState,
+  budgetItem,
+  formatSubject,
+  computeUsedPercent,
+  type AttentionFact,
+  type AttentionMark,
+} from './rules/attention.ts';
+import { budgetName } from '../budgets/rules/budget.ts';
+import { toPoints, computeRates } from './rules/figures.ts';
+import { toDollars } from '../../core/prices/call-cost.ts';
+import type { Budget } from '../budgets/store/budgets.ts';
+import { readAttention, readAttentionMarks } from './views/attention.ts';
+import { readOverview, WAITING_MAX } from './views/overview.ts';
+import type { ApiContext } from '../../api/context.ts';
+import type { Readiness } from '../../contract/answers.ts';
+import type { Attention, AttentionEntry, Overview } from '../../contract/overview.ts';
+
+/** How old figures are at most that several requests share, in milliseconds. */
+export const FIGURES_MS_MAX = 1_000;
+
+export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
+  const { now, waiting, parked, lanes, spentTodayMicros, isTodaySimulated, ...facts } = await readOverview(reads);
+  const { minutes: read, ...measured } = facts;
+  const minutes = read.map((minute) => ({
+    ...minute,
+    startsAtMs: Date.parse(minute.startsAt),
+    waiting: minute.waiting === null ? null : Math.min(minute.waiting, WAITING_MAX),
+  }));
+  const oldestAt = lanes.flatMap((lane) => lane.oldestAt ?? []).toSorted()[0] ?? null;
+  const running = lanes.reduce((sum, lane) => sum + lane.running, 0);
+  return {
+    now,
+    waiting: { count: Math.min(waiting, WAITING_MAX), isCapped: waiting > WAITING_MAX, oldestAt },
+    parked,
+    running,
+    slots: { inUse: running, total: lanes.reduce((sum, lane) => sum + lane.slots, 0) },
+    ...computeRates(minutes),
+    ...measured,
+    spentTodayUsd: toDollars(spentTodayMicros) ?? 0,
+    budget: tightest(service.budgets.all),
+    simulated: isTodaySimulated || minutes.some(({ isSimulated }) => isSimulated),
+    points: toPoints(minutes, {
+      nowMs: Date.parse(now),
+      oldestMs: oldestAt === null ? null : Date.parse(oldestAt),
+      waiting: Math.min(waiting, WAITING_MAX),
+      running,
+    }),
+    lanes,
+  };
+}
+
+/** Of the budgets but the caps of batches, the one of which the most is used. */
+function tightest(budgets: readonly Budget[]): Overview['budget'] {
+  const [budget] = budgets
+    .filter(({ origin }) => origin !== 'batch')
+    .toSorted((one, other) => computeUsedPercent(other) - computeUsedPercent(one));
+  if (budget === undefined) return null;
+  return {
+    id: budget.id,
+    name: budgetName(budget),
+    limitUsd: toDollars(budget.limitMicros) ?? 0,
+    spentUsd: toDollars(budget.spentMicros) ?? 0,
+    usedPercent: computeUsedPercent(budget),
+  };
+}
+
+/** An item before what was decided about it is known. */
+type Trouble = Omit<AttentionEntry, 'state' | 'mark'>;
+
+/** Reads what needs a person; `readiness` says which dependencies this process misses. */
+export async function readTroubles({ reads, service }: ApiContext, readiness: Promise<Readiness>): Promise<Trouble[]> {
+  const [read, { dependencies }] = await Promise.all([readAttention(reads), readiness]);
+  const facts: AttentionFact[] = [
+    ...dependencies.filter(({ status }) => status === 'failed').map(missingDependency),
+    ...read,
+  ];
+  const budgets = service.budgets.all
+    .filter(({ origin }) => origin !== 'batch')
+    .flatMap((one) => {
+      const item = budgetItem(one);
+      return item === null ? [] : [{ id: deriveAttentionId(`budget ${one.id}`), ...item }];
+    });
+  return [...facts.map((fact) => ({ id: deriveAttentionId(formatSubject(fact)), ...attentionItem(fact) })), ...budgets];
+}
+
+const ID_CHARS = 22;
+
+/** The id of a problem, from its kind and its subject. */
+export function deriveAttentionId(subject: string): string {
+  return hash('sha256', subject, 'base64url').slice(0, ID_CHARS);
+}
+
+/** Adds what operators have decided: open errors first, then open warnings, then the others. */
+export async function withMarks({ reads }: ApiContext, troubles: readonly Trouble[]): Promise<Attention> {
+  const marks = troubles.length === 0 ? new Map<string, AttentionMark>() : await readAttentionMarks(reads);
+  const items = troubles.map((trouble) => buildEntry(trouble, marks.get(trouble.id)));
+  return { items: items.toSorted((one, other) => rankEntry(one) - rankEntry(other)) };
+}
+
+function missingDependency({ name, failedSince }: Readiness['dependencies'][number]): AttentionFact {
+  return { kind: 'dependency', name, count: 1, since: failedSince };
+}
+
+function buildEntry(trouble: Trouble, mark: AttentionMark | undefined): AttentionEntry {
+  const state = attentionState(trouble, mark);
+  if (mark === undefined || state === 'open') return { ...trouble, state, mark: null };
+  const { by, at, until, reason } = mark;
+  return { ...trouble, state, mark: { by, at, until, reason } };
+}
+
+function rankEntry({ state, severity }: AttentionEntry): number {
+  return (state === 'open' ? 0 : 2) + (severity === 'error' ? 0 : 1);
+}

@@ -1,0 +1,110 @@
+// The figures that dashboards ask for again and again, and what an operator decides about a problem. All requests of a second share one read, and an
+// answer that has not changed is 304.
+import { hash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Answer } from '../../api/answer.ts';
+import { defineRoute, defineEffect, type Route, type Api } from '../../api/route.ts';
+import {
+  attention,
+  overview,
+  acknowledgeRequest,
+  attentionEntry,
+  snoozeRequest,
+  type AttentionEntry,
+} from '../../contract/overview.ts';
+import { markAttention } from '../../kernel/use-cases/operate-service.ts';
+import { notFound } from '../../api/problem.ts';
+import { readTroubles, withMarks } from './read-overview.ts';
+
+const TAG_CHARS = 22;
+const UNCHANGED = { description: 'It is as If-None-Match says' };
+const CONDITION = { 'If-None-Match': 'the ETag of an earlier answer' };
+
+const getOverview = defineRoute({
+  operationId: 'getOverview',
+  method: 'GET',
+  path: '/v1/overview',
+  summary: 'Waiting messages, running turns and costs, with the last 60 minutes; at most a second old',
+  headers: CONDITION,
+  answers: { 200: { description: 'The figures', schema: overview }, 304: UNCHANGED },
+  async handle({ headers }, { services }) {
+    const body = await services.readOverview();
+    return tagged(headers, body, { ...body, now: null });
+  },
+});
+
+const getAttention = defineRoute({
+  operationId: 'getAttention',
+  method: 'GET',
+  path: '/v1/attention',
+  summary: 'Problems that need an operator, errors first; at most a second old',
+  headers: CONDITION,
+  answers: { 200: { description: 'The problems; empty if there are none', schema: attention }, 304: UNCHANGED },
+  async handle({ headers }, { services }) {
+    const body = await services.readAttention();
+    return tagged(headers, body, body);
+  },
+});
+
+/** The answer with the tag of its `essence`, or 304 when the request has that tag already. */
+function tagged(headers: FastifyRequest['headers'], body: object, essence: object): Answer {
+  const etag = `W/"${hash('sha256', JSON.stringify(essence), 'base64url').slice(0, TAG_CHARS)}"`;
+  const known = headers['if-none-match']?.split(',').map((tag) => tag.trim()) ?? [];
+  const caching = { etag, 'cache-control': 'private, no-cache' };
+  if (known.includes(etag) || known.includes('*')) return { status: 304, body: undefined, headers: caching };
+  return { status: 200, body, headers: caching };
+}
+
+/** How long a problem is snoozed if the request does not say, in seconds. */
+const SNOOZE_SECONDS = 3_600;
+
+const answers = {
+  200: { description: 'The problem with the decision', schema: attentionEntry },
+  404: { description: 'There is no such problem, or it has ended' },
+};
+
+const postAcknowledge = defineEffect({
+  operationId: 'acknowledgeAttention',
+  path: '/v1/attention/{attentionId}/acknowledge',
+  summary: 'Acknowledge a problem: until it ends, it is not counted and stands last',
+  body: acknowledgeRequest,
+  answers,
+  async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
+    const { count } = await findEntry({ context, services }, attentionId);
+    const decision = { id: attentionId, seconds: null, count, reason: body.reason ?? null, by: principal.name };
+    await markAttention(context.service.database, decision, idempotency);
+    return { id: attentionId };
+  },
+  show: ({ id }, _request, api) => findEntry(api, id),
+});
+
+const postSnooze = defineEffect({
+  operationId: 'snoozeAttention',
+  path: '/v1/attention/{attentionId}/snooze',
+  summary: 'Snooze a problem: for so many seconds, it is not counted and stands last; 0 ends what was decided before',
+  body: snoozeRequest,
+  answers,
+  async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
+    const { count } = await findEntry({ context, services }, attentionId);
+    const { seconds = SNOOZE_SECONDS, reason = null } = body;
+    await markAttention(
+      context.service.database,
+      { id: attentionId, seconds, count, reason, by: principal.name },
+      idempotency,
+    );
+    return { id: attentionId };
+  },
+  show: ({ id }, _request, api) => findEntry(api, id),
+});
+
+/** Read now: what was shown a second ago may have ended. */
+async function findEntry({ context, services }: Api, id: string): Promise<AttentionEntry> {
+  const { items } = await withMarks(context, await readTroubles(context, services.readReadiness()));
+  const found = items.find((item) => item.id === id);
+  if (found === undefined)
+    throw notFound(`problem ${id}: it has ended, or never existed. GET /v1/attention lists them`);
+  return found;
+}
+
+export const overviewRoutes: Route[] = [getOverview, getAttention];
+export const attentionRoutes: Route[] = [postAcknowledge, postSnooze];

@@ -1,0 +1,176 @@
+// Problems that need an operator, as text: the fault, where to look, and what to do next. Pure.
+import { budgetName, type BudgetSettings } from '../../budgets/rules/budget.ts';
+import { HEALTH_KINDS, wordsOfHealth, type HealthFact, type HealthWords } from './service-health.ts';
+
+const OWN_KINDS = [
+  'dependency',
+  'dead_letters',
+  'worker_silent',
+  'lock_expired',
+  'cron_missed',
+  'cron_late',
+  'model_blocked',
+  'model_unpriced',
+  'provider_batch_unknown',
+  'provider_batch_old',
+] as const;
+
+export const ATTENTION_KINDS = [...OWN_KINDS, ...HEALTH_KINDS] as const;
+
+/** A trouble as it is stored. */
+export type AttentionFact = OwnFact | HealthFact;
+
+/** `name`: a dependency, an error code, a worker, a session key, the id of a cron or a submission, a channel or a model. */
+interface OwnFact extends Omit<HealthFact, 'kind'> {
+  kind: (typeof OWN_KINDS)[number];
+}
+
+export interface AttentionItem extends HealthWords {
+  kind: AttentionFact['kind'] | 'budget';
+  count: number;
+  since: string | null;
+}
+
+/** What an operator has decided about an item. */
+export interface AttentionMark {
+  by: string;
+  at: string;
+  /** Null: acknowledged. */
+  until: string | null;
+  /** The count of the item at that time. */
+  count: number;
+  reason: string | null;
+  /** False: a snooze has ended, or an acknowledgement is so old that nothing is known of what it belonged to. */
+  holds: boolean;
+}
+
+export const ATTENTION_STATES = ['open', 'acknowledged', 'snoozed'] as const;
+
+/**
+ * Whether a mark holds for an item. A snooze holds until its time. An acknowledgement holds for what had begun before it, so a problem that
+ * ended and has come back is open again, and so are dead letters when there are more of them.
+ */
+export function attentionState(
+  { kind, count, since }: Pick<AttentionItem, 'kind' | 'count' | 'since'>,
+  mark: AttentionMark | undefined,
+): (typeof ATTENTION_STATES)[number] {
+  if (mark?.holds !== true) return 'open';
+  if (mark.until !== null) return 'snoozed';
+  const isNew = since !== null && since > mark.at;
+  return isNew || (kind === 'dead_letters' && count > mark.count) ? 'open' : 'acknowledged';
+}
+
+/** The kind and the subject of a trouble, as one text. The amount by which a clock is off changes all the time. */
+export function formatSubject({ kind, name }: Pick<AttentionFact, 'kind' | 'name'>): string {
+  return kind === 'clock_off' ? kind : `${kind} ${name}`;
+}
+
+export function attentionItem(fact: AttentionFact): AttentionItem {
+  const { kind, count, since } = fact;
+  return { kind, count, since, ...(isHealth(fact) ? wordsOfHealth(fact) : WORDS[fact.kind](fact.name, count)) };
+}
+
+function isHealth(fact: AttentionFact): fact is HealthFact {
+  return (HEALTH_KINDS as readonly string[]).includes(fact.kind);
+}
+
+/** What to do about a dependency of a process that is away while the database answers. */
+const DEPENDENCY_FIXES: Readonly<Record<string, string>> = {
+  storage: 'Free space on the disk of the database, or repair the disk; the service then continues without a restart.',
+  layout: 'Run holdfast migrate with the version that runs.',
+  queue: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
+};
+
+const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => HealthWords>> = {
+  dependency: (name) => ({
+    severity: 'error',
+    text: `The process that answers this cannot use the ${name}`,
+    href: '/#workers',
+    fix: DEPENDENCY_FIXES[name] ?? 'Run holdfast doctor, which checks it.',
+  }),
+  dead_letters: (name, count) => ({
+    severity: 'error',
+    text: `${counted(count, 'dead letter')} with the code ${name}`,
+    href: `/dead-letters?code=${encodeURIComponent(name)}`,
+    fix: `Correct the cause, then redrive them: holdfast dead redrive ${name}`,
+  }),
+  worker_silent: (name) => ({
+    severity: 'error',
+    text: `The worker ${name} has missed three reports; its turns wait until another worker claims them`,
+    href: '/#workers',
+    fix: 'Read the end of its log, and restart it if its supervisor has not restarted it.',
+  }),
+  lock_expired: (name) => ({
+    severity: 'error',
+    text: `The lease of the session ${name} has expired, and no worker has taken it over`,
+    href: `/sessions/${encodeURIComponent(name)}`,
+    fix: 'Start a worker that serves its lane: holdfast start --roles worker',
+  }),
+  cron_missed: (name, count) => ({
+    severity: 'warning',
+    text: `A cron missed ${counted(count, 'slot')} within a day`,
+    href: `/crons/${name}`,
+    fix: `Run it now if the slots are needed: holdfast cron run ${name}`,
+  }),
+  cron_late: (name) => ({
+    severity: 'error',
+    text: 'A cron is due and has not fired for 5 minutes',
+    href: `/crons/${name}`,
+    fix: 'Start a process with the scheduler role: holdfast start --roles scheduler',
+  }),
+  model_blocked: (name) => ({
+    severity: 'warning',
+    text: `No worker calls ${name} for a time: its provider has asked for that, or it does not answer`,
+    href: '/waiting',
+    fix: `Wait, set \`models.limits\` below the limits of the provider, or call it now: holdfast models unblock ${name}`,
+  }),
+  model_unpriced: (name, count) => ({
+    severity: 'warning',
+    text: `${counted(count, 'call')} of ${name} within a day have no price, so their cost is not known`,
+    href: '/costs',
+    fix: 'Add the model to `models.prices`, then: holdfast prices reprice',
+  }),
+  provider_batch_unknown: (name, count) => ({
+    severity: 'error',
+    text: `It is not known whether the provider accepted a submission of ${counted(count, 'request')}; Holdfast searches for it`,
+    href: '/batches',
+    fix: `If this persists: POST /v1/provider-batches/${name}/forget`,
+  }),
+  provider_batch_old: (name, count) => ({
+    severity: 'warning',
+    text: `A submission of ${counted(count, 'request')} has been at the provider for more than 20 hours`,
+    href: '/batches',
+    fix: `Its requests expire after 24 hours. To make live calls instead, cancel the batch at the provider, or POST /v1/provider-batches/${name}/forget`,
+  }),
+};
+
+interface UsedBudget extends Pick<BudgetSettings, 'scope' | 'per' | 'limitMicros' | 'warnPercent'> {
+  spentMicros: number;
+  reservedMicros: number;
+  isReached: boolean;
+  startsAt: string | null;
+}
+
+export function computeUsedPercent({ limitMicros, spentMicros, reservedMicros }: UsedBudget): number {
+  return limitMicros === 0 ? 100 : (100 * (spentMicros + reservedMicros)) / limitMicros;
+}
+
+/** The item of a budget that is nearly used up; null: it is not. */
+export function budgetItem(budget: UsedBudget): AttentionItem | null {
+  const percent = computeUsedPercent(budget);
+  if (percent < budget.warnPercent && !budget.isReached) return null;
+  const isFull = budget.isReached || percent >= 100;
+  return {
+    kind: 'budget',
+    severity: isFull ? 'error' : 'warning',
+    text: `${Math.floor(percent)} % of the budget ${budgetName(budget)} is used${isFull ? '; turns wait for it' : ''}`,
+    count: 1,
+    since: budget.startsAt,
+    href: '/costs#budgets',
+    fix: 'Raise `limitUsd`, or wait for the next period.',
+  };
+}
+
+function counted(count: number, one: string): string {
+  return `${count.toLocaleString('en-US')} ${one}${count === 1 ? '' : 's'}`;
+}

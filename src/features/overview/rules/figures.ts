@@ -1,0 +1,77 @@
+// The overview, from the figures that were read: rates, shares, and the minutes as columns for charts. Pure.
+import { toDollars } from '../../../core/prices/call-cost.ts';
+
+interface Minute {
+  startsAt: string;
+  /** The same in milliseconds since the epoch. */
+  startsAtMs: number;
+  arrivals: number;
+  longestWaitMs: number;
+  turns: number;
+  failedTurns: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  costMicros: number;
+  waiting: number | null;
+  running: number | null;
+  firstChunkP95Ms: number | null;
+  turnP95Ms: number | null;
+}
+
+/** What is true now. */
+interface Present {
+  nowMs: number;
+  /** When the message that waits longest arrived; null: none waits. It was waiting at the ends of the minutes since. */
+  oldestMs: number | null;
+  waiting: number;
+  running: number;
+}
+
+/** Turns per minute are averaged over this many complete minutes. */
+const RATE_MINUTES = 5;
+
+/** Rates and shares of minutes, oldest first, of which the last has not ended. */
+export function computeRates(minutes: readonly Minute[]) {
+  const sum = (pick: (minute: Minute) => number, of = minutes): number =>
+    of.reduce((total, minute) => total + pick(minute), 0);
+  const turns = sum((minute) => minute.turns);
+  const read = sum((minute) => minute.cacheReadTokens);
+  const prompt = read + sum((minute) => minute.inputTokens + minute.cacheWriteTokens);
+  const ended = minutes.slice(-RATE_MINUTES - 1, -1);
+  return {
+    turnsPerMinute: ended.length === 0 ? 0 : sum((minute) => minute.turns, ended) / ended.length,
+    successRate: turns === 0 ? null : 1 - sum((minute) => minute.failedTurns) / turns,
+    cacheHitRatio: prompt === 0 ? null : read / prompt,
+  };
+}
+
+/** The minutes as columns, one value for each. */
+export function toPoints(minutes: readonly Minute[], { nowMs, oldestMs, waiting, running }: Present) {
+  const column = <Name extends keyof Minute>(name: Name): Minute[Name][] => minutes.map((minute) => minute[name]);
+  /** Samples, of which the last one is at least what is true now. */
+  const withPresent = (samples: (number | null)[], present: number): (number | null)[] =>
+    samples.map((sample, at) => (at === samples.length - 1 ? Math.max(sample ?? 0, present) : sample));
+  return {
+    startsAt: column('startsAt'),
+    waiting: withPresent(column('waiting'), waiting),
+    running: withPresent(column('running'), running),
+    arrivals: column('arrivals'),
+    ends: column('turns'),
+    failures: column('failedTurns'),
+    oldestWaitMs: minutes.map((minute) => {
+      const endMs = Math.min(minute.startsAtMs + MINUTE_MS, nowMs);
+      return Math.max(minute.longestWaitMs, endMs - (oldestMs ?? endMs), 0);
+    }),
+    firstChunkP95Ms: column('firstChunkP95Ms'),
+    turnP95Ms: column('turnP95Ms'),
+    inputTokens: column('inputTokens'),
+    outputTokens: column('outputTokens'),
+    cacheReadTokens: column('cacheReadTokens'),
+    cacheWriteTokens: column('cacheWriteTokens'),
+    costUsd: minutes.map((minute) => toDollars(minute.costMicros) ?? 0),
+  };
+}
+
+const MINUTE_MS = 60_000;

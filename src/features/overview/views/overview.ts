@@ -1,0 +1,190 @@
+// The figures of the overview, in one statement: what waits and runs by lane, what happened in each of the last 60 minutes, and what was spent
+// today. Of each lane it names the session whose message waits longest, with the facts that say why. Minutes and money are those of the
+// roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a table that grows.
+import type { Overview } from '../../../contract/overview.ts';
+import type { WaitFacts } from '../../../kernel/rules/explain-wait.ts';
+import { WORKER_LOST_MS } from '../../../kernel/rules/worker-state.ts';
+import { isoSql } from '../../../kernel/sessions/session-facts.ts';
+import { literal } from '../../../database/statement.ts';
+import {
+  marksOfEventsSql,
+  SUMMED_SQL,
+  UNREAD_EVENTS,
+  USAGE_SUMS,
+  usageOfEventsSql,
+} from '../../costs/store/usage-rows.ts';
+import {
+  LANE_FACTS_SQL,
+  waitFactsSql,
+  waitingCountSql,
+  describeWait,
+  type LanesRow,
+} from '../../../kernel/views/why-sql.ts';
+import type { ViewDatabase } from '../../../database/page.ts';
+import { doorsSql } from './stats.ts';
+
+type LaneFigures = Overview['lanes'][number];
+
+/** One of the last 60 minutes. */
+export interface MinuteFacts {
+  startsAt: string;
+  arrivals: number;
+  /** How long the message that had waited longest had waited when a turn took it, in milliseconds. */
+  longestWaitMs: number;
+  turns: number;
+  failedTurns: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  costMicros: number;
+  isSimulated: boolean;
+  /** The most that waited and ran, as the schedulers saw it; null: no scheduler looked. Waiting messages are at most one more than `WAITING_MAX`. */
+  waiting: number | null;
+  running: number | null;
+  /** The 95th percentiles of those of the measured turns, and of their calls, that ended in this minute; null: there were none. */
+  firstChunkP95Ms: number | null;
+  turnP95Ms: number | null;
+}
+
+export interface OverviewFacts {
+  now: string;
+  /** At most one more than `WAITING_MAX`. */
+  waiting: number;
+  parked: number;
+  lanes: LaneFigures[];
+  /** Oldest first. */
+  minutes: MinuteFacts[];
+  spentTodayMicros: number;
+  isTodaySimulated: boolean;
+  /** The 95th percentiles of the newest calls and turns of the last hour; null: there were none. */
+  firstChunkP95Ms: number | null;
+  turnP95Ms: number | null;
+}
+
+/** Waiting messages are counted up to this. */
+export const WAITING_MAX = 10_000;
+
+const MINUTES = 60;
+
+/** Percentiles are of at most this many turns, and of their calls. */
+const MEASURED_MAX = 1_000;
+
+const SUMS = USAGE_SUMS.join(', ');
+const p95Sql = (from: string, to: string): string =>
+  `percentile_cont(0.95) within group (order by greatest(0, extract(epoch from ${to} - ${from}) * 1000))`;
+
+/** Columns of `doorsSql`: the session, and when the message arrived that waits longest in it. */
+export const OLDEST_COLUMNS_SQL = `, d.session_id, (
+    select i.received_at from holdfast.inbox i where i.session_id = d.session_id and i.status = 'waiting' order by i.seq limit 1
+  ) as oldest_at`;
+
+export const OVERVIEW = literal({
+  name: 'overview',
+  purpose: 'Read the figures of the overview.',
+  text: `with first_minute as materialized (
+  select date_trunc('minute', clock_timestamp(), 'UTC') - interval '${MINUTES - 1} minutes' as at
+),
+${doorsSql(OLDEST_COLUMNS_SQL)},
+open_turns as materialized (
+  select t.id, t.session_id, t.lane, t.status from holdfast.turns t where t.ended_at is null
+),
+oldest as materialized (
+  select distinct on (lane) lane, session_id, oldest_at from (
+    select lane, session_id, oldest_at from doors
+    union all select t.lane, t.session_id, (
+      select min(i.received_at) from holdfast.inbox i where i.turn_id = t.id and i.status = 'claimed'
+    ) from open_turns t where t.status = 'parked'
+  ) as waiting where oldest_at is not null order by lane, oldest_at, session_id
+),
+workers as materialized (
+  select w.lanes from holdfast.workers w
+  where w.draining_at is null and w.seen_at > clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond'
+),
+unread as materialized (
+  ${usageOfEventsSql(UNREAD_EVENTS)}
+),
+used as materialized (
+  select starts_at as at, 1 as sign, ${SUMS}, is_simulated from holdfast.usage_buckets
+  where size = 'minute' and starts_at >= (select at from first_minute)
+  union all select date_trunc('minute', at, 'UTC'), sign, ${SUMS}, is_simulated from unread where at >= (select at from first_minute)
+),
+minutes as (
+  select at, ${SUMMED_SQL}, bool_or(is_simulated) as is_simulated from used group by at
+),
+marks as (
+  select starts_at as at, sum(arrivals) as arrivals, max(longest_wait_ms) as longest_wait_ms from (
+    select * from holdfast.minute_marks where starts_at >= (select at from first_minute)
+    union all ${marksOfEventsSql(UNREAD_EVENTS)}
+  ) as mark group by starts_at
+),
+measured as materialized (
+  select t.id, t.started_at, t.ended_at from (select * from holdfast.turns order by id desc limit ${MEASURED_MAX}) as t
+  where t.ended_at > clock_timestamp() - interval '1 hour'
+),
+first_chunks as materialized (
+  select m.ended_at, c.started_at, c.first_chunk_at from measured m
+  cross join lateral (select * from holdfast.model_calls where turn_id = m.id and first_chunk_at is not null limit 100) as c
+),
+turn_minutes as (
+  select date_trunc('minute', ended_at, 'UTC') as at, round(${p95Sql('started_at', 'ended_at')}) as ms from measured group by 1
+),
+first_chunk_minutes as (
+  select date_trunc('minute', ended_at, 'UTC') as at, round(${p95Sql('started_at', 'first_chunk_at')}) as ms from first_chunks group by 1
+),
+today as (
+  select sum(sign * cost_micros) as micros, bool_or(is_simulated) as is_simulated from (
+    select 1 as sign, cost_micros, is_simulated from holdfast.usage_buckets
+    where size = 'hour' and starts_at >= date_trunc('day', clock_timestamp(), 'UTC')
+    union all select sign, cost_micros, is_simulated from unread where at >= date_trunc('day', clock_timestamp(), 'UTC')
+  ) as spent
+)
+select json_build_object(
+  'now', ${isoSql('clock_timestamp()')},
+  'waiting', ${waitingCountSql(WAITING_MAX + 1)},
+  'parked', (select count(*) from open_turns where status = 'parked'),
+  'lanes', (select json_agg(json_build_object('lane', lane,
+      'depth', (select count(*) from doors where doors.lane = lanes.lane and not is_held and is_parked is not true),
+      'parked', (select count(*) from open_turns where open_turns.lane = lanes.lane and status = 'parked'),
+      'oldestAt', (select ${isoSql('oldest_at')} from oldest where oldest.lane = lanes.lane),
+      'oldest', (select json_build_object('sessionKey', (select s.key from holdfast.sessions s where s.id = oldest.session_id),
+        'wait', ${waitFactsSql('oldest.session_id', 'oldest.oldest_at')}) from oldest where oldest.lane = lanes.lane),
+      'running', (select count(*) from open_turns where open_turns.lane = lanes.lane and status = 'running'),
+      'slots', (select coalesce(sum((w.lanes -> lanes.lane ->> 'slots')::int), 0) from workers w)) order by n)
+    from unnest(array['main', 'subagent', 'cron', 'batch']) with ordinality as lanes (lane, n)),
+  'served', ${LANE_FACTS_SQL},
+  'minutes', (select json_agg(json_build_object('startsAt', ${isoSql('m.at')},
+      'arrivals', coalesce(arrivals, 0), 'longestWaitMs', coalesce(longest_wait_ms, 0),
+      'turns', coalesce(turns, 0), 'failedTurns', coalesce(failed_turns, 0), 'inputTokens', coalesce(input_tokens, 0),
+      'outputTokens', coalesce(output_tokens, 0), 'cacheReadTokens', coalesce(cache_read_tokens, 0),
+      'cacheWriteTokens', coalesce(cache_write_tokens, 0), 'costMicros', coalesce(cost_micros, 0),
+      'isSimulated', coalesce(is_simulated, false), 'waiting', sample.waiting, 'running', sample.running,
+      'turnP95Ms', turn_minutes.ms, 'firstChunkP95Ms', first_chunk_minutes.ms) order by m.at)
+    from first_minute f cross join lateral generate_series(f.at, f.at + interval '${MINUTES - 1} minutes', interval '1 minute') as m (at)
+    left join minutes on minutes.at = m.at left join marks on marks.at = m.at
+    left join holdfast.minute_samples sample on sample.starts_at = m.at
+    left join turn_minutes on turn_minutes.at = m.at left join first_chunk_minutes on first_chunk_minutes.at = m.at),
+  'spentTodayMicros', coalesce((select micros from today), 0), 'isTodaySimulated', coalesce((select is_simulated from today), false),
+  'turnP95Ms', (select round(${p95Sql('started_at', 'ended_at')}) from measured),
+  'firstChunkP95Ms', (select round(${p95Sql('started_at', 'first_chunk_at')}) from first_chunks)
+) as facts`,
+});
+
+/** Reads them. */
+export async function readOverview(db: ViewDatabase): Promise<OverviewFacts> {
+  const { rows } = await db.query<{ facts: OverviewRow }>(OVERVIEW.prepared([]));
+  // A select without a table in `from` has one row.
+  const { served, lanes, ...facts } = rows[0]!.facts;
+  return {
+    ...facts,
+    lanes: lanes.map(({ oldest, ...lane }) => ({
+      ...lane,
+      oldest: oldest && { sessionKey: oldest.sessionKey, why: describeWait(db, oldest.wait, served) },
+    })),
+  };
+}
+
+interface OverviewRow extends Omit<OverviewFacts, 'lanes'> {
+  lanes: (Omit<LaneFigures, 'oldest'> & { oldest: { sessionKey: string; wait: WaitFacts } | null })[];
+  served: LanesRow;
+}

@@ -1,0 +1,150 @@
+// Asks the model through a batch of the provider. One round is a hop: the call is charged, its request is stored and the turn is parked by one
+// write; a later claim of the turn finds the answer and uses it as if it had been streamed. What becomes of the request in between is not
+// the turn's business (src/features/provider-batches/provider-lane.ts).
+import { gzipSync } from 'node:zlib';
+import { hash } from 'node:crypto';
+import { withMarkers } from '../../core/cache-markers.ts';
+import { classifyFailure } from '../../core/failure.ts';
+import { providerErrorFault } from './rules/request-end.ts';
+import { readBatchSettings, readVia, leaveAtMs, leaveMsBeforeDeadline } from '../../core/message-via.ts';
+import { refOfModel } from '../../core/model-ref.ts';
+import { estimatePrefixTokens } from '../../core/token-estimate.ts';
+import { ModelError } from '../../model/model.ts';
+import type { ModelCallRow } from '../../kernel/turn/journal/journal.ts';
+import type { OpenHop } from '../../kernel/sessions/claim-session.ts';
+import { readTookMs } from './store/follow-submissions.ts';
+import { compactAfterOverflow, compactWhenFull } from '../../kernel/turn/compact/compact-when-full.ts';
+import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
+import type { TurnContext } from '../../kernel/turn/context.ts';
+import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
+import { TurnFailed, type TurnStopped, type TurnWait } from '../../kernel/turn/turn-end.ts';
+import { assertRetryable, chargeNext } from '../../kernel/turn/loop/after-failed-call.ts';
+import { enterNextGate, nextRequest, pruneWhenCold } from '../../kernel/turn/loop/begin-call.ts';
+import { askOnce, sampled, type AnsweredCall } from '../../kernel/turn/loop/ask-model.ts';
+import { waitStop } from '../../kernel/turn/gate/park-turn.ts';
+import { providerBatch } from '../../kernel/turn/gate/wait-reasons.ts';
+import { nextCallNo } from '../../kernel/turn/position.ts';
+import { createInputTransform } from '../../kernel/turn/input-transform.ts';
+import { CallRecord, failedBy } from '../../kernel/turn/model-call.ts';
+import { turnResumed } from '../../kernel/turn/model-events.ts';
+
+/**
+ * Resolves with the answer of a batch, or with null for a call that is made live. Throws `TurnStopped` (parked) while there is no answer,
+ * `TurnFailed` when there will be none.
+ */
+export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall | null> {
+  const { hop } = turn.journal.attempt;
+  if (hop === null) {
+    await parkForHop(context, turn);
+    return null;
+  }
+  switch (hop.status) {
+    case 'queued':
+    case 'assigned':
+    case 'canceled':
+      throw parked(turn, { awaits: hop.callNo, hasCalled: false });
+    case 'live':
+      turn.journal.note({ hop: null });
+      return null;
+    case 'expired':
+      throw unansweredFailure();
+    case 'errored':
+      return await afterRefusal(context, turn, hop);
+    case 'answered':
+      return await receive(context, turn, hop);
+  }
+}
+
+/** Parks the turn with the request of its next call. Returns when that call is made live; throws `TurnFailed` when it may not be. */
+async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void> {
+  const { inputs } = turn.journal.at;
+  if (readVia(inputs) === 'live') return;
+  const { batchId, fallback, cache, viaReason } = readBatchSettings(inputs);
+  const { deadlineSeconds } = context.config.batches;
+  const leaveMs = leaveMsBeforeDeadline(await readTookMs(context.database));
+  const leaveAt = leaveAtMs(inputs, { deadlineSeconds, leaveMs });
+  const isLate = context.clock.now().getTime() >= leaveAt;
+  if (isLate && fallback === 'live') return;
+  pruneWhenCold(context, turn);
+  await compactWhenFull(context, turn);
+  const { messages } = nextRequest(turn);
+  const { request, requests } = turn.journal.attempt;
+  const transformed = createInputTransform(requests.rules.view)({ system: request.system, messages: [...messages] });
+  const params = context.model.batchParams(
+    withMarkers({ ...sampled(request, turn.journal.at.progress.steps + 1), ...transformed }, cache),
+  );
+  if (params === null) return;
+  if (isLate) throw unansweredFailure();
+  const body = JSON.stringify(params);
+  await enterNextGate(context, turn, 'batch');
+  throw parked(turn, {
+    hasCalled: true,
+    request: {
+      callNo: nextCallNo(turn.journal.at),
+      model: request.model,
+      batchId,
+      fallback,
+      hop: turn.journal.at.progress.steps + 1,
+      reason: viaReason ?? 'Asked for (via).',
+      cache,
+      liveShare: computeLiveShare(turn),
+      params: gzipSync(body),
+      paramsBytes: Buffer.byteLength(body),
+      paramsSha256: hash('sha256', body, 'hex'),
+      leaveAt: new Date(leaveAt),
+    },
+  });
+}
+
+/** The part of the next prompt that the call before it, or another conversation of the agent, has put into the cache of live calls. */
+function computeLiveShare(turn: OpenedTurn): number {
+  const { at, attempt } = turn.journal;
+  const promptTokens = Math.max(1, estimateNextRequest(turn));
+  const previousTokens = at.progress.steps > 0 ? promptTokens - at.tokens.added : 0;
+  return Math.min(1, Math.max(estimatePrefixTokens(attempt.request), previousTokens) / promptTokens);
+}
+
+function unansweredFailure(): TurnFailed {
+  return new TurnFailed('expired', 'No batch of the provider answered before the deadline (deadlineSeconds).');
+}
+
+function parked(turn: OpenedTurn, wait: Pick<TurnWait, 'hasCalled' | 'request' | 'awaits'>): TurnStopped {
+  const reason = providerBatch(turn.journal.attempt.request);
+  return waitStop({ reason, delayMs: null, notBeforeMs: 0, ...wait });
+}
+
+async function receive(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Promise<AnsweredCall | null> {
+  const { park } = turn.journal.at;
+  const result = await askOnce(context, turn, { hop });
+  if ('fault' in result) return await afterFault(context, turn, result);
+  turn.journal.note({ hop: null });
+  return park === null ? result : { ...result, resumed: [turnResumed(park)] };
+}
+
+async function afterRefusal(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Promise<null> {
+  const record = new CallRecord(context, turn, {
+    callNo: hop.callNo,
+    view: null,
+    model: refOfModel(turn.journal.attempt.request),
+    tier: 'batch',
+  });
+  const fault = new ModelError({ ...providerErrorFault(hop.error), status: null, retryAfterMs: null });
+  return await afterFault(context, turn, { fault, row: record.ended(failedBy(fault)) });
+}
+
+/**
+ * Decides as after a failed live call, but nothing is waited for in the worker: the next hop is the wait. The failed call and the charge of
+ * the next one are stored first, because the next one may be a live call or a compaction.
+ */
+async function afterFault(
+  context: TurnContext,
+  turn: OpenedTurn,
+  { fault, row }: { fault: ModelError; row: ModelCallRow },
+): Promise<null> {
+  turn.journal.note({ unstoredCall: row, hop: null });
+  assertRetryable(context, turn, fault);
+  await chargeNext(context, turn, { retries: turn.journal.at.progress.retries + 1, delayMs: 0 });
+  if (classifyFailure(fault).kind === 'overflow') await compactAfterOverflow(context, turn, fault);
+  await parkForHop(context, turn);
+  return null;
+}

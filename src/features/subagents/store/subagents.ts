@@ -1,0 +1,172 @@
+// Runs of subagents for their parents: list them, steer one, end one.
+import type { Committed } from '../../../kernel/queue/after-commit.ts';
+import type { MessageId, SessionId, SessionKey } from '../../../core/ids.ts';
+import type { QueueModes } from '../rules/run-end.ts';
+import type { InputOptions } from '../../../core/input-options.ts';
+import type { RunStatus } from '../../../core/announcement.ts';
+import type { Database } from '../../../database/database.ts';
+import type { KeyedRequest } from '../../../database/idempotency.ts';
+import { readLastOutput } from '../../../kernel/sessions/last-output.ts';
+import { chargedBody, putInputs, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
+import { REQUEST_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { sendQuery } from '../../../database/send-query.ts';
+import { literal } from '../../../database/statement.ts';
+import { stopFamily, type FamilyStopResult } from './stop-family.ts';
+import { inPipeline } from '../../../database/transaction.ts';
+
+/** A run as its parent sees it. */
+export interface RunFacts {
+  runId: string;
+  childId: SessionId;
+  childKey: SessionKey;
+  parentId: SessionId;
+  parentKey: SessionKey;
+  label: string | null;
+  task: string;
+  status: 'running' | RunStatus;
+  mode: 'run' | 'session';
+  cleanup: 'keep' | 'delete';
+  /** Where the answer to its announcement goes; null: where the configuration says, or nowhere. */
+  deliver: { url: string } | null;
+  /** True: nowhere. */
+  isUndelivered: boolean;
+  /** Of its turns. */
+  options: InputOptions;
+  error: string | null;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  endedAt: number | null;
+}
+
+const RUNS_MAX = 200;
+
+const FACTS = `r.id as "runId", c.id as "childId", c.key as "childKey", p.id as "parentId", p.key as "parentKey", r.label, r.task, r.status,
+  r.mode, r.cleanup, r.deliver, coalesce(json_typeof(r.deliver) = 'null', false) as "isUndelivered",
+  coalesce((select i.body -> 'options' from holdfast.inbox i where i.cause_key = 'spawn:' || r.id), '{}') as options, r.error, (extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  (extract(epoch from r.ended_at) * 1000)::float8 as "endedAt"`;
+
+const FROM = `holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id`;
+
+export const FIND_RUN = literal({
+  name: 'find-run',
+  purpose: 'Read a run.',
+  text: `select ${FACTS} from ${FROM} where r.id = $1`,
+});
+
+/** One run; null: it does not exist. */
+export async function findRun(database: Database, runId: string): Promise<RunFacts | null> {
+  const [run] = await sendQuery<RunFacts>(database.hot, FIND_RUN.prepared([runId]));
+  return run ?? null;
+}
+
+export const RECENT_RUNS = literal({
+  name: 'recent-runs',
+  purpose: 'Read the runs of a session that work, or have ended lately, the oldest first.',
+  text: `select * from (
+  select ${FACTS} from ${FROM}
+  where r.parent_id = (select s.id from holdfast.sessions s where s.key = $1)
+    and (r.status = 'running' or r.ended_at > clock_timestamp() - $2::int * interval '1 minute')
+  order by r.id desc limit ${RUNS_MAX}
+) as newest order by "runId"`,
+});
+
+/** The runs that a session has spawned and that work, or have ended within the last minutes; the oldest first. */
+export async function listRecentRuns(
+  database: Database,
+  { parentKey, recentMinutes }: { parentKey: string; recentMinutes: number },
+): Promise<RunFacts[]> {
+  return sendQuery<RunFacts>(database.hot, RECENT_RUNS.prepared([parentKey, recentMinutes]));
+}
+
+export interface RunKill {
+  runId: string;
+  /** The runs below it continue; their ends are announced above it. */
+  keepsBelow?: boolean;
+  reason: string;
+  /** Its recipient requests this. */
+  isOwn: boolean;
+  modes: QueueModes;
+  idempotency?: KeyedRequest | null;
+}
+
+/** Ends a run and, unless they are kept, all runs below it. Null: there is no run with this id. */
+export async function killRun(database: Database, kill: RunKill): Promise<Committed<FamilyStopResult> | null> {
+  const { runId, keepsBelow = false, reason, isOwn, modes, idempotency = null } = kill;
+  const run = await findRun(database, runId);
+  if (run === null) return null;
+  // A key is stored also where there is nothing left to be ended.
+  if (run.status !== 'running' && idempotency === null) return { kind: 'ended' };
+  const result = await readLastOutput(database, run.childId);
+  const sessionId = run.childId;
+  return stopFamily(database, {
+    sessionId,
+    keepsQueued: false,
+    keepsBelow,
+    reason,
+    runId,
+    status: 'killed',
+    result,
+    isOwn,
+    modes,
+    idempotency,
+  });
+}
+
+export interface Steer {
+  runId: string;
+  messageId: MessageId;
+  /** As JSON text. */
+  body: string;
+  route: string;
+  /** Its cause; null: each call inserts another one. */
+  causeKey: string | null;
+  idempotency?: KeyedRequest | null | undefined;
+}
+
+/** `ended`: the run has ended, and nothing was written. */
+export type SteerResult = { kind: 'steered'; isBusy: boolean } | { kind: 'ended' };
+
+export const STEERED_RUN = literal({
+  name: 'steered-run',
+  purpose:
+    'Lock the session of a subagent, so the run cannot end. Answers whether it works on the run, and whether the message was put in before.',
+  locking: "The session's row.",
+  text: `select s.id as "sessionId", s.run_id = run.id as "isWorking", run.charged_to::text as "chargedTo",
+  s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as "isBusy",
+  exists (select from holdfast.inbox i where i.id = $2::uuid or i.cause_key = $3::text) as "isPut"
+from holdfast.subagent_runs run join holdfast.sessions s on s.id = run.child_id where run.id = $1
+for no key update of s`,
+});
+
+interface SteeredRun {
+  sessionId: SessionId;
+  isWorking: boolean | null;
+  isBusy: boolean;
+  isPut: boolean;
+  chargedTo: string | null;
+}
+
+/** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
+export async function steerRun(database: Database, steer: Steer): Promise<Committed<SteerResult>> {
+  const { runId, messageId, causeKey, body, route, idempotency = null } = steer;
+  return inPipeline<Committed<SteerResult>>(database.hot, REQUEST_RETRY_MS, async (tx) => {
+    const query = STEERED_RUN.prepared([runId, messageId, causeKey]);
+    const [run] = await tx.query<SteeredRun & Record<string, unknown>>(query);
+    const { isBusy, isPut } = run ?? { isBusy: false, isPut: false };
+    if (isPut) return { last: Promise.resolve({ kind: 'steered', isBusy }) };
+    if (run?.isWorking !== true) return { last: Promise.resolve({ kind: 'ended' }) };
+    const input: PutInput = {
+      id: messageId,
+      sessionId: run.sessionId,
+      kind: 'message',
+      body: chargedBody(body, run.chargedTo),
+      route,
+      mode: 'steer',
+      causeKey,
+      steers: isBusy,
+    };
+    const keyed = { request: idempotency, result: { messageId, isBusy } };
+    const put = putInputs(tx, { inputs: [input], keyed }, 'inbound');
+    return { last: put.then((after) => ({ kind: 'steered', isBusy, after })) };
+  });
+}

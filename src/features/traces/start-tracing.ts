@@ -1,0 +1,147 @@
+// The traces of a process: turns that have ended wait here, bounded, until their spans are made from the journal and exported. What a
+// crash loses of them, the process that notices the crash exports (docs/decisions/0068-traces.md).
+import type { Clock } from '../../clock.ts';
+import { secretsOf, type Config } from '../../config.ts';
+import { createRedact, type Redact } from '../../config/redact-secrets.ts';
+import { batchSpan } from './rules/step-spans.ts';
+import { findOrigin, SPAN_KEYS, type Span, type TraceBasis } from '../../core/telemetry/span.ts';
+import { formatTraceParent } from '../../core/telemetry/trace-parent.ts';
+import type { TracedTurn } from './rules/traced-turn.ts';
+import { deliverySpans, turnSpans } from './rules/turn-spans.ts';
+import type { Logger } from '../../logger.ts';
+import { createOutageLog } from '../../outage-log.ts';
+import { LASTING_RETRY_MS, retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import { viewBatchTraces } from '../batches/views/batch-traces.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+import { findTurnsOfLost, viewTurnTraces } from './views.ts';
+import { deriveSpanId, deriveTrace } from '../../trace-ids.ts';
+import type { Tracing, TurnRef } from '../../tracing.ts';
+import { createSpanExporter, type SpanExporter } from './otlp-exporter.ts';
+import { samples } from './samples.ts';
+import { TraceQueue, type WaitingTrace } from './trace-queue.ts';
+
+export interface TracingOptions {
+  config: Config;
+  logger: Logger;
+  clock: Clock;
+  views: ViewDatabase;
+  /** Of Holdfast. */
+  version: string;
+  /** Names this process. */
+  instance: string;
+  /** Called with how many turns are not exported, because too many wait or the collector did not take them. */
+  onDropped: (turns: number) => void;
+}
+
+export interface RunningTracing extends Tracing {
+  /** Exports the waiting traces, as far as that is quick. */
+  stop(): Promise<void>;
+}
+
+const BASIS: TraceBasis = { spanIdOf: deriveSpanId, traceOf: deriveTrace, msOf: Date.parse };
+const DEFAULT_ADDRESS = 'api.anthropic.com';
+const SPANS_PER_REQUEST_MAX = 512;
+
+/** Starts it; connects with the first trace. */
+export function startTracing(options: TracingOptions): RunningTracing {
+  const { config, logger, clock, views, version, instance } = options;
+  const { traceSampler = 'parentbased_always_on', traceRatio = 1 } = config.runtime;
+  const exporter = createSpanExporter({ version, instance, ratio: traceRatio });
+  const sendAll = createSender(exporter, logger);
+  const sampled = ({ traceId, parent }: ReturnType<typeof deriveTrace>): boolean =>
+    samples(traceSampler, { parent, isKept: () => exporter.isKept(traceId) });
+  const isSampled = ({ id, inputs }: TurnRef): boolean => sampled(deriveTrace(findOrigin(id, inputs)));
+  const spansOf = createSpanMaker(config);
+  async function read(waiting: ReadonlyMap<string, WaitingTrace>) {
+    const ids = [...waiting.keys()];
+    const batchIds = ids.filter((id) => waiting.get(id) === 'batch');
+    const turnIds = ids.filter((id) => waiting.get(id) !== 'batch');
+    return {
+      turns: await viewTurnTraces(views, turnIds, config.telemetry.content),
+      batches: await viewBatchTraces(views, batchIds),
+    };
+  }
+  async function exportTurns(waiting: ReadonlyMap<string, WaitingTrace>): Promise<boolean> {
+    try {
+      // An export that is given up is lost, so a restart of the database is waited for.
+      const { turns, batches } = await retryPassingFaults(() => read(waiting), LASTING_RETRY_MS);
+      return await sendAll([
+        ...turns.filter(isSampled).flatMap((turn) => spansOf(turn, waiting.get(turn.id) ?? 'turn')),
+        ...batches.map((batch) => batchSpan(batch, BASIS)).filter(({ traceId }) => sampled({ traceId, parent: null })),
+      ]);
+    } catch (error) {
+      logger.warn({ err: error, traces: waiting.size }, 'Traces could not be read and are not exported');
+      return false;
+    }
+  }
+
+  const queue = new TraceQueue({ onDropped: options.onDropped, export: exportTurns });
+  return {
+    idsOf(turn) {
+      const { traceId } = deriveTrace(findOrigin(turn.id, turn.inputs));
+      return { traceId, spanId: deriveSpanId(SPAN_KEYS.turn(turn.id)) };
+    },
+    headerOf(turn, key) {
+      const trace = deriveTrace(findOrigin(turn.id, turn.inputs));
+      return formatTraceParent({ traceId: trace.traceId, spanId: deriveSpanId(key), isSampled: sampled(trace) });
+    },
+    turnEnded: (turnId) => queue.add(turnId, 'turn'),
+    batchEnded: (batchId) => queue.add(batchId, 'batch'),
+    deliveryEnded: (turnId) => queue.add(turnId, 'deliveries'),
+    processesLost(names) {
+      retryPassingFaults(() => findTurnsOfLost(views, names, clock.now()), LASTING_RETRY_MS).then(
+        (turnIds) => turnIds.forEach((turnId) => queue.add(turnId, 'turn')),
+        (error: unknown) => logger.warn({ err: error }, 'Traces of a lost process could not be exported again'),
+      );
+    },
+    async stop() {
+      await queue.stop();
+      // An exporter that waits for its collector ends by itself.
+      void exporter.stop().catch(() => undefined);
+    },
+  };
+}
+
+/** Sends spans, in several requests if there are many; false when the collector has not accepted them all. */
+function createSender(exporter: SpanExporter, logger: Logger): (spans: readonly Span[]) => Promise<boolean> {
+  const outages = createOutageLog({ dependency: 'collector', logger, isOutage: () => true });
+  return async (spans) => {
+    try {
+      for (let at = 0; at < spans.length; at += SPANS_PER_REQUEST_MAX) {
+        await exporter.send(spans.slice(at, at + SPANS_PER_REQUEST_MAX));
+      }
+      outages.answered();
+      return true;
+    } catch (error) {
+      outages.failed(error);
+      return false;
+    }
+  };
+}
+
+/** Makes the spans of a turn, without secrets. */
+function createSpanMaker(config: Config): (turn: TracedTurn, part: WaitingTrace) => Span[] {
+  const redact = createRedact(secretsOf(config));
+  const { anthropicBaseUrl } = config.runtime;
+  const surroundings = {
+    serverAddress: anthropicBaseUrl === undefined ? DEFAULT_ADDRESS : new URL(anthropicBaseUrl).hostname,
+  };
+  return (turn, part) => {
+    if (part === 'deliveries') return deliverySpans(turn, BASIS);
+    return turnSpans(redacted(turn, redact), BASIS, surroundings);
+  };
+}
+
+/** The texts are all that others wrote freely. */
+function redacted(turn: TracedTurn, redact: Redact): TracedTurn {
+  if (turn.content === null) return turn;
+  const { instructions, inputs, reply } = turn.content;
+  return {
+    ...turn,
+    content: {
+      instructions: instructions === null ? null : redact(instructions),
+      inputs: inputs.map(redact),
+      reply: reply === null ? null : redact(reply),
+    },
+  };
+}

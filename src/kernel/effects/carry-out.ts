@@ -1,0 +1,160 @@
+// Carries out what ends of turns have left to be done (`turn-effects.ts`): each effect once, in the order of the ends of its session, by a
+// transaction that also deletes its row. The process that has committed the end does so right after it; what a crash has left is carried out
+// by the reconciler of any process.
+import type { AfterCommit, Committed } from '../queue/after-commit.ts';
+import type { SessionId } from '../../core/ids.ts';
+import type { FamilyState } from '../../features/subagents/rules/run-end.ts';
+import { chargeOfTurnSql } from '../inbox/charged-inputs.ts';
+import type { Database } from '../../database/database.ts';
+import { chargedBody, putInputs } from '../inbox/put-inputs.ts';
+import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
+import { mergeAll } from '../queue/rings.ts';
+import { literal } from '../../database/statement.ts';
+import { inPipeline, type Transaction } from '../../database/transaction.ts';
+import {
+  carryOutRunEnd,
+  FAMILY_SQL,
+  NOTHING,
+  RUN_SQL,
+  type LockedFamily,
+  type RunRow,
+  type Told,
+} from '../../features/subagents/store/end-runs.ts';
+import type { EffectOf, TurnEffect } from './turn-effects.ts';
+
+const SESSIONS_MAX = 100;
+
+/** SQL of whether an effect `e` is left: the process that has committed it carries it out sooner. */
+export const IS_LEFT_SQL = `e.created_at < clock_timestamp() - interval '250 milliseconds'`;
+
+export const TAKE_EFFECTS = literal({
+  name: 'take-effects',
+  purpose:
+    'Take the effects of a session. Answers them, with the locked rows of the session, of the sessions above it, and of those that get a message.',
+  locking: 'The session rows in the order of their ids, then the effects.',
+  text: `with locked as materialized (
+  select s.* from holdfast.sessions s
+  where s.id = any (array[$1::uuid] || array(select unnest(own.ancestors) from holdfast.sessions own where own.id = $1)
+    || array(select (e.payload -> 'message' ->> 'sessionId')::uuid from holdfast.effects e where e.session_id = $1))
+  order by s.id for no key update
+),
+taken as (
+  delete from holdfast.effects e using locked l where e.session_id = l.id and l.id = $1
+  returning e.id, e.kind, e.payload, e.created_at
+)
+select (select json_agg(${FAMILY_SQL}) from locked s) as family,
+  (select ${RUN_SQL} from locked s join holdfast.subagent_runs run on run.id = s.run_id where s.id = $1) as run,
+  (select json_agg(json_build_object('kind', kind, 'payload', payload) order by created_at, id) from taken) as effects`,
+});
+
+interface Taken {
+  family: FamilyState[] | null;
+  run: RunRow | null;
+  effects: { kind: string; payload: object }[] | null;
+}
+
+/** Carries out the effects of a session, if there are any. */
+export async function carryOutEffects(database: Database, sessionId: SessionId): Promise<AfterCommit> {
+  return inPipeline(database.hot, TURN_RETRY_MS, async (tx) => {
+    const [taken] = await tx.query<Taken & Record<string, unknown>>(TAKE_EFFECTS.prepared([sessionId]));
+    const family = new Map((taken?.family ?? []).map((member) => [member.id, member]));
+    const held = { sessionId, family, run: taken?.run ?? null };
+    const told: Told = { inputs: [], events: [] };
+    const effects = (taken?.effects ?? []).map(({ kind, payload }) => ({ kind, ...payload }) as TurnEffect);
+    const lastEnd = effects.findLast(({ kind }) => kind === 'run-ended');
+    for (const effect of effects) {
+      // A turn with another one after it has not ended the run.
+      const isPassed = effect.kind === 'run-ended' && effect !== lastEnd;
+      const { inputs, events } = await carryOut(tx, isPassed ? { ...effect, end: null } : effect, held);
+      told.inputs.push(...inputs);
+      told.events.push(...events);
+    }
+    return { last: putInputs(tx, told) };
+  });
+}
+
+async function carryOut(
+  tx: Transaction,
+  effect: TurnEffect,
+  held: LockedFamily & { sessionId: SessionId },
+): Promise<Told> {
+  switch (effect.kind) {
+    case 'run-ended':
+      return carryOutRunEnd(tx, effect, held);
+    case 'message-sent':
+      return await sendMessage(tx, effect, held);
+    case 'poll-answered':
+      tx.write(ANSWER_POLL.prepared([effect.turnId, effect.result]));
+      return NOTHING;
+    case 'requests-left':
+      tx.write(DROP_REQUESTS.prepared([effect.turnId]));
+      return NOTHING;
+    default:
+      return effect satisfies never;
+  }
+}
+
+export const CHARGE_OF_TURN = literal({
+  name: 'charge-of-turn',
+  purpose: 'Read what a turn counts for.',
+  text: `select ${chargeOfTurnSql('$1::uuid')}::text as "chargedTo"`,
+});
+
+/** A message finds an archived session as if there were none. */
+async function sendMessage(
+  tx: Transaction,
+  { message, turnId }: EffectOf<'message-sent'>,
+  { family }: LockedFamily,
+): Promise<Told> {
+  if (family.get(message.sessionId)?.isArchived !== false) return NOTHING;
+  const [charge] = await tx.query<{ chargedTo: string | null }>(CHARGE_OF_TURN.prepared([turnId]));
+  const body = chargedBody(message.body, charge?.chargedTo ?? null);
+  return { inputs: [{ ...message, kind: 'message', mode: 'followup', body }], events: [] };
+}
+
+export const ANSWER_POLL = literal({
+  name: 'answer-poll',
+  purpose: 'Store the result of the heartbeat that a turn has answered.',
+  locking: 'The heartbeat.',
+  text: `update holdfast.heartbeats h set result = $2 from holdfast.inbox i where i.turn_id = $1 and i.kind = 'heartbeat' and h.message_id = i.id`,
+});
+
+export const DROP_REQUESTS = literal({
+  name: 'drop-requests',
+  purpose: 'Drop the requests of an ended turn that still wait, and empty those whose answers it has used.',
+  locking: 'The requests.',
+  text: `update holdfast.provider_requests r
+set params = null, result = null, status = case when used.is_used then r.status else 'dropped' end,
+  settled_at = case when used.is_used then r.settled_at else clock_timestamp() end
+from holdfast.provider_requests own cross join lateral (
+  select exists (select from holdfast.model_calls c where c.turn_id = own.turn_id and c.call_no = own.call_no) as is_used
+) as used
+where own.turn_id = $1 and r.turn_id = own.turn_id and r.call_no = own.call_no
+  and (used.is_used or r.status in ('queued', 'assigned', 'answered', 'errored', 'expired'))`,
+});
+
+export const LEFT_EFFECTS = literal({
+  name: 'left-effects',
+  purpose: 'Read which sessions have the oldest effects that are left.',
+  text: `select e.session_id as "sessionId" from holdfast.effects e where ${IS_LEFT_SQL} group by e.session_id order by min(e.created_at) limit ${SESSIONS_MAX}`,
+});
+
+/** Carries out what processes have left that crashed. One that fails is reported, and tried again the next time. */
+export async function carryOutLeftEffects(database: Database): Promise<Committed<object>[]> {
+  const left = (await database.hot.query<{ sessionId: SessionId }>(LEFT_EFFECTS.prepared([]))).rows;
+  const done: Committed<object>[] = [];
+  for (const { sessionId } of left) done.push({ after: await tryEffects(database, sessionId) });
+  return done;
+}
+
+/** The same right after the end of a turn: the end is committed, so a fault is left to the reconciler. */
+export async function tryEffects(database: Database, sessionId: SessionId): Promise<AfterCommit> {
+  try {
+    return await carryOutEffects(database, sessionId);
+  } catch (error) {
+    database.outages.report(error, 'Effects of a turn could not be carried out; the reconciler tries again', {
+      sessionId,
+    });
+    return mergeAll([]);
+  }
+}

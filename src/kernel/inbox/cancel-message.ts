@@ -1,0 +1,71 @@
+// Cancels one message that waits. The session row is locked, as for every statement that takes waiting messages, so a message is either
+// cancelled or part of a turn. A worker that has claimed the session and not opened its turn yet has read what waits, and a running turn has
+// read the messages that may join it (up to `steer_seq`): those are left alone.
+import type { Committed } from '../queue/after-commit.ts';
+import type { SessionId } from '../../core/ids.ts';
+import type { Database } from '../../database/database.ts';
+import { insertEventsSql } from '../events/events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
+import { settledIn } from '../queue/rings.ts';
+import { literal } from '../../database/statement.ts';
+
+export const CANCEL_MESSAGE = literal({
+  name: 'cancel-message',
+  purpose: 'Cancel a message that waits. No row: there is no such message. `status`: what it was.',
+  locking: 'The session row.',
+  text: `with found as materialized (
+  select i.id, i.session_id from holdfast.inbox i where i.id = $1
+),
+locked as materialized (
+  select s.* from holdfast.sessions s join found on s.id = found.session_id for no key update of s
+),
+cancelled_waiting as (
+  update holdfast.inbox i
+  set status = 'cancelled', settled_at = clock_timestamp(), error = json_build_object('code', 'cancelled', 'message', $2::text)
+  from locked where i.id = $1 and i.session_id = locked.id and i.status = 'waiting'
+    and (locked.owner is null or locked.turn_id is not null and i.seq > locked.steer_seq)
+  returning i.id, i.seq, i.session_id
+),
+-- One that is delivered later is not counted yet.
+cancelled_delayed as (
+  update holdfast.inbox i
+  set status = 'cancelled', settled_at = clock_timestamp(), error = json_build_object('code', 'cancelled', 'message', $2::text)
+  from locked where i.id = $1 and i.session_id = locked.id and i.status = 'delayed'
+  returning i.id, i.seq, i.session_id
+),
+cancelled as (
+  select * from cancelled_waiting union all select * from cancelled_delayed
+),
+updated_sessions as (
+  update holdfast.sessions s set waiting = s.waiting - (select count(*) from cancelled_waiting)::int, updated_at = clock_timestamp()
+  from cancelled where s.id = cancelled.session_id
+),
+inserted_events as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
+    json_build_object('messageId', id, 'status', 'cancelled') as data, seq as n from cancelled`)}
+),
+${keyedPart(3, `select json_build_object('messageIds', null) from cancelled`)}
+select found.session_id as "sessionId", (select i.status from holdfast.inbox i where i.id = $1) as status,
+  exists (select from cancelled) as "isCancelled"
+from found`,
+});
+
+/** `taken`: a worker may be claiming it for a turn. `settled`: it is no longer waiting. */
+export type MessageCancellation = { kind: 'done' | 'unknown' | 'taken' } | { kind: 'settled'; status: string };
+
+/** Cancels a message that waits. */
+export async function cancelMessage(
+  database: Database,
+  { id, reason, idempotency }: { id: string; reason: string; idempotency: KeyedRequest | null },
+): Promise<Committed<MessageCancellation>> {
+  const { rows } = await database.hot.query<{ sessionId: SessionId; status: string; isCancelled: boolean }>(
+    CANCEL_MESSAGE.prepared([id, reason, ...keyValues(idempotency)]),
+  );
+  const [row] = rows;
+  if (row === undefined) return { kind: 'unknown' };
+  if (!row.isCancelled)
+    return row.status === 'waiting' || row.status === 'delayed'
+      ? { kind: 'taken' }
+      : { kind: 'settled', status: row.status };
+  return { kind: 'done', after: { changed: [row.sessionId], settled: settledIn([row.sessionId]), rings: [] } };
+}

@@ -1,0 +1,179 @@
+// Messages with `deliverAt`. Such a message and its keys are stored when it is accepted, but it has not arrived: nothing
+// counts it, no turn sees it, and no stop reaches it. At its time a scheduler delivers it, and from then on it is a message like any other: its
+// number, its queue mode and what becomes of it are decided in that statement, which is the one that accepts.
+import type { Committed } from '../queue/after-commit.ts';
+import type { MessageId, SessionId } from '../../core/ids.ts';
+import {
+  acceptedEvents,
+  ARRIVED_SQL,
+  counted,
+  fitting,
+  judged,
+  locked,
+  newInputs,
+  numbered,
+  REJECTION_SQL,
+  rungDoorbells,
+  storedSql,
+  updatedSessions,
+  woken,
+} from './accept-statement.ts';
+import type { Acceptance, SessionGone } from './accept-messages.ts';
+import { acceptedBy, findReason } from './accept-messages.ts';
+import type { Database } from '../../database/database.ts';
+import { insertedEvents } from '../events/events.ts';
+import { KEY_COLUMNS } from '../../database/idempotency.ts';
+import { literalQuery } from '../../database/literal-query.ts';
+import type { NewInput } from './new-input.ts';
+import { buildAfter, type RungColumns } from '../queue/rings.ts';
+import { sendQuery } from '../../database/send-query.ts';
+import { sessionFactsSql } from '../sessions/session-facts.ts';
+import { cte, rows, statement } from '../../database/statement.ts';
+
+/** A message with its time. */
+export interface DelayedInput extends NewInput {
+  /** Milliseconds since the epoch. */
+  deliverAt: number;
+}
+
+type Inputs = readonly DelayedInput[];
+
+const NO_KEYS = cte('inserted_keys as (select null::uuid as resource_id where false)');
+
+export const STORE_DELAYED = statement<Inputs>({
+  name: 'store-delayed',
+  purpose: 'Store messages that are delivered later, with their keys. Answers a row per stored message.',
+  locking: 'The session rows in the order of their ids.',
+  ctes: [
+    rows('input', (inputs: Inputs) => inputs, {
+      id: ['uuid', (input) => input.messageId],
+      session_id: ['uuid', (input) => input.sessionId],
+      kind: ['text', (input) => input.kind],
+      body: ['json', (input) => input.body],
+      route: ['text', (input) => input.route],
+      mode: ['text', (input) => input.mode],
+      platform_key: ['text', (input) => input.platformKey],
+      waiting_max: ['int', (input) => input.waitingMax],
+      deliver_at: ['timestamptz', (input) => new Date(input.deliverAt)],
+      ...KEY_COLUMNS,
+    }),
+    locked,
+    cte(`fitting as materialized (
+  select input.*, s.inbox_seq + row_number() over (partition by s.id order by input.id) as seq from input join locked s on s.id = input.session_id
+  where (select count(*) from holdfast.inbox i where i.session_id = s.id and i.status = 'delayed') < input.waiting_max
+)`),
+    cte(`inserted_keys as (
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
+  select scope, key, sha256, id from fitting where key is not null
+  on conflict do nothing
+  returning resource_id
+)`),
+    cte(`stored as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, status, deliver_at, answer)
+  select f.id, f.session_id, f.seq, f.kind, f.body, f.route, f.mode, f.platform_key, 'delayed', f.deliver_at,
+    case when f.key is not null then ${sessionFactsSql('s')} end
+  from fitting f join locked s on s.id = f.session_id
+  where f.key is null or f.id in (select resource_id from inserted_keys)
+  on conflict do nothing
+  returning *
+)`),
+    cte(`updated_sessions as (
+  update holdfast.sessions s set inbox_seq = counted.last_seq, updated_at = clock_timestamp()
+  from (select session_id, max(seq) as last_seq from stored group by session_id) as counted where s.id = counted.session_id
+)`),
+  ],
+  select: `select stored.id, ${storedSql('stored')} as message, 'queued' as disposition, s.lane, null as rings, false as "isOverCap",
+  ${sessionFactsSql('s')} as session
+from stored join locked s on s.id = stored.session_id`,
+});
+
+/** Stores a message that is delivered later. */
+export async function storeDelayed(
+  database: Database,
+  input: DelayedInput,
+): Promise<Committed<Acceptance | SessionGone>> {
+  const result = await database.hot.query(STORE_DELAYED.prepared([input]));
+  const [row] = result.rows;
+  return row === undefined ? await findReason(database, input) : acceptedBy(input, row);
+}
+
+/** A message whose time has come. */
+export interface DueMessage {
+  id: MessageId;
+  sessionId: SessionId;
+  body: unknown;
+  route: string;
+  mode: NewInput['mode'];
+  platformKey: string | null;
+}
+
+/** This many are delivered together. */
+const DUE_MAX = 100;
+
+export const readDueMessages = literalQuery({
+  name: 'due-messages',
+  purpose:
+    'Read the messages whose time has come and in whose session fewer than so many wait, in their order, and in how many milliseconds the next one comes.',
+  pool: 'views',
+  text: `select coalesce((select json_agg(due) from (
+    select i.id, i.session_id as "sessionId", i.body, i.route, i.mode, i.platform_key as "platformKey" from holdfast.inbox i
+    join holdfast.sessions s on s.id = i.session_id
+    where i.status = 'delayed' and i.deliver_at <= clock_timestamp() and s.waiting < $1 order by i.deliver_at, i.id limit ${DUE_MAX}
+  ) as due), '[]') as due,
+  (select (extract(epoch from next.deliver_at - clock_timestamp()) * 1000)::float8 from (
+    select i.deliver_at from holdfast.inbox i where i.status = 'delayed' and i.deliver_at > clock_timestamp() order by i.deliver_at limit 1
+  ) as next) as "nextInMs"`,
+  values: (waitingMax: number) => [waitingMax],
+  answer: ([row]: { due: DueMessage[]; nextInMs: number | null }[]) => row ?? { due: [], nextInMs: null },
+});
+
+export const DELIVER_DELAYED = statement<readonly NewInput[]>({
+  name: 'deliver-delayed',
+  purpose:
+    'Let messages arrive whose time has come, as if they were accepted now. Answers a row per message; those that another scheduler has delivered are left out.',
+  locking: 'The session rows in the order of their ids, then the messages.',
+  ctes: [
+    newInputs,
+    locked,
+    fitting,
+    NO_KEYS,
+    numbered,
+    judged,
+    cte(`stored as (
+  update holdfast.inbox i
+  set seq = judged.seq, mode = judged.mode, disposition = judged.disposition, received_at = clock_timestamp(),
+    status = case when judged.disposition = 'rejected' then 'dropped' else 'waiting' end,
+    settled_at = case when judged.disposition = 'rejected' then clock_timestamp() end,
+    error = ${REJECTION_SQL}
+  from judged where i.id = judged.id and i.status = 'delayed'
+  returning i.id, i.session_id, i.seq, i.kind, i.mode, i.disposition, i.status, i.error, i.reply, i.received_at, i.settled_at
+)`),
+    counted,
+    updatedSessions,
+    rungDoorbells,
+    woken,
+    acceptedEvents,
+    insertedEvents('accepted_events'),
+  ],
+  select: `select stored.id, stored.session_id as "sessionId", stored.status, ${ARRIVED_SQL}`,
+});
+
+/** A message that has arrived. */
+export type Delivered = Committed<{ id: MessageId; sessionId: SessionId; isWaiting: boolean; isOverCap: boolean }>;
+
+/** Delivers messages; those that do not fit into their session stay, and are tried again. */
+export async function deliverDelayed(database: Database, inputs: readonly NewInput[]): Promise<Delivered[]> {
+  type Row = RungColumns & { id: MessageId; sessionId: SessionId; status: string; isOverCap: boolean | null };
+  const delivered = await sendQuery<Row>(database.hot, DELIVER_DELAYED.prepared(inputs));
+  return delivered.map((row) => ({
+    id: row.id,
+    sessionId: row.sessionId,
+    isWaiting: row.status === 'waiting',
+    isOverCap: row.isOverCap === true,
+    after: buildAfter('inbound', row.sessionId, row, findPriority(inputs, row.id)),
+  }));
+}
+
+function findPriority(inputs: readonly NewInput[], id: MessageId): number | undefined {
+  return inputs.find(({ messageId }) => messageId === id)?.priority;
+}

@@ -1,0 +1,113 @@
+// The row of a process in the table of workers: written every few seconds while it runs, deleted when it has drained. A process that is
+// killed leaves its row, and counts as lost when its reports have been missing for a while.
+import { WORKER_LOST_MS } from '../rules/worker-state.ts';
+import { insertEventsSql } from '../events/events.ts';
+import { literalQuery } from '../../database/literal-query.ts';
+import { isoSql } from '../sessions/session-facts.ts';
+
+/** How many turns a lane of a process runs at the same time, and how many it runs now. */
+export interface LaneUse {
+  slots: number;
+  inUse: number;
+}
+
+/** What never changes while a process runs. */
+export interface WorkerIdentity {
+  id: string;
+  /** The owner of its locks. */
+  name: string;
+  host: string;
+  pid: number;
+  roles: readonly string[];
+  version: string;
+}
+
+/** The fields that a report adds. */
+export interface WorkerReport {
+  lanes: Record<string, LaneUse>;
+  isQueueAway: boolean;
+  isDraining: boolean;
+  isReconcilerStalled: boolean;
+}
+
+/** SQL of an event about each row of `rows`, which has the columns of a process. */
+const eventSql = (type: string, rows: string, more = ''): string =>
+  `select null::uuid as session_id, null::uuid as turn_id, '${type}' as type,
+    json_build_object('workerId', id, 'name', name, 'host', host, 'pid', pid, 'roles', roles, 'version', version${more}) as data,
+    row_number() over (order by id) as n
+    from ${rows}`;
+
+export const reportWorker = literalQuery({
+  name: 'report-worker',
+  purpose:
+    'Write the row of this process, and mark those that are lost, unless this one was silent too. Answers whether it is to drain, and the names of those whose loss it has noticed first.',
+  locking: 'The row of the process, then those of lost ones, skipping those that are locked.',
+  retryMs: 0,
+  text: `with before as materialized (
+  select w.lost_at, w.seen_at > clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' as is_fresh
+  from holdfast.workers w where w.id = $id for no key update
+),
+reported as (
+  insert into holdfast.workers as w (id, name, host, pid, roles, version, lanes, queue_away_since, draining_at, clock_ahead_ms,
+    reconciler_stalled_since)
+  -- Selected from the row as it was, so that it is read and locked before it is written.
+  select $id, $name, $host, $pid, $roles, $version, $lanes, case when $isQueueAway then clock_timestamp() end, case when $isDraining then clock_timestamp() end,
+    $nowMs::bigint - (extract(epoch from clock_timestamp()) * 1000)::bigint, case when $isReconcilerStalled then clock_timestamp() end
+  from (select count(*) from before) as counted
+  on conflict (id) do update set seen_at = clock_timestamp(), lost_at = null, lanes = excluded.lanes,
+    queue_away_since = case when $isQueueAway then coalesce(w.queue_away_since, clock_timestamp()) end,
+    draining_at = coalesce(w.draining_at, excluded.draining_at), clock_ahead_ms = excluded.clock_ahead_ms,
+    reconciler_stalled_since = case when $isReconcilerStalled then coalesce(w.reconciler_stalled_since, clock_timestamp()) end
+  returning id, name, host, pid, roles, version, draining_at
+),
+started as (
+  select r.*, b.lost_at is not null as is_back from reported r left join before b on true
+  where b.is_fresh is null or b.lost_at is not null
+),
+-- After an outage of the database all have been silent: each reports once before it looks at others.
+silent as materialized (
+  select w.id from before b join holdfast.workers w on b.is_fresh
+  where w.lost_at is null and w.id <> $id and w.seen_at < clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond'
+  order by w.id for no key update of w skip locked
+),
+lost as (
+  update holdfast.workers w set lost_at = clock_timestamp() from silent where w.id = silent.id
+  returning w.id, w.name, w.host, w.pid, w.roles, w.version, w.seen_at
+),
+inserted_events as (
+  ${insertEventsSql(
+    eventSql('worker.started', 'started', `, 'isBack', is_back`),
+    eventSql('worker.lost', 'lost', `, 'seenAt', ${isoSql('seen_at')}`),
+  )}
+)
+select draining_at is not null as "isDraining", array(select name from lost) as lost from reported`,
+  values: (process: WorkerIdentity, report: WorkerReport) => ({
+    ...process,
+    ...report,
+    roles: [...process.roles],
+    lanes: JSON.stringify(report.lanes),
+    nowMs: Date.now(),
+  }),
+  answer: ([row]: { isDraining: boolean; lost: string[] }[]) => row ?? { isDraining: false, lost: [] },
+});
+
+export const removeWorker = literalQuery({
+  name: 'remove-worker',
+  purpose: 'Delete the row of a process that has drained.',
+  locking: 'The row of the process.',
+  retryMs: 0,
+  text: `with removed as (
+  delete from holdfast.workers w where w.id = $1 returning w.id, w.name, w.host, w.pid, w.roles, w.version
+)
+${insertEventsSql(eventSql('worker.drained', 'removed'))}`,
+  values: (id: string) => [id],
+});
+
+export const trimWorkers = literalQuery({
+  name: 'trim-workers',
+  purpose: 'Delete the rows of processes that were lost longer ago than the retention, in milliseconds.',
+  locking: 'The rows.',
+  text: `delete from holdfast.workers w
+where w.lost_at is not null and w.seen_at < clock_timestamp() - greatest($1, ${WORKER_LOST_MS}) * interval '1 millisecond'`,
+  values: (retentionMs: number) => [retentionMs],
+});

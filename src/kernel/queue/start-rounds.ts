@@ -1,0 +1,39 @@
+// Work that a process repeats until it ends: a round, a pause, the next round.
+import { pause } from '../../clock.ts';
+import type { Database } from '../../database/database.ts';
+
+export interface Rounds {
+  database: Database;
+  /** Resolves with true when there was work, and the next round follows after the shortest pause. */
+  round: (signal: AbortSignal) => Promise<boolean | void>;
+  /** The message of the warning when a round has failed. The next one follows. */
+  failure: string;
+  /** The pauses in milliseconds: before the first round, after one with work, and at most while there is none; each is twice the last. */
+  pauseMs: { first: number; min: number; max: number };
+}
+
+/** Starts the rounds. Returns the function that ends them after the round in progress. */
+export function startRounds({ database, round, failure, pauseMs }: Rounds): () => Promise<void> {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  const running = (async () => {
+    let waitMs = 0;
+    for (await pause(pauseMs.first, signal); !signal.aborted; await pause(waitMs, signal)) {
+      try {
+        waitMs = (await round(signal)) ? pauseMs.min : Math.min(Math.max(waitMs * 2, pauseMs.min), pauseMs.max);
+      } catch (error) {
+        waitMs = pauseMs.max;
+        database.outages.report(error, failure);
+      }
+    }
+  })();
+  return async () => {
+    stopped.abort();
+    await running;
+  };
+}
+
+/** The pauses of rounds that follow each other evenly. */
+export function every(ms: number): Rounds['pauseMs'] {
+  return { first: ms, min: ms, max: ms };
+}

@@ -1,0 +1,92 @@
+// Control: stops a session from outside. It never waits in a queue: the request is written into the session row, which the
+// worker that runs it reads several times a second and at every step (G24).
+import type { Committed } from '../queue/after-commit.ts';
+import type { SessionId, TurnId } from '../../core/ids.ts';
+import type { QueueModes } from '../../features/subagents/rules/run-end.ts';
+import type { Database } from '../../database/database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
+import { readLastOutput } from './last-output.ts';
+import { buildAfter, type RungColumns } from '../queue/rings.ts';
+import { wakeSql } from './session-locks.ts';
+import { findSpawner } from '../../features/subagents/store/spawn.ts';
+import { literal } from '../../database/statement.ts';
+import { stopFamily, type StopCommand } from '../../features/subagents/store/stop-family.ts';
+
+export interface Abortion {
+  sessionId: SessionId;
+  /** The turn that is being stopped; null when none runs. */
+  aborted: TurnId | null;
+  /** How many waiting messages were cancelled. */
+  cancelled: number;
+  /** How many runs of subagents were stopped with it. */
+  runs: number;
+}
+
+/**
+ * Stops the running turn of a session with all subagents below it, and cancels or keeps the waiting messages. Cancelled rows stay
+ * visible. Returns null when there is no such session.
+ */
+export async function abortSession(
+  database: Database,
+  input: {
+    sessionKey: string;
+    keepQueued: boolean;
+    reason?: string;
+    modes?: QueueModes;
+    idempotency?: KeyedRequest | null;
+    /** The chat command that asks for it, which is stored with it. */
+    command?: StopCommand;
+  },
+): Promise<Committed<Abortion> | null> {
+  const session = await findSpawner(database, input.sessionKey);
+  if (session === null) return null;
+  const stopped = await stopFamily(database, {
+    sessionId: session.id,
+    keepsQueued: input.keepQueued,
+    reason: input.reason ?? 'stopped by the user',
+    status: 'killed',
+    result: session.depth === 0 ? null : await readLastOutput(database, session.id),
+    isOwn: false,
+    modes: input.modes ?? DEFAULT_MODES,
+    idempotency: input.idempotency ?? null,
+    ...(input.command === undefined ? {} : { command: input.command }),
+  });
+  return stopped.kind === 'ended' ? null : { ...stopped, sessionId: session.id };
+}
+
+const DEFAULT_MODES: QueueModes = { mode: 'collect', byChannel: {} };
+
+export const ABORT_TURN = literal({
+  name: 'abort-turn',
+  purpose: 'Ask the worker of an open turn to stop it. Answers no row when there is no such turn.',
+  locking: 'The session row, then its processes and its doorbell.',
+  text: `with turn as materialized (select t.id, t.session_id from holdfast.turns t where t.id = $1),
+updated_sessions as (
+  update holdfast.sessions s set stop_kind = 'stopped', stop_reason = $2, updated_at = clock_timestamp()
+  from turn where s.id = turn.session_id and s.turn_id = turn.id
+  returning s.*, s.owner is null or s.lease_expires_at <= clock_timestamp() as is_free
+),
+killed as (
+  update holdfast.processes p set kill_reason = coalesce(p.kill_reason, $2) from updated_sessions
+  where p.session_id = updated_sessions.id and p.turn_id = $1 and p.status = 'running'
+),
+rung_doorbells as (
+  ${wakeSql('updated_sessions', 's.is_free')}
+),
+${keyedPart(3, `select json_build_object('aborted', updated_sessions.id is not null) from turn left join updated_sessions on true`)}
+select updated_sessions.id, rung_doorbells.lane, rung_doorbells.rings from turn left join updated_sessions on true left join rung_doorbells on rung_doorbells.session_id = updated_sessions.id`,
+});
+
+/** Stops one turn, if it still runs; the waiting messages of its session stay. `unknown`: there is no such turn. */
+export async function abortTurn(
+  database: Database,
+  { turnId, idempotency }: { turnId: string; idempotency?: KeyedRequest | null },
+): Promise<Committed<{ kind: 'stopped' | 'ended' | 'unknown' }>> {
+  const result = await database.hot.query(
+    ABORT_TURN.prepared([turnId, 'stopped by the user', ...keyValues(idempotency)]),
+  );
+  const row = result.rows[0] as ({ id: SessionId | null } & RungColumns) | undefined;
+  if (row === undefined) return { kind: 'unknown' };
+  if (row.id === null) return { kind: 'ended' };
+  return { kind: 'stopped', after: buildAfter('inbound', row.id, row) };
+}

@@ -1,0 +1,79 @@
+// A reset: the session continues with an empty transcript under the same key. The old one stays as it is, linked by its number.
+// Only done on request (G15).
+import type { Committed } from '../queue/after-commit.ts';
+import type { SessionId } from '../../core/ids.ts';
+import type { Database } from '../../database/database.ts';
+import { insertEventsSql } from '../events/events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
+import { sendQuery } from '../../database/send-query.ts';
+import { buildAfter, type RungColumns } from '../queue/rings.ts';
+import { RUNG_AGAIN_SQL } from './session-locks.ts';
+import { KEPT_VIEW_SQL } from './reset-claimed.ts';
+import { literal } from '../../database/statement.ts';
+
+/** `running`: a turn is open; end it first. `unknown`: no such session. */
+export type Reset =
+  | { kind: 'ok'; transcriptNo: number; previousNo: number }
+  | { kind: 'running' }
+  | { kind: 'unknown' };
+
+// A worker that has claimed the session but not opened its turn yet assembles a prompt on the old transcript: the epoch is raised,
+// so that its opening is refused, and the doorbell is rung again for the waiting messages.
+export const RESET_SESSION = literal({
+  name: 'reset-session',
+  purpose: 'Begin a new transcript, unless a turn is open.',
+  locking: 'The session row.',
+  text: `with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
+fit as materialized (select * from locked where turn_id is null and transcript_no < $2),
+ended as (
+  insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq) select id, transcript_no, entry_seq from fit
+  on conflict do nothing
+),
+updated_sessions as (
+  update holdfast.sessions s
+  set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = ${KEPT_VIEW_SQL},
+    context_tokens = 0, was_aborted = false, stop_kind = null, stop_reason = null, epoch = s.epoch + 1, owner = null,
+    lease_expires_at = null, updated_at = clock_timestamp()
+  from fit where s.id = fit.id
+  returning s.*
+),
+${RUNG_AGAIN_SQL},
+inserted_events as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
+  json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', 'api') as data, 1 as n from updated_sessions`)}),
+ended_now as materialized (
+  select coalesce(updated_sessions.transcript_no, locked.transcript_no) as no from locked left join updated_sessions on true
+  where updated_sessions.id is not null or locked.transcript_no >= $2
+),
+${keyedPart(3, `select json_build_object('transcriptNo', no, 'previousNo', no - 1) from ended_now`)}
+select locked.id, ended_now.no, rung_doorbells.lane, rung_doorbells.rings
+from locked left join ended_now on true left join rung_doorbells on true`,
+});
+
+export const TRANSCRIPT_NO = literal({
+  name: 'transcript-no',
+  purpose: 'Read the number of the transcript of a session.',
+  text: 'select transcript_no from holdfast.sessions where key = $1',
+});
+
+/** Gives the session of this canonical key a new transcript, unless a turn is open. */
+export async function resetSession(
+  database: Database,
+  key: string,
+  idempotency?: KeyedRequest | null,
+): Promise<Committed<Reset>> {
+  const current = await database.hot.query(TRANSCRIPT_NO.prepared([key]));
+  if (current.rows[0] === undefined) return { kind: 'unknown' };
+  // Names the transcript to be ended, so that the statement may be sent again.
+  const next = current.rows[0].transcript_no + 1;
+  const [row] = await sendQuery<ResetRow>(database.hot, RESET_SESSION.prepared([key, next, ...keyValues(idempotency)]));
+  if (row === undefined) return { kind: 'unknown' };
+  const { no: transcriptNo } = row;
+  if (transcriptNo === null) return { kind: 'running' };
+  return { kind: 'ok', transcriptNo, previousNo: transcriptNo - 1, after: buildAfter('inbound', row.id, row) };
+}
+
+interface ResetRow extends RungColumns {
+  id: SessionId;
+  /** The number of the new transcript; null: a turn is open. */
+  no: number | null;
+}

@@ -1,0 +1,189 @@
+// The session lock: the exclusive, expiring right to run a session. It is a lease in a row with a fencing number, not a
+// database lock: no lock is held between two statements.
+//
+//        free ──claim──▶ held(owner, epoch+1, expiry) ──finish / release──▶ free
+//                          │      ▲                                           ▲
+//                          │      └── renew, at a third of the lease          │
+//                          └── owner crashes or stalls past the expiry ──▶ claimable by any worker (epoch+1)
+//
+// The row is authoritative, by the database's clock (G8). Every write of a turn carries the epoch of its claim and locks the
+// row in the same statement, so an owner that was paused past its lease writes nothing (G7). The owner itself must also
+// start nothing: it measures the lease with its monotonic clock, from before the claim was sent, and stops trusting it a
+// margin before the row expires.
+import type { AfterCommit } from '../queue/after-commit.ts';
+import type { Lane } from '../../config.ts';
+import type { SessionId } from '../../core/ids.ts';
+import type { SessionStop } from '../../core/statuses.ts';
+import { buildRings, type RungColumns } from '../queue/rings.ts';
+import { shareStatement, type RowSubmitter } from '../../database/share-statement.ts';
+import type { Database } from '../../database/database.ts';
+import { BLOCKS_SQL, type ModelBlock } from '../turn/gate/model-blocks.ts';
+import { literal } from '../../database/statement.ts';
+
+export interface HeldLock {
+  sessionId: SessionId;
+  epoch: number;
+}
+
+export const RENEW = literal({
+  name: 'renew',
+  purpose: 'Renew the leases of one owner. Answers the sessions that it still holds.',
+  locking: 'The session rows in the order of their ids.',
+  text: `with input as (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
+locked as materialized (
+  select s.id from holdfast.sessions s join input on input.session_id = s.id
+  where s.epoch = input.epoch and s.owner = $3 order by s.id for no key update of s
+)
+update holdfast.sessions s set lease_expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+from locked where s.id = locked.id
+returning s.id`,
+});
+
+/** Renews the leases of one owner and returns the sessions that it still holds; a missing one is lost permanently. */
+export async function renewLocks(
+  database: Database,
+  owner: string,
+  leaseMs: number,
+  held: HeldLock[],
+): Promise<Set<SessionId>> {
+  const result = await database.hot.query(
+    RENEW.prepared([held.map((lock) => lock.sessionId), held.map((lock) => lock.epoch), owner, leaseMs]),
+  );
+  return new Set(result.rows.map((row) => row.id));
+}
+
+export const WATCH = literal({
+  name: 'watch',
+  purpose: 'Read which of the held sessions are asked to stop, and why, and which models are blocked.',
+  text: `select (
+    select json_agg(json_build_object('id', s.id, 'stop', ${stopSql('s')}))
+    from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null
+  ) as stops, ${BLOCKS_SQL} as blocks`,
+});
+
+/** The facts that a worker polls while its turns run. */
+export interface Watch {
+  stops: Map<SessionId, SessionStop>;
+  blocks: ModelBlock[];
+}
+
+/** Reads which of the held sessions are asked to stop, and why, and which models are blocked. A plain read. */
+export async function readWatch(database: Database, sessionIds: SessionId[]): Promise<Watch> {
+  const result = await database.hot.query(WATCH.prepared([sessionIds]));
+  const [row] = result.rows as { stops: { id: SessionId; stop: SessionStop }[] | null; blocks: ModelBlock[] | null }[];
+  return { stops: new Map(row?.stops?.map(({ id, stop }) => [id, stop])), blocks: row?.blocks ?? [] };
+}
+
+/** SQL of the stop that the open turn of the session `alias` is asked for; null: none. A kind counts only with a reason (migration 0014). */
+export function stopSql(alias: string): string {
+  return `case when ${alias}.stop_reason is not null
+    then json_build_object('kind', coalesce(${alias}.stop_kind, 'stopped'), 'message', ${alias}.stop_reason) end`;
+}
+
+/** A ring that a session needs: the id of its job follows from these. */
+export interface NeededRing {
+  sessionId: SessionId;
+  lane: Lane;
+  ringNo: number;
+}
+
+/** SQL of the rings of a CTE `rung_doorbells`: a list of `NeededRing`. */
+export const RINGS_SQL = `(select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells)`;
+
+/** The consequence of making the turns of these sessions due. */
+export function afterOfRings(needed: readonly NeededRing[]): AfterCommit {
+  return {
+    changed: needed.map(({ sessionId }) => sessionId),
+    rings: needed.map((ring) => ({ kind: 'inbound', ...ring })),
+  };
+}
+
+/**
+ * SQL of the first ring number of a doorbell, from a row of `holdfast.sessions`. No number is used twice: the queue drops a job whose
+ * id it still has, even one that is just ending. Inbox number and epoch only grow; in between there is room for a million rings.
+ */
+export function firstRingSql(alias: string): string {
+  return `((${alias}.inbox_seq + ${alias}.epoch) << 20)`;
+}
+
+/**
+ * SQL that inserts the doorbells of sessions that have got an input, from the rows of a CTE (`sessions` as they are after the change) for
+ * which `condition` holds of `s`; answers those that were missing. A session that has one is due already, or at the time that it names.
+ */
+export function ringSql(
+  cte: string,
+  { lane = 's.lane', condition }: { lane?: string; condition?: string } = {},
+): string {
+  return `insert into holdfast.doorbells (session_id, lane, rings)
+  select s.id, ${lane}, ${firstRingSql('s')} from ${cte} s${condition === undefined ? '' : ` where ${condition}`}
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings`;
+}
+
+/**
+ * SQL that makes sessions due, from the rows of a CTE (`sessions` as they are after the change) for which `condition` holds of `s`. A turn
+ * that is parked for an unknown time has no doorbell: then it is inserted.
+ */
+export function wakeSql(cte: string, condition: string): string {
+  return `insert into holdfast.doorbells as d (session_id, lane, rings)
+  select s.id, s.lane, ${firstRingSql('s')} from ${cte} s where ${condition}
+  on conflict (session_id) do update set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  returning d.session_id, d.lane, d.rings`;
+}
+
+/** The CTE that rings again for the waiting messages of `updated_sessions`, which was taken from the worker that had claimed it. */
+export const RUNG_AGAIN_SQL = `rung_doorbells as (
+  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting > 0
+  returning d.session_id, d.lane, d.rings
+)`;
+
+/** The consequence of a release. */
+export interface Release {
+  after: AfterCommit;
+}
+
+/**
+ * Releases the lock and leaves the turn open for the next claim. Resolves with the ring that starts it; there
+ * is none when nothing is left to do, or when this worker no longer held the lock.
+ */
+export function createRelease(database: Database): RowSubmitter<HeldLock, Release> {
+  return shareStatement('release', (releases) => releaseAll(database, releases));
+}
+
+// A session that was stopped before its turn was open has nothing left to be stopped.
+export const RELEASE = literal({
+  name: 'release',
+  purpose: 'Release locks and leave the turns open. Answers the rings that start them again.',
+  locking: 'The session rows in the order of their ids, then rows that belong to them.',
+  text: `with input as materialized (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
+locked as materialized (
+  select s.id, s.lane, s.inbox_seq, s.epoch, s.turn_id, s.turn_id is not null or s.waiting > 0 as has_work
+  from holdfast.sessions s join input on input.session_id = s.id
+  where s.epoch = input.epoch and s.owner is not null order by s.id for no key update of s
+),
+released_sessions as (
+  update holdfast.sessions s
+  set owner = null, lease_expires_at = null, stop_kind = case when s.turn_id is not null then s.stop_kind end,
+    stop_reason = case when s.turn_id is not null then s.stop_reason end
+  from locked where s.id = locked.id
+),
+interrupted_turns as (
+  update holdfast.turns t set status = 'interrupted' from locked where t.id = locked.turn_id
+),
+deleted_doorbells as (
+  delete from holdfast.doorbells d using locked where d.session_id = locked.id and not locked.has_work
+)
+${wakeSql('locked', 's.has_work')}`,
+});
+
+async function releaseAll(database: Database, releases: HeldLock[]): Promise<Release[]> {
+  const result = await database.hot.query(
+    RELEASE.prepared([releases.map((release) => release.sessionId), releases.map((release) => release.epoch)]),
+  );
+  const rows = new Map(result.rows.map((row: RungColumns & { session_id: SessionId }) => [row.session_id, row]));
+  return releases.map(({ sessionId }) => {
+    const row = rows.get(sessionId);
+    return { after: { changed: [], rings: row === undefined ? [] : buildRings('inbound', sessionId, row) } };
+  });
+}

@@ -1,0 +1,85 @@
+// The dependencies of a turn on its process. Built once by the entry point of a worker; tests build their own.
+import type { Committed, Publish } from '../queue/after-commit.ts';
+import type { Clock } from '../../clock.ts';
+import type { AgentSettings, Config } from '../../config.ts';
+import type { PriceBook } from '../../core/prices/price-table.ts';
+import type { SubagentRole } from '../../core/subagent-spawn.ts';
+import type { ImageLoader } from '../../images/load-images.ts';
+import type { Logger } from '../../logger.ts';
+import type { Model } from '../../model/model.ts';
+import type { Plugins } from '../../plugins/plugins.ts';
+import type { BudgetBook } from '../../features/budgets/store/budget-book.ts';
+import type { Database } from '../../database/database.ts';
+import type { JournalWrite, Verdict } from './journal/journal.ts';
+import type { CompactionBegin, CompactionStart } from './journal/begin-compaction.ts';
+import type { FinishResult } from './journal/finish-turn.ts';
+import type { NewTurn, Opening } from './journal/open-turn.ts';
+import type { Parking, TurnPark } from './journal/park-turn.ts';
+import type { TurnEnd } from './journal/turn-end.ts';
+import type { CompactionVerdict, CompactionWrite } from './journal/write-compaction.ts';
+import type { Claim, ClaimRequest } from '../sessions/claim-session.ts';
+import type { HeldLock, Release } from '../sessions/session-locks.ts';
+import type { RowSubmitter } from '../../database/share-statement.ts';
+import type { Toolset } from '../../tools/toolset.ts';
+import type { Tracing } from '../../tracing.ts';
+import type { DeltaWriter } from './delta-writer.ts';
+import type { LockKeeper } from './held-session.ts';
+import type { GateCheck } from './gate/gate-check.ts';
+import type { ModelStates } from './gate/model-states.ts';
+import type { OutputHistory } from './recent-outputs.ts';
+import type { KnownSnapshots, SnapshotCache } from './snapshot-cache.ts';
+import type { TranscriptCache } from './transcript-cache.ts';
+import type { TurnMeter } from './turn-meter.ts';
+
+export interface TurnContext {
+  config: Config;
+  clock: Clock;
+  logger: Logger;
+  database: Database;
+  store: {
+    claim: RowSubmitter<ClaimRequest, Claim>;
+    release: RowSubmitter<HeldLock, Release>;
+    openTurn: RowSubmitter<NewTurn, Committed<Opening>>;
+    commitStep: RowSubmitter<JournalWrite, Committed<Verdict>>;
+    parkTurn: RowSubmitter<TurnPark, Parking>;
+    finishTurn: RowSubmitter<TurnEnd, FinishResult>;
+    beginCompaction: RowSubmitter<CompactionBegin, Committed<CompactionStart>>;
+    writeCompaction: RowSubmitter<CompactionWrite, Committed<CompactionVerdict>>;
+  };
+  locks: LockKeeper;
+  deltas: DeltaWriter;
+  transcripts: TranscriptCache;
+  model: Model;
+  /** The prices of this process's calls. */
+  prices: PriceBook;
+  /** The budgets that hold. */
+  budgets: Pick<BudgetBook, 'settle'>;
+  /** How long the last answers of each agent were. */
+  recentOutputs: OutputHistory;
+  /** The gate before model calls: what is asked of each call, in this order. */
+  checks: readonly GateCheck[];
+  /** The models that must not be called now. */
+  models: ModelStates;
+  /** Measures what turns do. */
+  meter: TurnMeter;
+  /** Called when a call has waited for a rate limit or a block. Must not throw. */
+  onRateWait: (wait: { model: string; waitedMs: number }) => void;
+  /** The tools that policies let through in a session of that role, in stable order. */
+  toolsetOf: (agent: Pick<AgentSettings, 'toolPolicies'>, role: SubagentRole) => Toolset;
+  plugins: Plugins;
+  images: ImageLoader;
+  /** Hashes of snapshots that are in the database already. It drops them soon, because an erasure deletes those that no other turn shows. */
+  knownSnapshots: KnownSnapshots;
+  /** Contents of snapshots that turns ask for again. */
+  snapshotCache: SnapshotCache;
+  /** A number in [0, 1), for jitter. */
+  random: () => number;
+  /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
+  isDraining: () => boolean;
+  /** Called with the result of each write within a turn; the `after` of its last write is part of its outcome. */
+  publish: Publish;
+  /** Null: nothing is traced. */
+  tracing: Tracing | null;
+  /** True when a request in this process waits for messages of the session to be settled. */
+  isAwaited: (sessionId: string) => boolean;
+}

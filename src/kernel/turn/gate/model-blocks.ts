@@ -1,0 +1,117 @@
+// The blocks of models: until when no worker calls a model, because its provider has asked to wait, or because the model is away and one call at a
+// time finds out whether it is back. A worker that meets one writes it; the others read it with every claim and with the query for stop reasons, so they know it within 250 ms without a round trip of its own.
+import type { Database } from '../../../database/database.ts';
+import { cutHead } from '../../../core/cut-text.ts';
+import { storableText } from '../../../core/storable-text.ts';
+import { sendQuery } from '../../../database/send-query.ts';
+import { literal } from '../../../database/statement.ts';
+
+/** The most that is kept of what a provider said, in characters. */
+const DETAIL_CHARS_MAX = 500;
+
+/** A model that is away stays so for this long after its next probe is due, if none is made, in milliseconds. */
+const UNPROBED_MS_MAX = 600_000;
+
+/** How long it can be read that a model is back, in milliseconds: workers that know that it was away read this, or that there is no block. */
+const BACK_MS = 10_000;
+
+export interface BlockedModel {
+  /** Whose calls are meant. */
+  account: string;
+  /** `provider/model` */
+  model: string;
+}
+
+/** A block as a worker reads it. */
+export interface ModelBlock extends BlockedModel {
+  /** How long it still lasts, in milliseconds. */
+  leftMs: number;
+  /** The model is away: how long no worker makes a probe, in milliseconds. Null: its provider has asked to wait. */
+  probeInMs: number | null;
+  /** True: a person has lifted it, or the model is back. */
+  isLifted?: boolean;
+}
+
+export const BLOCK_MODEL = literal({
+  name: 'block-model',
+  purpose:
+    'Let no worker call a model of an account for so many milliseconds. A block that lasts longer stays, as does one that the provider has asked for when the model is away, too.',
+  locking: 'The row of the block.',
+  text: `insert into holdfast.model_blocks as b (account, model, until, detail, since, probe_at)
+values ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond', $4, clock_timestamp(), clock_timestamp() + $5::bigint * interval '1 millisecond')
+on conflict (account, model) do update set until = excluded.until, detail = excluded.detail, lifted_at = null, probe_at = excluded.probe_at,
+  since = case when b.until < clock_timestamp() or b.lifted_at is not null then excluded.since else b.since end
+where b.until < clock_timestamp() or b.lifted_at is not null or b.probe_at is not null or (excluded.probe_at is null and b.until < excluded.until)`,
+});
+
+/** Writes a block, with what the provider said. Sent again, it lasts a little longer. */
+export async function blockModel(
+  database: Database,
+  { account, model, leftMs, probeInMs }: Omit<ModelBlock, 'isLifted'>,
+  detail: string,
+): Promise<void> {
+  const probe = probeInMs === null ? null : Math.ceil(probeInMs);
+  const values = [account, model, Math.ceil(leftMs), cutHead(storableText(detail), DETAIL_CHARS_MAX), probe];
+  await sendQuery(database.hot, BLOCK_MODEL.prepared(values));
+}
+
+/** Writes that a model is away, and when the next probe may be made. */
+export async function markAway(
+  database: Database,
+  model: BlockedModel,
+  { probeInMs, text }: { probeInMs: number; text: string },
+): Promise<void> {
+  await blockModel(database, { ...model, leftMs: probeInMs + UNPROBED_MS_MAX, probeInMs }, text);
+}
+
+/** Who may probe a model that is away: this worker; or another one does, and there is time until the next probe; or none is needed. */
+export type ProbeAnswer = { kind: 'taken' } | { kind: 'free' } | { kind: 'wait'; waitMs: number };
+
+export const TAKE_PROBE = literal({
+  name: 'take-probe',
+  purpose: 'Let this worker alone call a model that is away, for so many milliseconds, if the next probe is due.',
+  locking: 'The row of the block.',
+  text: `with taken as (
+  update holdfast.model_blocks b
+  set probe_at = clock_timestamp() + $3::bigint * interval '1 millisecond',
+    until = clock_timestamp() + ($3::bigint + ${UNPROBED_MS_MAX}) * interval '1 millisecond'
+  where b.account = $1 and b.model = $2 and b.lifted_at is null and b.probe_at <= clock_timestamp() and b.until > clock_timestamp()
+  returning b.model
+)
+select exists (select from taken) as "isTaken", (
+  select extract(epoch from b.probe_at - clock_timestamp()) * 1000 from holdfast.model_blocks b
+  where b.account = $1 and b.model = $2 and b.lifted_at is null and b.until > clock_timestamp())::double precision as "waitMs"`,
+});
+
+/** Takes the right to probe. Sent again, it may have to wait for itself. */
+export async function takeProbe(
+  database: Database,
+  { account, model }: BlockedModel,
+  forMs: number,
+): Promise<ProbeAnswer> {
+  type Row = { isTaken: boolean; waitMs: number | null };
+  const [row] = await sendQuery<Row>(database.hot, TAKE_PROBE.prepared([account, model, forMs]));
+  if (row?.isTaken === true) return { kind: 'taken' };
+  const waitMs = row?.waitMs ?? null;
+  return waitMs === null ? { kind: 'free' } : { kind: 'wait', waitMs };
+}
+
+export const MARK_BACK = literal({
+  name: 'mark-back',
+  purpose: 'End the block of a model that was away and has answered.',
+  locking: 'The row of the block.',
+  text: `update holdfast.model_blocks b
+set lifted_at = clock_timestamp(), until = clock_timestamp() + ${BACK_MS} * interval '1 millisecond'
+where b.account = $1 and b.model = $2 and b.probe_at is not null and b.lifted_at is null and b.until > clock_timestamp()`,
+});
+
+/** Ends the block of a model that has answered. */
+export async function markBack(database: Database, { account, model }: BlockedModel): Promise<void> {
+  await sendQuery(database.hot, MARK_BACK.prepared([account, model]));
+}
+
+/** SQL of the blocks whose time has not passed, as json: those that last, and those that were lifted; null: there are none. */
+export const BLOCKS_SQL = `(select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
+    'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000,
+    'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end)))
+  from holdfast.model_blocks b where b.until > now())`;

@@ -1,0 +1,43 @@
+// People lift the blocks of models: the turns that wait for a model resume, and the workers that know its block learn of the end with their next
+// claim or check for stop reasons.
+import type { BlockView } from '../../../contract/model-blocks.ts';
+import type { Committed } from '../../queue/after-commit.ts';
+import type { Database } from '../../../database/database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
+import { sendQuery } from '../../../database/send-query.ts';
+import { afterOfRings, RINGS_SQL, type NeededRing } from '../../sessions/session-locks.ts';
+import { literal } from '../../../database/statement.ts';
+import { BLOCK_JSON } from '../../views/model-blocks.ts';
+import { wokenSql } from '../../queue/wake-parked.ts';
+
+/** Why a turn waits for its model or for the provider of it. */
+const WAITS_FOR_MODEL = ['model_blocked', 'rate_limited', 'model_away', 'retry_wait'];
+
+export const UNBLOCK_MODELS = literal({
+  name: 'unblock-models',
+  purpose:
+    'Lift the blocks of a model, or all, and make the turns due that wait for it. Answers the blocks and the rings.',
+  locking: 'The blocks, then the session rows in the order of their ids.',
+  text: `with lifted as (
+  update holdfast.model_blocks b set lifted_at = clock_timestamp()
+  where b.until > clock_timestamp() and b.lifted_at is null and ($1::text is null or b.model = $1::text)
+  returning b.*
+),
+${wokenSql(WAITS_FOR_MODEL, `($1::text is null or t.park_by in ($1::text, split_part($1::text, '/', 1)))`)},
+answer as (
+  select coalesce((select json_agg(${BLOCK_JSON} order by b.model) from lifted b), '[]') as lifted
+),
+${keyedPart(2, `select json_build_object('lifted', lifted) from answer`)}
+select lifted, ${RINGS_SQL} as rings from answer`,
+});
+
+/** Lifts the blocks. Rejects with a violated primary key when another request has stored the key. */
+export async function unblockModels(
+  database: Database,
+  model: string | null,
+  idempotency: KeyedRequest | null,
+): Promise<Committed<{ lifted: BlockView[] }>> {
+  type Row = { lifted: BlockView[]; rings: NeededRing[] };
+  const [row] = await sendQuery<Row>(database.views, UNBLOCK_MODELS.prepared([model, ...keyValues(idempotency)]));
+  return { lifted: row?.lifted ?? [], after: afterOfRings(row?.rings ?? []) };
+}

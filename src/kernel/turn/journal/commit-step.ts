@@ -1,0 +1,73 @@
+// `commit-step`: one step in the middle of a turn. See journal.ts.
+import type { Committed } from '../../queue/after-commit.ts';
+import { estimateChars } from '../../../core/token-estimate.ts';
+import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
+import type { Database } from '../../../database/database.ts';
+import { insertedEvents } from '../../events/events.ts';
+import type { JournalWrite, Verdict } from './journal.ts';
+import { buildChange } from '../../queue/rings.ts';
+import { cte, optional, statement } from '../../../database/statement.ts';
+import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
+import { STEERED_SQL, steeredMessages } from './steered-messages.ts';
+import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
+
+/** Makes the function that commits a step; steps of different turns share statements. */
+export function createCommitStep(database: Database): RowSubmitter<JournalWrite, Committed<Verdict>> {
+  return shareStatement(
+    'commit-step',
+    (writes) => commitSteps(database, writes),
+    ({ entries }) => estimateChars(entries),
+  );
+}
+
+const progressedTurns = cte(`progressed_turns as (
+  update holdfast.turns t
+  set status = 'running', park_code = case when t.steps = fence.steps then t.park_code end, ${PROGRESS_SQL}
+  from fence where t.id = fence.turn_id
+)`);
+
+const updatedSessions = cte(`updated_sessions as (
+  update holdfast.sessions s
+  set entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
+    leaf_seq = case when fence.added > 0 then fence.base_seq + fence.added else s.leaf_seq end, ${VIEW_SQL},
+    ${STEERED_SQL}
+  from fence where s.id = fence.session_id
+)`);
+
+// A write without entries leaves the position as it was, so one that is sent again is applied again. That is harmless, since all of
+// its values are absolute; but its events would be inserted twice. Such a write charges a call or stores one, which shows whether it was
+// applied before.
+const stepEvents = cte(`step_events as (
+  ${JOURNAL_EVENTS_SQL}
+  where fence.added > 0 or exists (select from holdfast.turns t where t.id = fence.turn_id and t.calls < fence.calls)
+    or exists (select from stored_calls c where c.turn_id = fence.turn_id)
+)`);
+
+export const COMMIT_STEP = statement<readonly JournalWrite[]>({
+  name: 'commit-step',
+  purpose: 'Store one step of each turn. Answers a verdict per write.',
+  locking: 'The session rows in the order of their ids.',
+  ctes: [
+    head,
+    locked,
+    verdict,
+    fence,
+    ...storedSteps,
+    ...steeredMessages,
+    progressedTurns,
+    updatedSessions,
+    ...optional('events', haveEvents)(newEvents, stepEvents, insertedEvents('step_events')),
+  ],
+  select: 'select n, is_ok, stop, waiting, steer_seq from verdict order by n',
+});
+
+async function commitSteps(database: Database, writes: JournalWrite[]): Promise<Committed<Verdict>[]> {
+  const result = await database.hot.query(COMMIT_STEP.prepared(writes));
+  const verdicts = new Map(result.rows.map((row) => [Number(row.n), row]));
+  return writes.map(({ fence: { sessionId } }, index) => {
+    const row = verdicts.get(index + 1);
+    if (row === undefined || !row.is_ok) return { kind: 'fenced' };
+    const { stop, waiting, steer_seq: steerSeq } = row;
+    return { kind: 'ok', stop, waiting, steerSeq: Number(steerSeq), after: buildChange(sessionId) };
+  });
+}

@@ -1,0 +1,151 @@
+// The journal: how a turn becomes rows, one statement per step, so that if a worker crashes, another one resumes after the
+// last committed step.
+//
+//   open-turn     the turn, its stamped inputs, its drained events and its prompt          before the first model call
+//   commit-step   a model answer with the intents of its tool calls                        before a tool runs
+//   commit-step   the results of a batch of tool calls (or of one that finished early)     before the next model call
+//   finish-turn   the last answer, what follows from it, the lock                          the end, with any result
+//
+// Three things make each of them safe:
+//   - Fence: the statement locks the session row and writes nothing unless the row still has the epoch of the claim (G7).
+//   - Position: the statement says how many entries the session had (`baseSeq`). A row that is already `baseSeq + n` under
+//     our epoch contains this write: the first sending was committed, but its answer was lost. The verdict is `ok`, and
+//     nothing is written twice. All other values are absolute, never increments.
+//   - Signals return with the same round trip: whether to stop, and how many messages wait.
+//
+// Statements are shared by all turns of a worker (share-statement.ts). Nothing else in Holdfast writes entries, turns, model calls
+// or tool calls.
+import type { ContentBlock } from '../../../core/content.ts';
+import type { EntryKind, EntryProvenance } from '../../../core/entry.ts';
+import type { EntryId, MessageId, SessionId, TurnId } from '../../../core/ids.ts';
+import type { SessionStop } from '../../../core/statuses.ts';
+import type { CostTotal, PriceTier } from '../../../core/prices/call-cost.ts';
+import type { AnswerRepair } from '../../../core/model-request.ts';
+import type { CallView, SessionView } from '../../../core/view.ts';
+import type { NewEvent } from '../../events/events.ts';
+
+/** The right to write, as it was claimed. */
+export interface Fence {
+  sessionId: SessionId;
+  epoch: number;
+  /** The session's last entry number as this turn knows it. */
+  baseSeq: number;
+}
+
+export interface NewEntry {
+  id: EntryId;
+  kind: EntryKind;
+  role: 'user' | 'assistant';
+  content: ContentBlock[];
+  /** Of a message of another session that joins a running turn. */
+  provenance?: EntryProvenance | null;
+  /** True when no later request shows it; only the last entry of a turn can be born so. */
+  isPruned?: boolean;
+}
+
+/** Absolute totals of a turn, as of this write. */
+export interface TurnProgress extends CostTotal {
+  turnId: TurnId;
+  /** Model calls begun, including the one that this write charges. */
+  calls: number;
+  retries: number;
+  steps: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+}
+
+/** Measurements of a model call, and the repairs of its answer. */
+export interface CallNotes {
+  requestBytes: number;
+  responseBytes: number;
+  /** From the sending of the request to the first byte of its answer, in milliseconds; null: there was no answer. */
+  firstByteMs: number | null;
+  durationMs: number;
+  /** How long it had waited for a rate limit or a block before it was made; absent: it had not. */
+  rateWaitMs?: number | undefined;
+  repairs?: readonly AnswerRepair[] | undefined;
+  /** Why it was made live where a batch of the provider was possible. */
+  way?: string;
+}
+
+export interface ModelCallRow {
+  callNo: number;
+  step: number;
+  /** The model that was asked, as `provider/model`. */
+  model: string;
+  /** The purpose of the call; absent: an answer of the turn. */
+  purpose?: 'answer' | 'compaction';
+  view: CallView | null;
+  /** Of the request as it was sent. */
+  requestSha256: string | null;
+  /** The last entry of the request. */
+  untilSeq: number;
+  status: 'ok' | 'failed' | 'aborted';
+  stopReason: string | null;
+  responseId: string | null;
+  error: Record<string, unknown> | null;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  cacheWrite1hTokens: number;
+  /** Null: not known. */
+  costMicros: number | null;
+  /** The version of the price table that gave the cost; null: none did. */
+  priceVersion: string | null;
+  tier: PriceTier;
+  /** True when it broke off: its tokens are those that were reported until then. */
+  isEstimated: boolean;
+  /** True when the scripted model has answered it. */
+  isSimulated: boolean;
+  startedAt: Date;
+  firstChunkAt: Date | null;
+  endedAt: Date;
+  /** Absent: it was never sent. */
+  notes?: CallNotes;
+}
+
+export interface ToolIntent {
+  step: number;
+  ordinal: number;
+  callId: string;
+  name: string;
+  isIdempotent: boolean;
+  /** `intent`: it runs after this write. Otherwise how it ended: it only looked, and was over before this write. */
+  status: 'intent' | 'done' | 'failed';
+}
+
+export interface ToolSettlement {
+  step: number;
+  ordinal: number;
+  status: 'done' | 'failed' | 'unknown' | 'skipped';
+  /** Only for a call that finished before its batch did; otherwise the entry of the batch has it. */
+  result: { content: unknown; isError: boolean } | null;
+}
+
+/** The result of a write of a running turn. `fenced`: this worker no longer holds the session; stop immediately and write nothing. */
+export type Verdict = { kind: 'ok'; stop: SessionStop | null; waiting: number; steerSeq: number } | { kind: 'fenced' };
+
+/** Messages that join a running turn, and the follow-ups that some of them leave. */
+export interface TakenSteers {
+  ids: MessageId[];
+  /** New inputs of the same session, one for each message that also gets a turn of its own. */
+  followUps: { id: MessageId; causeKey: string; body: string; route: string }[];
+}
+
+/** What is common to every write of a turn. */
+export interface JournalWrite {
+  fence: Fence;
+  progress: TurnProgress;
+  entries: NewEntry[];
+  modelCalls: ModelCallRow[];
+  toolIntents: ToolIntent[];
+  toolSettlements: ToolSettlement[];
+  events: NewEvent[];
+  /** Waiting messages that the write takes into the turn. Absent: none. */
+  steers?: TakenSteers;
+  /** The session's view when this write changes it. */
+  sessionView?: SessionView;
+}

@@ -1,0 +1,167 @@
+// The parts that the writes of a turn have in common: they store entries, model calls, the ledger of tool calls, and events. Each is left out
+// of a statement in which no write has such rows: a lone step is a small statement. They read `fence`, see fence.ts.
+import type { JournalWrite } from './journal.ts';
+import { noEventsSql } from '../../events/events.ts';
+import { CALL_COLUMNS, TOOL_COLUMNS } from '../../views/settlement-sql.ts';
+import { cte, optional, rows } from '../../../database/statement.ts';
+
+type Writes = readonly JournalWrite[];
+
+/** The rows that all writes have together, each with the number of its write, from 1, and its place there, from 1. */
+function pickRows<Row>(writes: Writes, pick: (write: JournalWrite) => readonly Row[]) {
+  return writes.flatMap((write, index) => pick(write).map((row, place) => ({ n: index + 1, pos: place + 1, row })));
+}
+
+const newEntries = rows('new_entries', (writes: Writes) => pickRows(writes, (write) => write.entries), {
+  n: ['int', ({ n }) => n],
+  pos: ['int', ({ pos }) => pos],
+  id: ['uuid', ({ row }) => row.id],
+  kind: ['text', ({ row }) => row.kind],
+  role: ['text', ({ row }) => row.role],
+  content: ['json', ({ row }) => JSON.stringify(row.content)],
+  is_pruned: ['boolean', ({ row }) => row.isPruned === true],
+  provenance: ['json', ({ row }) => (row.provenance ? JSON.stringify(row.provenance) : null)],
+});
+
+const storedEntries = cte(`stored_entries as (
+  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id, state, retired_seq, provenance)
+  select fence.session_id, fence.base_seq + e.pos, e.id, fence.transcript_no,
+    case when e.pos = 1 then fence.leaf_seq else fence.base_seq + e.pos - 1 end, e.kind, e.role, e.content, fence.turn_id,
+    case when e.is_pruned then 'pruned' else 'active' end, case when e.is_pruned then fence.base_seq + e.pos end, e.provenance
+  from new_entries e join fence on fence.n = e.n
+)`);
+
+const newCalls = rows('new_calls', (writes: Writes) => pickRows(writes, (write) => write.modelCalls), {
+  n: ['int', ({ n }) => n],
+  call_no: ['int', ({ row }) => row.callNo],
+  step: ['int', ({ row }) => row.step],
+  until_seq: ['bigint', ({ row }) => row.untilSeq],
+  status: ['text', ({ row }) => row.status],
+  stop_reason: ['text', ({ row }) => row.stopReason],
+  response_id: ['text', ({ row }) => row.responseId],
+  error: ['json', ({ row }) => (row.error === null ? null : JSON.stringify(row.error))],
+  input_tokens: ['bigint', ({ row }) => row.inputTokens],
+  output_tokens: ['bigint', ({ row }) => row.outputTokens],
+  cache_read_tokens: ['bigint', ({ row }) => row.cacheReadTokens],
+  cache_write_tokens: ['bigint', ({ row }) => row.cacheWriteTokens],
+  started_at: ['timestamptz', ({ row }) => row.startedAt],
+  first_chunk_at: ['timestamptz', ({ row }) => row.firstChunkAt],
+  ended_at: ['timestamptz', ({ row }) => row.endedAt],
+  purpose: ['text', ({ row }) => row.purpose ?? 'answer'],
+  view: ['json', ({ row }) => (row.view === null ? null : JSON.stringify(row.view))],
+  request_sha256: ['text', ({ row }) => row.requestSha256],
+  model: ['text', ({ row }) => row.model],
+  cost_micros: ['bigint', ({ row }) => row.costMicros],
+  price_version: ['text', ({ row }) => row.priceVersion],
+  tier: ['text', ({ row }) => row.tier],
+  cache_write_1h_tokens: ['bigint', ({ row }) => row.cacheWrite1hTokens],
+  is_estimated: ['boolean', ({ row }) => row.isEstimated],
+  is_simulated: ['boolean', ({ row }) => row.isSimulated],
+  notes: ['json', ({ row }) => (row.notes === undefined ? null : JSON.stringify(row.notes))],
+});
+
+const storedCalls = cte(
+  `stored_calls as (
+  insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, stop_reason, response_id, error,
+    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose,
+    view, request_sha256, notes, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated)
+  select fence.turn_id, c.call_no, c.step, fence.epoch, c.until_seq, c.status, c.stop_reason, c.response_id, c.error,
+    c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens, c.started_at, c.first_chunk_at, c.ended_at,
+    c.purpose, c.view, c.request_sha256, c.notes, c.model, c.cost_micros, c.price_version, c.tier, c.cache_write_1h_tokens,
+    c.is_estimated, c.is_simulated
+  from new_calls c join fence on fence.n = c.n
+  on conflict (turn_id, call_no) do nothing
+  returning ${CALL_COLUMNS.join(', ')}
+)`,
+  { absent: `stored_calls as (select ${CALL_COLUMNS.join(', ')} from holdfast.model_calls where false)` },
+);
+
+const newIntents = rows('new_intents', (writes: Writes) => pickRows(writes, (write) => write.toolIntents), {
+  n: ['int', ({ n }) => n],
+  step: ['int', ({ row }) => row.step],
+  ordinal: ['int', ({ row }) => row.ordinal],
+  call_id: ['text', ({ row }) => row.callId],
+  name: ['text', ({ row }) => row.name],
+  is_idempotent: ['boolean', ({ row }) => row.isIdempotent],
+  status: ['text', ({ row }) => row.status],
+});
+
+const noToolCalls = (name: string): string =>
+  `${name} as (select ${TOOL_COLUMNS.join(', ')} from holdfast.tool_calls where false)`;
+
+// An intent that already exists is a call that is run again after a crash: its tool is idempotent.
+const storedIntents = cte(
+  `stored_intents as (
+  insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, ended_at)
+  select fence.turn_id, i.step, i.ordinal, i.call_id, i.name, i.is_idempotent, i.status, fence.epoch,
+    case when i.status <> 'intent' then clock_timestamp() end
+  from new_intents i join fence on fence.n = i.n
+  on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch
+  returning ${TOOL_COLUMNS.join(', ')}
+)`,
+  { absent: noToolCalls('stored_intents') },
+);
+
+const newResults = rows('new_results', (writes: Writes) => pickRows(writes, (write) => write.toolSettlements), {
+  n: ['int', ({ n }) => n],
+  step: ['int', ({ row }) => row.step],
+  ordinal: ['int', ({ row }) => row.ordinal],
+  status: ['text', ({ row }) => row.status],
+  result: ['json', ({ row }) => (row.result === null ? null : JSON.stringify(row.result))],
+});
+
+const settledCalls = cte(
+  `settled_calls as (
+  update holdfast.tool_calls t
+  set status = c.status, result = c.result, ended_at = clock_timestamp()
+  from new_results c join fence on fence.n = c.n
+  where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
+  returning ${TOOL_COLUMNS.map((column) => `t.${column}`).join(', ')}
+)`,
+  { absent: noToolCalls('settled_calls') },
+);
+
+/** The rows that the writes of a turn store. */
+export const storedSteps = [
+  ...optional('entries', (writes: Writes) => writes.some((write) => write.entries.length > 0))(
+    newEntries,
+    storedEntries,
+  ),
+  ...optional('model_calls', (writes: Writes) => writes.some((write) => write.modelCalls.length > 0))(
+    newCalls,
+    storedCalls,
+  ),
+  ...optional('tool_intents', (writes: Writes) => writes.some((write) => write.toolIntents.length > 0))(
+    newIntents,
+    storedIntents,
+  ),
+  ...optional('tool_results', (writes: Writes) => writes.some((write) => write.toolSettlements.length > 0))(
+    newResults,
+    settledCalls,
+  ),
+];
+
+/** True when some of the writes have events. */
+export const haveEvents = (writes: Writes): boolean => writes.some((write) => write.events.length > 0);
+
+/** The events of the writes; `n` is the number of the write, `pos` the place among all of them. */
+export const newEvents = rows(
+  'new_events',
+  (writes: readonly Pick<JournalWrite, 'events'>[]) =>
+    writes.flatMap((write, index) => write.events.map((event) => ({ n: index + 1, event }))),
+  {
+    n: ['int', ({ n }) => n],
+    pos: ['int', (_, index) => index],
+    type: ['text', ({ event }) => event.type],
+    data: ['json', ({ event }) => JSON.stringify(event.data)],
+  },
+);
+
+export const JOURNAL_EVENTS_SQL = `select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
+  from new_events e join fence on fence.n = e.n`;
+
+/** The events of the writes that are applied, for `insertedEvents`. */
+export const journalEvents = optional('events', haveEvents)(
+  newEvents,
+  cte(`journal_events as (\n  ${JOURNAL_EVENTS_SQL}\n)`, { absent: noEventsSql('journal_events') }),
+);

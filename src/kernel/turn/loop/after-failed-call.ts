@@ -1,0 +1,115 @@
+// What a turn does about a model call that has failed: it asks again, makes the prompt smaller, waits for the model, or ends. The next call
+// is charged in the commit that stores the failed one.
+import { classifyFailure, retryDelayMs } from '../../../core/failure.ts';
+import { mayAnotherAnswer } from '../../../core/model-ref.ts';
+import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../../model/stream/idle-timeout.ts';
+import type { ModelError } from '../../../model/model.ts';
+import type { NewEvent } from '../../events/events.ts';
+import type { ModelCallRow } from '../journal/journal.ts';
+import { commitStep } from '../commit-step.ts';
+import { canCompact, compactAfterOverflow, contextFullFailure } from '../compact/compact-when-full.ts';
+import type { TurnContext } from '../context.ts';
+import type { Pass } from '../gate/gate.ts';
+import { parkedStop } from '../gate/park-turn.ts';
+import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
+import { retryWait, WAIT_IN_SLOT_MS_MAX } from '../gate/wait-reasons.ts';
+import { modelBlocked, modelEnded, modelStarted } from '../model-events.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { TurnFailed } from '../turn-end.ts';
+import { NO_ROWS } from '../turn-write.ts';
+import { stepBack, stepDown } from './step-down.ts';
+
+export interface FailedCall {
+  fault: ModelError;
+  /** Its row, which is not in the journal yet. */
+  row: ModelCallRow;
+  pass: Pass;
+  /** Calls in a row that ended in silence, with this one. */
+  silences: number;
+  /** Calls in a row that the provider has held back (429 or 529 with Retry-After), with this one. */
+  blocks: number;
+}
+
+/**
+ * Ends a failed call: the next one is charged, and may ask for its pass. Throws `TurnFailed` when there is no next call, `TurnStopped` (parked) when
+ * there is none for now.
+ */
+export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, failed: FailedCall): Promise<void> {
+  const { fault, row, pass, silences, blocks } = failed;
+  const { message: text } = fault;
+  turn.journal.note({ unstoredCall: row });
+  const { request: model } = turn.journal.attempt;
+  const setback = await pass.failed(fault);
+  const { retries: earlier } = turn.journal.at.progress;
+  const retries = earlier + 1;
+  const delayMs = retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs: fault.retryAfterMs });
+  const next = { retries, delayMs };
+  /** Asks the next model of the turn: the failed call, the step down and its event are one commit. False: no model is left. */
+  const asksAnother = async (why: { code: string; isRefused: boolean }): Promise<boolean> => {
+    const event = stepDown(context, turn, { ...why, text });
+    if (event !== null) await chargeNext(context, turn, { event, retries: earlier, delayMs: 0 });
+    return event !== null;
+  };
+  if (setback !== null) {
+    const { kind, wait } = setback;
+    const stays = mayStay(context, turn, { setback, model, blocksInARow: blocks });
+    if (stays && kind === 'blocked') {
+      // The gate holds the call back until then, which costs nothing of the retry budget.
+      const event = wait.isNews === true ? { event: modelBlocked(wait.reason) } : {};
+      return await chargeNext(context, turn, { ...event, retries: earlier, delayMs: 0 });
+    }
+    if (stays && delayMs <= WAIT_IN_SLOT_MS_MAX) return await chargeNext(context, turn, next);
+    if (await asksAnother({ code: wait.reason.code, isRefused: false })) return;
+    stepBack(context, turn);
+    throw parkedStop(context, turn, wait);
+  }
+  const { kind, code } = classifyFailure(fault);
+  if (mayAnotherAnswer(code) && (await asksAnother({ code, isRefused: true }))) return;
+  if (silences >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
+    const message = `The turn ended after ${silences} model calls in a row timed out without output: ${text}`;
+    throw new TurnFailed(code, message, fault);
+  }
+  assertRetryable(context, turn, fault);
+  if (kind === 'overflow') {
+    await chargeNext(context, turn, { retries, delayMs: 0 });
+    // It makes the call that was charged.
+    return await compactAfterOverflow(context, turn, fault);
+  }
+  if (delayMs <= WAIT_IN_SLOT_MS_MAX) return await chargeNext(context, turn, next);
+  const notBeforeMs = fault.retryAfterMs ?? 0;
+  const wait = { reason: retryWait(model, text), hasCalled: true, retries, forMs: delayMs, notBeforeMs };
+  throw parkedStop(context, turn, wait);
+}
+
+/** Throws `TurnFailed` when another call cannot help, or when the turn has used up its retry budget. */
+export function assertRetryable({ config }: TurnContext, turn: OpenedTurn, fault: ModelError): void {
+  const { kind, code } = classifyFailure(fault);
+  const { message } = fault;
+  if (kind === 'fatal') throw new TurnFailed(code, message, fault);
+  if (kind === 'overflow' && !canCompact(turn)) throw contextFullFailure(fault);
+  const { calls, retries } = turn.journal.at.progress;
+  if (retries + 1 > retriesMaxOf(config, turn.journal.attempt.request))
+    throw new TurnFailed(code, `The turn ended after ${calls} model calls: ${message}`, fault);
+}
+
+/** Stores the failed call and charges the next one, in one write, and pauses before it. `event`: a further one. */
+export async function chargeNext(
+  context: TurnContext,
+  turn: OpenedTurn,
+  { event, retries, delayMs }: { event?: NewEvent; retries: number; delayMs: number },
+): Promise<void> {
+  const row = turn.journal.attempt.unstoredCall;
+  const calls = turn.journal.at.progress.calls + 1;
+  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  await commitStep(context, turn, {
+    ...NO_ROWS,
+    totals: { calls, retries },
+    modelCalls: row === null ? [] : [row],
+    events: [
+      ...(row === null ? [] : [modelEnded(turn, row, delayMs)]),
+      ...(event === undefined ? [] : [event]),
+      modelStarted(turn.id, calls),
+    ],
+  });
+  if (delayMs > 0) await turn.held.pause(delayMs);
+}

@@ -1,0 +1,134 @@
+// Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged before each call (G16):
+// the cost of a failed call is committed before the next one starts, so a restart does not reset the budget. A cut stream is
+// a failed call, never an answer.
+import { samplingAt } from '../../../core/caller-request.ts';
+import { chooseBlockMs } from '../../rules/model-outage.ts';
+import { refOfModel } from '../../../core/model-ref.ts';
+import type { ModelAnswer, RequestBase } from '../../../core/model-request.ts';
+import { createReplyStream } from '../../../model/stream/reply-stream.ts';
+import { ModelError } from '../../../model/model.ts';
+import type { NewEvent } from '../../events/events.ts';
+import type { ModelCallRow } from '../journal/journal.ts';
+import type { OpenHop } from '../../sessions/claim-session.ts';
+import { afterFailedCall, type FailedCall } from './after-failed-call.ts';
+import { beginCall, enterNextGate, nextRequest, pruneWhenCold } from './begin-call.ts';
+import type { Pass } from '../gate/gate.ts';
+import type { TurnContext } from '../context.ts';
+import type { DeltaEvent } from '../delta-writer.ts';
+import { IdleClock, chooseIdleTimeout } from '../idle-clock.ts';
+import { createInputTransform } from '../input-transform.ts';
+import { abortedBy, CallRecord, failedBy, toModelError } from '../model-call.ts';
+import { buildReplyRules, showsReasoning } from '../reply-rules.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { TurnStopped } from '../turn-end.ts';
+
+const WINDOW_EXCEEDED = 'model_context_window_exceeded';
+
+/** An answer with what is known of its call, to be committed together. */
+export interface AnsweredCall {
+  answer: ModelAnswer;
+  call: ModelCallRow;
+  /** The events of a turn that has waited for it; absent: it has not. */
+  resumed?: NewEvent[];
+}
+
+/** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
+export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
+  let pass = await beginCall(context, turn, 'live');
+  for (let silences = 0, blocks = 0; ;) {
+    try {
+      pass.begun();
+      const result = await askOnce(context, turn, { pass });
+      if (!('fault' in result)) {
+        pass.answered();
+        pass.used(result.call);
+        return result;
+      }
+      pass.used(result.row);
+      const { type } = result.fault;
+      // A context that is full has answered.
+      silences = type === 'idle_timeout' ? silences + 1 : type === WINDOW_EXCEEDED ? 0 : silences;
+      blocks = chooseBlockMs(result.fault) === null ? 0 : blocks + 1;
+      await afterFailedCall(context, turn, { ...result, pass, silences, blocks });
+    } finally {
+      pass.left();
+    }
+    pass = await enterNextGate(context, turn, 'live');
+  }
+}
+
+/** One call: it is sent with its pass, or a batch of the provider has answered it, and its request is made as it was made then. */
+type CallSource = { pass: Pass; hop?: null } | { pass?: null; hop: OpenHop };
+
+/** Makes one call. Throws `TurnStopped` when the turn stops. */
+export async function askOnce(
+  context: TurnContext,
+  turn: OpenedTurn,
+  { pass = null, hop = null }: CallSource,
+): Promise<AnsweredCall | Pick<FailedCall, 'fault' | 'row'>> {
+  if (hop === null) pruneWhenCold(context, turn);
+  const { messages, callView } = nextRequest(turn);
+  const view = hop === null || hop.cache === null ? callView : { ...callView, cache: hop.cache };
+  const { request, requests } = turn.journal.attempt;
+  const callNo = turn.journal.at.progress.calls;
+  const record = new CallRecord(context, turn, {
+    callNo,
+    view,
+    model: refOfModel(request),
+    ...(hop === null ? {} : { tier: 'batch' }),
+  });
+  const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
+  const { streaming: isStreaming } = context.config.models.providers.anthropic;
+  const idle = new IdleClock(chooseIdleTimeout(turn, { isStreaming }), [turn.held.signal]);
+  const reply = createReplyStream(buildReplyRules(context, turn));
+  const show = (type: DeltaEvent['type'], text: string): void => {
+    if (text !== '') context.deltas.add(target, { type, data: { call: callNo, text } });
+  };
+  const failed = (fault: ModelError) => ({ fault, row: record.ended(failedBy(fault)) });
+  try {
+    const answer = await context.model.ask(
+      {
+        ...sampled(request, turn.journal.at.progress.steps + 1),
+        ...createInputTransform(requests.rules.view)({ system: request.system, messages: [...messages] }),
+      },
+      {
+        ...record.options(),
+        ...(hop === null ? {} : { received: { body: hop.result, sha256: hop.sha256 } }),
+        signal: idle.signal,
+        onRemaining: (left) => pass?.remaining(left),
+        onChunk: (text) => {
+          idle.restart();
+          record.arrived();
+          show('model.delta', reply.push(text));
+        },
+        ...(showsReasoning(turn) ? { onReasoning: (text: string) => show('model.reasoning', text) } : undefined),
+        unknownToolThreshold: context.config.tools.loopDetection.unknownToolThreshold,
+        replacements: context.plugins.textTransforms.output,
+      },
+    );
+    show('model.delta', reply.end());
+    context.recentOutputs.add(turn.agent.id, answer.usage.outputTokens);
+    if (answer.stopReason !== WINDOW_EXCEEDED) return { answer, call: record.ended({ answer }) };
+    const fault = windowExceeded();
+    return { fault, row: record.ended({ ...failedBy(fault), usage: answer.usage }) };
+  } catch (error) {
+    if (!(error instanceof TurnStopped)) return failed(toModelError(context, error));
+    turn.journal.note({ unstoredCall: record.ended(abortedBy(error.reason)) });
+    throw error;
+  } finally {
+    idle.stop();
+  }
+}
+
+/** The request of a step; what is chosen for the first one alone is left out of later ones. */
+export function sampled(request: RequestBase, step: number): RequestBase {
+  const { sampling: all, ...base } = request;
+  const sampling = samplingAt(all, step);
+  return sampling === undefined ? base : { ...base, sampling };
+}
+
+/** The answer broke off because the context was full: the same as a prompt that is refused for its length. */
+function windowExceeded(): ModelError {
+  const message = 'The answer broke off because the context window was full.';
+  return new ModelError({ type: WINDOW_EXCEEDED, status: null, retryAfterMs: null, message });
+}

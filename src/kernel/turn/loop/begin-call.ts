@@ -1,0 +1,95 @@
+// What every call for an answer begins with, of the model and of a plugin's harness: it passes the gate, it is charged, and there is room for it.
+import { refOfModel } from '../../../core/model-ref.ts';
+import { commitStep } from '../commit-step.ts';
+import { compactWhenFull, reasonToCompact } from '../compact/compact-when-full.ts';
+import type { TurnContext } from '../context.ts';
+import type { ComingCall } from '../gate/gate-check.ts';
+import { askGate, type Pass } from '../gate/gate.ts';
+import { parkedStop } from '../gate/park-turn.ts';
+import { modelStarted, turnResumed } from '../model-events.ts';
+import { askInstead, toCallView } from '../open/asked-model.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { nextCallNo } from '../position.ts';
+import type { NextRequest } from '../request-view.ts';
+import { TurnFailed } from '../turn-end.ts';
+import { NO_ROWS } from '../turn-write.ts';
+import { openFallback } from './step-down.ts';
+
+/** The right to make the next call, which is charged. Throws as `enterNextGate` does, and `TurnStopped` when the turn stops meanwhile. */
+export async function beginCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
+  const pass = await enterNextGate(context, turn, way);
+  try {
+    const { isCharged, park } = turn.journal.at;
+    const calls = nextCallNo(turn.journal.at);
+    if (!isCharged) {
+      const resumed = park === null ? [] : [turnResumed(park)];
+      await commitStep(context, turn, {
+        ...NO_ROWS,
+        totals: { calls },
+        events: [...resumed, modelStarted(turn.id, calls)],
+      });
+    }
+    if (way === 'live') pruneWhenCold(context, turn);
+    if (reasonToCompact(turn) === null) return pass;
+  } catch (error) {
+    pass.left();
+    throw error;
+  }
+  // A compaction makes calls with passes of their own: beside this one, they might wait for ever for room in a limit.
+  pass.left();
+  await compactWhenFull(context, turn);
+  return await enterNextGate(context, turn, way);
+}
+
+/**
+ * The right to make the next call of a turn, of its next model where the one that it asks cannot be called for now. Throws `TurnStopped` (parked)
+ * while none can, `TurnFailed` when none ever can.
+ */
+export async function enterNextGate(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
+  const asked = refOfModel(turn.journal.attempt.request);
+  for (;;) {
+    const entry = await askGate(context, nextCall(context, turn, way));
+    if (!('reason' in entry)) return entry;
+    const fallback = entry.isOfModel === true ? openFallback(context, turn) : undefined;
+    if (fallback !== undefined) {
+      askInstead(context, turn, fallback);
+      continue;
+    }
+    // None of the fallbacks has been sent anything, so no entry is theirs.
+    if (refOfModel(turn.journal.attempt.request) !== asked) askInstead(context, turn, asked);
+    throw parkedStop(context, turn, entry);
+  }
+}
+
+function nextCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): ComingCall {
+  const { journal } = turn;
+  return {
+    turn,
+    way,
+    model: journal.attempt.request,
+    callNo: nextCallNo(journal.at),
+    request() {
+      if (way !== 'harness') pruneWhenCold(context, turn);
+      return { ...journal.attempt.request, messages: [...journal.attempt.requests.messages] };
+    },
+  };
+}
+
+/** The request of the call to be made. Throws `TurnFailed` for a history that every provider refuses, `TurnStopped` when the turn stops. */
+export function nextRequest(turn: OpenedTurn): Pick<NextRequest, 'messages' | 'callView'> {
+  turn.held.assertHeld();
+  const { messages, callView, violations } = turn.journal.attempt.requests.next();
+  if (violations.length > 0) {
+    const details = violations.slice(0, 3).map((violation) => `message ${violation.at}: ${violation.detail}`);
+    throw new TurnFailed('malformed_history', `The history cannot be sent: ${details.join('; ')}.`);
+  }
+  return { messages, callView: toCallView(turn, callView) };
+}
+
+/** Prunes the view of the turn when the provider's cache has gone cold; it lasts for the session. */
+export function pruneWhenCold({ clock }: TurnContext, turn: OpenedTurn): void {
+  const { contextPruning: pruning, contextTokens } = turn.agent;
+  const { sessionView, requests } = turn.journal.attempt;
+  const decided = requests.decide({ sessionView, pruning, contextTokens, nowMs: clock.now().getTime() });
+  if (decided !== undefined) turn.journal.note({ sessionView: decided });
+}

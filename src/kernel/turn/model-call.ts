@@ -1,0 +1,173 @@
+// What every call for an answer or a summary has in common: its identity, its failure, its cost, and its row.
+import { readBatchSettings, readVia } from '../../core/message-via.ts';
+import { cutHead } from '../../core/cut-text.ts';
+import { classifyFailure } from '../../core/failure.ts';
+import type { ModelAnswer, Usage } from '../../core/model-request.ts';
+import type { PriceTier } from '../../core/prices/call-cost.ts';
+import { priceCall, type CallPrice } from '../../core/prices/price-table.ts';
+import { isScriptedId } from '../../core/scripted-answer.ts';
+import type { ReportedUsage } from '../../model/stream/reduce-answer.ts';
+import { SPAN_KEYS } from '../../core/telemetry/span.ts';
+import { ModelError, type AskOptions } from '../../model/model.ts';
+import { createCallDiagnostics } from '../../model/observers/diagnostics.ts';
+import { formatCallId } from '../../model/observers/observer.ts';
+import type { ModelCallRow } from './journal/journal.ts';
+import type { TurnContext } from './context.ts';
+import { pickLogIds, originOfTurn, type OpenedTurn } from './opened-turn.ts';
+import { callCodeOf, type StopReason } from './turn-end.ts';
+import { ModelSilent } from './idle-clock.ts';
+
+/** A call without an answer that can be used. */
+export interface BrokenCall {
+  status: 'failed' | 'aborted';
+  error: Record<string, unknown>;
+  /** Present when its tokens are known all the same, because it was answered or refused as a whole. */
+  usage?: Usage;
+}
+
+/** How a call ended. */
+export type CallConclusion = { answer: ModelAnswer } | BrokenCall;
+
+/** The facts of a call that are known before it is made. */
+interface CallStart extends Pick<ModelCallRow, 'callNo' | 'view' | 'purpose' | 'model'> {
+  /** Absent: standard. */
+  tier?: PriceTier;
+}
+
+type BegunCall = Pick<
+  ModelCallRow,
+  keyof CallStart | 'step' | 'untilSeq' | 'startedAt' | 'firstChunkAt' | 'requestSha256'
+>;
+
+/** A call on its way. */
+export class CallRecord {
+  readonly #context: TurnContext;
+  readonly #turn: OpenedTurn;
+  readonly #begun: BegunCall;
+  #diagnostics: ReturnType<typeof createCallDiagnostics> | null = null;
+  #reported: ReportedUsage | null = null;
+
+  constructor(context: TurnContext, turn: OpenedTurn, call: CallStart) {
+    const { progress, baseSeq } = turn.journal.at;
+    const startedAt = context.clock.now();
+    this.#context = context;
+    this.#turn = turn;
+    this.#begun = {
+      tier: 'standard',
+      ...call,
+      step: progress.steps + 1,
+      untilSeq: baseSeq,
+      startedAt,
+      firstChunkAt: null,
+      requestSha256: null,
+    };
+  }
+
+  /** The options of the call for the client of the model. A call that is not made through the client has no measurements. */
+  options(): Pick<AskOptions, 'headers' | 'beforeSend' | 'observers' | 'about' | 'callNo' | 'onUsage'> {
+    const { id: turnId, session, held } = this.#turn;
+    const { callNo } = this.#begun;
+    const headers = {
+      'x-holdfast-session': session.key,
+      'x-holdfast-turn': turnId,
+      'x-holdfast-epoch': String(held.epoch),
+      'x-holdfast-call': String(callNo),
+    };
+    const { tracing } = this.#context;
+    const traced =
+      tracing === null
+        ? undefined
+        : { traceparent: tracing.headerOf(originOfTurn(this.#turn), SPAN_KEYS.call(turnId, callNo)) };
+    const diagnostics = createCallDiagnostics(() => this.#context.clock.monotonicMs());
+    this.#diagnostics = diagnostics;
+    return {
+      callNo,
+      headers: { ...(this.#context.config.models.providers.anthropic.auditHeaders ? headers : {}), ...traced },
+      beforeSend: () => held.assertHeld(),
+      observers: [{ sent: (_body, sha256) => void (this.#begun.requestSha256 = sha256) }, diagnostics],
+      about: { callId: formatCallId(turnId, callNo), sessionKey: session.key, turnId },
+      onUsage: (reported) => void (this.#reported = reported),
+    };
+  }
+
+  /** Notes that a part of the answer has arrived. */
+  arrived(): void {
+    this.#begun.firstChunkAt ??= this.#context.clock.now();
+  }
+
+  /** The row of the call, which ends now. `costMicros`: its cost if it does not follow from token prices; null: unknown. */
+  ended(end: CallConclusion, { costMicros }: { costMicros?: number | null } = {}): ModelCallRow {
+    const { answer, ...broken } =
+      'answer' in end ? { answer: end.answer, status: 'ok' as const, error: null } : { answer: null, ...end };
+    const { status, error } = broken;
+    const repairs = answer?.repairs;
+    const { at, attempt } = this.#turn.journal;
+    const { rateWaitMs } = attempt;
+    const { viaReason } = readBatchSettings(at.inputs);
+    const notes = this.#diagnostics && {
+      ...this.#diagnostics.figures(),
+      ...(rateWaitMs > 0 && this.#begun.tier === 'standard' ? { rateWaitMs } : {}),
+      ...(repairs === undefined ? {} : { repairs }),
+      ...(viaReason !== null && readVia(at.inputs) === 'live' ? { way: viaReason } : {}),
+    };
+    if (answer?.impossibleUsage !== undefined) {
+      const { model } = this.#begun;
+      const facts = {
+        ...pickLogIds(this.#context, this.#turn),
+        model,
+        reported: answer.impossibleUsage,
+        charged: answer.usage,
+      };
+      this.#context.logger.warn(
+        facts,
+        'Provider reported tokens that the request cannot have used; an estimate is charged',
+      );
+    }
+    const known = 'answer' in end ? end.answer.usage : end.usage;
+    const { cacheWrite1hTokens = 0, ...usage } = known ?? this.#reported?.usage ?? NO_USAGE;
+    const responseId = answer?.id ?? this.#reported?.id ?? null;
+    const price: CallPrice =
+      costMicros === undefined
+        ? priceCall(this.#context.prices, this.#begun, { ...usage, cacheWrite1hTokens })
+        : { costMicros, priceVersion: null };
+    return {
+      ...this.#begun,
+      status,
+      error,
+      ...(notes === null ? undefined : { notes }),
+      stopReason: answer?.stopReason ?? null,
+      responseId,
+      ...usage,
+      cacheWrite1hTokens,
+      ...price,
+      isEstimated: (known === undefined || answer?.impossibleUsage !== undefined) && this.#begun.requestSha256 !== null,
+      isSimulated: isScriptedId(responseId),
+      endedAt: this.#context.clock.now(),
+    };
+  }
+}
+
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+/** The end of a call that a stop has aborted. */
+export function abortedBy(reason: StopReason): BrokenCall {
+  return { status: 'aborted', error: { code: callCodeOf(reason), message: reason.message } };
+}
+
+/** The end of a call that has failed. A provider that answers with an error status has used no tokens. */
+export function failedBy(fault: ModelError): BrokenCall {
+  const { type, status, message } = fault;
+  return {
+    status: 'failed',
+    error: { code: classifyFailure(fault).code, type, status, message: cutHead(message, 2000) },
+    ...(status === null ? {} : { usage: NO_USAGE }),
+  };
+}
+
+/** The fault of a failed call; it asks for no longer wait than a turn may take (`models.outage.giveUpAfter`). Rethrows any other error. */
+export function toModelError({ config }: TurnContext, error: unknown): ModelError {
+  if (error instanceof ModelError) return error.waitingAtMost(config.models.outage.giveUpAfter);
+  if (!(error instanceof ModelSilent)) throw error;
+  const { message } = error;
+  return new ModelError({ type: 'idle_timeout', status: null, retryAfterMs: null, message, cause: error });
+}

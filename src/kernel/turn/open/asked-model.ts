@@ -1,0 +1,74 @@
+// Which model a turn asks: the one that it was opened with, or one of the fallbacks of its agent. What its requests are made of from a fallback on
+// is stored with each of its calls, so that they stay derivable, and the entries that it writes can be distinguished from those of the model
+// before: thinking is signed by its model.
+import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../../../config.ts';
+import { withModel } from '../../../history/past.ts';
+import {
+  modelChain,
+  modelsAfter,
+  modelName,
+  modelOfRef,
+  refOfModel,
+  type NamedModel,
+} from '../../../core/model-ref.ts';
+import { toReasoning } from '../../../core/reasoning-tags.ts';
+import { thinkingRequest } from '../../../core/thinking-request.ts';
+import type { CallView, ModelSpan } from '../../../core/view.ts';
+import type { TurnContext } from '../context.ts';
+import { familyView, viewWith } from './open-view.ts';
+import { RequestView } from '../request-view.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { given } from '../../../core/given.ts';
+
+/** The models that a turn may ask, in order. */
+export function listChain(context: TurnContext, agent: AgentSettings, opened: NamedModel) {
+  const fallbacks = agent.fallbacks.map((name) => modelRefOf(agent, name));
+  return modelChain(opened, { fallbacks, providers: context.model.providers });
+}
+
+/** The next models of a turn. */
+export function fallbacksLeft(turn: OpenedTurn): readonly string[] {
+  return modelsAfter(turn.chain, turn.journal.attempt.request);
+}
+
+/** Continues with the model that an earlier attempt has stepped down to; null: it has asked none but the one that it was opened with. */
+export function resumeFallback(context: TurnContext, turn: OpenedTurn, ref: string | null): void {
+  if (ref !== null) askFrom(context, turn, ref, modelsBefore(turn));
+}
+
+/** The facts of its request that a call stores. */
+export function toCallView(turn: OpenedTurn, view: CallView | null): CallView | null {
+  const { fallback } = turn.journal.attempt;
+  return fallback === null ? view : { ...view, fallback };
+}
+
+/** Which model wrote which entries, as far as the session knows; before the first change all were the turn's own. */
+function modelsBefore({ journal, chain }: OpenedTurn): readonly ModelSpan[] {
+  const { sessionView, request } = journal.attempt;
+  return sessionView.models ?? [{ seq: 1, model: modelName(modelOfRef(chain[0] ?? refOfModel(request))) }];
+}
+
+/** Lets a turn ask another model from its next call on. The next write of the turn stores for the session which entries that model writes. */
+export function askInstead(context: TurnContext, turn: OpenedTurn, ref: string): void {
+  const { at, attempt } = turn.journal;
+  const models = withModel(modelsBefore(turn), at.baseSeq + 1, modelName(modelOfRef(ref)));
+  turn.journal.note({ sessionView: { ...attempt.sessionView, models: [...models] } });
+  askFrom(context, turn, ref, models);
+}
+
+function askFrom(context: TurnContext, turn: OpenedTurn, ref: string, models: readonly ModelSpan[]): void {
+  const { journal, session, thinking, transcript } = turn;
+  const { request, requests } = journal.attempt;
+  const { system, tools, sampling } = request;
+  const named = modelOfRef(ref);
+  const isShown = toReasoning(session.reasoning) !== 'off';
+  // Turns are opened with levels of the configuration.
+  const limits = thinkingRequest({ ...named, level: thinking as ThinkingLevel, isShown });
+  const fallback = { model: ref, ...familyView(context, named), models: [...models], ...limits };
+  const { rules } = requests;
+  journal.note({
+    fallback,
+    request: { ...named, ...limits, system, tools, ...given({ sampling }) },
+    requests: new RequestView(transcript, { ...rules, view: viewWith(rules.view, fallback), model: modelName(named) }),
+  });
+}

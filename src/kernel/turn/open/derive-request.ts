@@ -1,0 +1,127 @@
+// Derives the request of a model call that was made: from the snapshots that its turn was opened with, the views that its turn and
+// itself were stored with, and the entries that it showed, whatever their state is now. Nothing of it is stored twice; the hash of
+// the body that was sent proves that it is the same.
+import { createHash } from 'node:crypto';
+import { samplingAt } from '../../../core/caller-request.ts';
+import { viewMessages } from '../../../history/view-messages.ts';
+import { hashesOfImages } from '../../../images/rules/plan-images.ts';
+import { modelName, modelOfRef } from '../../../core/model-ref.ts';
+import { withMarkers } from '../../../core/cache-markers.ts';
+import type { ModelRequest, SystemBlock, ToolSpec } from '../../../core/model-request.ts';
+import type { SectionSpan } from '../../../prompt/system-prompt.ts';
+import { describeRequest, type RequestPart } from '../../../core/request-parts.ts';
+import { thinkingRequest } from '../../../core/thinking-request.ts';
+import type { ThinkingLevel } from '../../../config.ts';
+import { toBatchParams, toWireRequest, type WireRequest } from '../../../model/wire-request.ts';
+import type { Database } from '../../../database/database.ts';
+import { readCall, readCallEntries, type StoredCall } from '../journal/model-calls.ts';
+import { readSnapshots } from '../../sessions/snapshots.ts';
+import { createInputTransform } from '../input-transform.ts';
+import { resolveBlobs, toThinkingRequest, providerView, viewWith } from './open-view.ts';
+
+export interface DerivedRequest {
+  turnId: string;
+  call: number;
+  step: number;
+  /** The purpose of the call: an answer of the turn, or the summary of a compaction. */
+  purpose: string;
+  status: string;
+  /** The body as it was sent. */
+  request: SentBody;
+  /** The hash of the bytes that were sent, in hex; null: none were. */
+  requestSha256: string | null;
+  /**
+   * Whether the body as it is derived here has the same hash; null when nothing was sent, or when it went to a provider of a plugin in
+   * a form that only the plugin knows.
+   */
+  matches: boolean | null;
+  /** Whose words it is made of, in the order of the provider's cache: tools, system prompt, messages. */
+  parts: RequestPart[];
+}
+
+interface WantedRequest {
+  turnId: string;
+  callNo: number;
+  /** Applies to turns that were opened without their own limits. */
+  defaultThinking: (agentId: string) => ThinkingLevel;
+}
+
+/** The request of call `callNo` of a turn; null when there was no such call. */
+export async function deriveRequest(from: Database, wanted: WantedRequest): Promise<DerivedRequest | null> {
+  // It is asked for by GET requests alone, so it reads what they read from.
+  const database = { ...from, hot: from.reads, views: from.reads };
+  const call = await readCall(database, wanted);
+  if (call === null) return null;
+  const [entries, blobs] = await Promise.all([readCallEntries(database, call), readBlobs(database, call)]);
+  const whole = blobs.get(call.view?.wholeSha256 ?? '') as ModelRequest | undefined;
+  const { promptSeq } = call;
+  const { of, view, limits } = pickAskedModel(call);
+  const named = resolveBlobs(view, blobs);
+  const viewed = viewMessages(entries, { view, promptSeq, model: modelName(of), isTraced: true, ...named }, call.view);
+  const sampling = samplingAt(view.sampling, call.step);
+  const request: ModelRequest = whole ?? {
+    ...of,
+    ...(limits ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
+    ...(sampling === undefined ? {} : { sampling }),
+    tools: (blobs.get(call.toolsSha256) ?? []) as ToolSpec[],
+    ...createInputTransform(view)({
+      system: (blobs.get(call.systemSha256) ?? []) as SystemBlock[],
+      messages: [...viewed.messages],
+    }),
+  };
+  const body = encodeBody(withMarkers(request, call.view?.cache ?? '5m'), call.requestSha256);
+  return {
+    turnId: wanted.turnId,
+    call: wanted.callNo,
+    step: call.step,
+    purpose: call.purpose,
+    status: call.status,
+    request: body.request,
+    requestSha256: call.requestSha256,
+    matches: compareBody(request, body, call),
+    parts: describeRequest({
+      system: body.request.system ?? [],
+      tools: body.request.tools ?? [],
+      messages: body.request.messages,
+      trace: whole === undefined ? viewed.trace : [],
+      isWhole: whole !== undefined,
+      entries: whole === undefined ? entries : [],
+      injected: named.injected,
+      sections: whole === undefined ? ((blobs.get(view.sectionsSha256 ?? '') ?? []) as SectionSpan[]) : [],
+    }),
+  };
+}
+
+/** The model that a call asked: that of its turn, or the one that the turn had stepped down to. */
+function pickAskedModel({ turnView, model, view }: StoredCall) {
+  const fallback = view?.fallback;
+  if (fallback === undefined)
+    return { of: { ...providerView(turnView), model }, view: turnView, limits: toThinkingRequest(turnView) };
+  const { model: ref, family: _family, models: _models, ...limits } = fallback;
+  return { of: modelOfRef(ref), view: viewWith(turnView, fallback), limits };
+}
+
+/** A body; that of a request in a batch of the provider has no `stream`. */
+type SentBody = ReturnType<typeof toBatchParams> & Partial<Pick<WireRequest, 'stream'>>;
+
+/** The body of a request. The rows do not say whether its answer was streamed or came in a batch, so the hash decides. */
+function encodeBody(request: ModelRequest, sentSha256: string | null): { request: SentBody; sha256: string } {
+  const streamed = hashed(toWireRequest(request, { isStreaming: true }));
+  const others = [toWireRequest(request, { isStreaming: false }), toBatchParams(request)].map(hashed);
+  return others.find(({ sha256 }) => sha256 === sentSha256) ?? streamed;
+}
+
+function hashed(request: SentBody): { request: SentBody; sha256: string } {
+  return { request, sha256: createHash('sha256').update(JSON.stringify(request)).digest('hex') };
+}
+
+function compareBody(request: ModelRequest, body: { sha256: string }, { requestSha256 }: StoredCall): boolean | null {
+  if (requestSha256 === null) return null;
+  return body.sha256 === requestSha256 || (request.provider === undefined ? false : null);
+}
+
+function readBlobs(database: Database, call: StoredCall): Promise<Map<string, unknown>> {
+  const { injectedSha256, images, sectionsSha256 } = call.turnView;
+  const named = [call.systemSha256, call.toolsSha256, injectedSha256, sectionsSha256, call.view?.wholeSha256];
+  return readSnapshots(database, [...named.filter((sha256) => sha256 !== undefined), ...hashesOfImages(images)]);
+}

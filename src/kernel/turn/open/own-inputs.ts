@@ -1,0 +1,64 @@
+// Settings that inputs written by Holdfast have for their turn, in addition to their text.
+import type { AgentSettings } from '../../../config.ts';
+import type { BatchInput } from '../../../features/batches/rules/batch.ts';
+import { optionsOfInputs } from '../../../core/input-options.ts';
+import type { OwnInput } from '../../../core/inbound.ts';
+import type { WaitingEvent, WaitingInput } from '../../sessions/claim-session.ts';
+import { settleWithoutTurn } from '../../inbox/settle-without-turn.ts';
+import type { TurnContext } from '../context.ts';
+import { lockLost, type HeldSession } from '../held-session.ts';
+import { given } from '../../../core/given.ts';
+
+type Asking = Pick<WaitingInput, 'kind' | 'body'>;
+
+/** True for a tick that begins a new transcript. */
+export function beginsTranscript(input: Asking): boolean {
+  return toOwnInput(input)?.isFresh === true;
+}
+
+/** True for a poll that only announces a system event, when an earlier prompt has contained that event. */
+export function isSuperfluous(input: Asking, events: readonly WaitingEvent[]): boolean {
+  const eventId = input.kind === 'heartbeat' ? toOwnInput(input)?.eventId : undefined;
+  return eventId !== undefined && !events.some(({ id }) => id === eventId);
+}
+
+/** Settles a redundant poll without a turn: no model is called. Throws `TurnStopped` when the lock is lost. */
+export async function leaveOut(context: TurnContext, held: HeldSession, input: WaitingInput): Promise<void> {
+  held.assertHeld();
+  const { sessionId, epoch } = held;
+  const { isHeld } = context.publish(
+    await settleWithoutTurn(context.database, { sessionId, epoch, messageId: input.id }),
+  );
+  if (!isHeld) throw lockLost(held);
+}
+
+/** The settings of a turn with these inputs: its tools, the deadline of a tick, the prompt mode of an item of a batch. */
+export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
+  const [first] = inputs;
+  if (first === undefined) return agent;
+  const timeoutSeconds = toOwnInput(first)?.timeoutSeconds;
+  const promptMode = first.kind === 'batch' ? (first.body as BatchInput).promptMode : undefined;
+  const toolPolicies = policiesFor(agent, inputs);
+  if (timeoutSeconds === undefined && promptMode === undefined && toolPolicies === agent.toolPolicies) return agent;
+  return {
+    ...agent,
+    toolPolicies,
+    ...given({ timeoutSeconds, promptMode }),
+  };
+}
+
+/**
+ * The policies of the agent and of the inputs. The items of a batch, which are often the texts of strangers, are answered without a person
+ * who reads them first: without a list of what they may use, they only read.
+ */
+function policiesFor({ toolPolicies }: AgentSettings, inputs: readonly Asking[]): AgentSettings['toolPolicies'] {
+  const { tools } = optionsOfInputs(inputs);
+  const policies = tools === undefined ? toolPolicies : [...toolPolicies, tools];
+  const isListed = policies.some(({ allow }) => allow !== undefined);
+  return inputs[0]?.kind === 'batch' && !isListed ? [...policies, { readOnly: true }] : policies;
+}
+
+/** Only ticks and polls can set these fields: in messages they are refused when the message is accepted. */
+function toOwnInput({ kind, body }: Asking): OwnInput | null {
+  return kind === 'cron' || kind === 'heartbeat' ? (body as OwnInput) : null;
+}

@@ -1,0 +1,49 @@
+// What becomes of a turn after an error. A stop and a failure end it, unless they leave it open for another worker. A fault of the database
+// that passes leaves it open, too; one that does not pass would meet every attempt, each with a model call of its own, so it ends the turn.
+import { isPassingFault, findRefusal } from '../../database/database.ts';
+import type { TurnContext } from './context.ts';
+import type { HeldSession } from './held-session.ts';
+import { pickLogIds, type OpenedTurn } from './opened-turn.ts';
+import { TurnFailed, TurnStopped, type StopReason } from './turn-end.ts';
+import type { ResultState, TurnOpenState, TurnState } from './turn-state.ts';
+
+/** The state after a step has thrown. Rethrows anything that is neither a stop nor an end of the turn: there is no turn, or no end can be stored. */
+export function stateAfterFault(context: TurnContext, state: TurnState, error: unknown): TurnState {
+  const turn = 'turn' in state ? state.turn : null;
+  const held = turn?.held ?? (state.kind === 'held' ? state.held : null);
+  if (held === null) throw error;
+  if (error instanceof TurnStopped) return stateAfterStop(held, turn, error.reason);
+  if (isPassingFault(error)) {
+    if (!held.isTrusted) return { kind: 'lost' };
+    context.database.outages.failed(error);
+    // The next claim need not wait until the lease expires.
+    return { kind: 'leaving', held, broken: null };
+  }
+  if (!('turn' in state)) throw error;
+  return failedAfter(context, state, error);
+}
+
+function stateAfterStop(held: HeldSession, turn: OpenedTurn | null, why: StopReason): TurnState {
+  if (why.kind === 'lock-lost') return { kind: 'lost' };
+  if (turn === null || why.kind === 'shutdown') return { kind: 'leaving', held, broken: turn };
+  return why.kind === 'parked' ? { kind: 'parking', turn, wait: why.wait } : { kind: 'stopped', turn, why };
+}
+
+/** The turn fails. If its end as a failure was refused, too, the next end takes along nothing that the database may refuse. */
+function failedAfter(context: TurnContext, state: TurnOpenState, error: unknown): ResultState {
+  const { turn } = state;
+  const decidedFrom = state.kind === 'done' ? state.from : state;
+  if (decidedFrom.kind === 'failed' && decidedFrom.isBare) throw error;
+  const isBare = decidedFrom.kind === 'failed' || decidedFrom.kind === 'stopped';
+  const fault = error instanceof TurnFailed ? error : unforeseen(context, turn, error);
+  return { kind: 'failed', turn, fault, isBare };
+}
+
+/** The failure of a turn after an error that is neither the model's nor a stop. */
+function unforeseen(context: TurnContext, turn: OpenedTurn, error: unknown): TurnFailed {
+  context.logger.error({ err: error, ...pickLogIds(context, turn) }, 'Turn failed with an unexpected error');
+  const refusal = findRefusal(error);
+  if (refusal === null) return new TurnFailed('internal_error', String(error), error);
+  const message = `The database refused to store a step of this turn (${refusal}). The step was not kept; send the message again.`;
+  return new TurnFailed('commit_failed', message, error);
+}

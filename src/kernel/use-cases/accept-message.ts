@@ -1,0 +1,190 @@
+// From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
+// publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
+import type { AcceptedMessage } from '../../contract/answers.ts';
+import { systemClock } from '../../clock.ts';
+import { agentOf, toolPolicyFault, type Config } from '../../config.ts';
+import { readMessage } from '../../core/chat-command.ts';
+import { readOptions, type Tags } from '../../core/input-options.ts';
+import { channelOf, derivePlatformKey, chooseRoute, type InboundMessage } from '../../core/inbound.ts';
+import type { DeliveryId, MessageId, SessionId, SessionKey } from '../../core/ids.ts';
+import { toAddress } from '../../core/reply-address.ts';
+import { parseTraceParent } from '../../core/telemetry/trace-parent.ts';
+import { agentIdOf } from '../../core/session-key.ts';
+import { newId } from '../../ids.ts';
+import type { Acceptance } from '../inbox/accept-messages.ts';
+import type { CommandDelivery } from '../inbox/commands.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
+import type { NewInput } from '../inbox/new-input.ts';
+import { viewAcceptance, viewMessage } from '../views/messages.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+import { viewSession } from '../views/sessions.ts';
+import { carryOutCommand } from './chat-commands.ts';
+import { findModelFault } from './override-session.ts';
+import { writeToSession } from './reach-session.ts';
+import type { Service } from './service.ts';
+
+/**
+ * `accepted`: committed. `duplicate`: it was accepted before; the answer is the first one when the Idempotency-Key says so, else it shows
+ * the message as it is now. In all other cases nothing was written. `mismatch`: the key was used with another body. `refused`: no provider
+ * serves the model, or the field at `path` does not fit. `full`: too many messages wait.
+ */
+export type AcceptResult =
+  | ({ kind: 'accepted'; sessionId: string } & AcceptedMessage)
+  | ({ kind: 'duplicate'; by: 'idempotency' | 'platform'; sessionId: string } & AcceptedMessage)
+  | { kind: 'mismatch' }
+  | { kind: 'refused'; message: string; path?: string }
+  | { kind: 'full'; retryAfterMs: number };
+
+const COMMANDS_ARE_NOW = 'a chat command takes effect immediately, and cannot be delivered later';
+
+/** How long a client is asked to wait while the largest number of messages waits. */
+const FULL_RETRY_MS = 2_000;
+
+/** A message and who has sent it. */
+interface SentMessage {
+  sessionKey: SessionKey;
+  body: InboundMessage;
+  idempotency: KeyedRequest | null;
+  /** The name of the API key that it came with; absent or null: a key without a name. */
+  sentBy?: string | null;
+  /** The header of its request. */
+  traceparent?: string | undefined;
+}
+
+/** Accepts a message; resolves after the commit. Rejects with `UnknownAgentError`, and when nothing is known to be written. */
+export async function acceptMessage(service: Service, message: SentMessage): Promise<AcceptResult> {
+  const { config, waiting } = service;
+  const { sessionKey, body: sent } = message;
+  agentOf(config, agentIdOf(sessionKey));
+  const fault = findModelFault(config, sessionKey, sent.model);
+  if (fault !== null) return { kind: 'refused', message: fault };
+  const policyFault = toolPolicyFault(config, sent.options?.tools);
+  if (policyFault !== null) return { kind: 'refused', ...policyFault };
+  if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
+  return writeToSession(service, { key: sessionKey, channel: channelOf(sent) }, (sessionId) =>
+    storeMessage(service, message, sessionId),
+  );
+}
+
+/** What the answer shows of a message as it was sent. */
+interface SentFacts {
+  sessionKey: SessionKey;
+  sessionId: SessionId;
+  text: string;
+  tags: Tags;
+}
+
+async function storeMessage(service: Service, message: SentMessage, sessionId: SessionId): Promise<AcceptResult> {
+  const { config, views, inbox, publish } = service;
+  const { sessionKey, body: sent, idempotency, sentBy = null, traceparent } = message;
+  const messageId = newId<MessageId>();
+  const { body, command } = readMessage(sent, config.owner.ids);
+  const row = {
+    messageId,
+    body: JSON.stringify(sentBy === null ? body : { ...body, sentBy }),
+    route: chooseRoute(body, config.owner.ids),
+    platformKey: derivePlatformKey(sessionKey, sent),
+    idempotency,
+  };
+  const trusted = isTrustedParent(config, traceparent) ? { traceparent } : undefined;
+  const input = {
+    ...row,
+    sessionId,
+    mode: body.mode ?? null,
+    waitingMax: config.limits.waitingPerSession,
+    priority: body.priority,
+    ...trusted,
+  };
+  const about = { sessionKey, sessionId, text: body.text, tags: readOptions(body).tags ?? {} };
+  const { deliverAt = 0 } = body;
+  if (deliverAt > systemClock.now().getTime()) {
+    if (command !== null) return { kind: 'refused', path: 'deliverAt', message: COMMANDS_ARE_NOW };
+    const queue = queuePolicyOf(config, body);
+    return readAnswer(views, publish(await inbox.delay({ ...input, kind: 'message', queue, deliverAt })), about);
+  }
+  if (command === null) {
+    return store(service, { ...input, kind: 'message', queue: queuePolicyOf(config, body) }, about);
+  }
+  if (command.kind === 'compact') return store(service, { ...input, kind: 'compaction' }, about);
+  const delivery = commandDelivery(config, { sessionKey, messageId, body });
+  const isStored = await carryOutCommand(service, { command, sessionKey, sessionId, input: { ...row, delivery } });
+  if (isStored) return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
+  // It was stored before, with its reply: the statement finds it.
+  return store(service, { ...input, kind: 'message', commandReply: '' }, about);
+}
+
+/** True for a header that says which trace the message belongs to. */
+function isTrustedParent({ telemetry }: Config, traceparent: string | undefined): traceparent is string {
+  return telemetry.trustParent && traceparent !== undefined && parseTraceParent(traceparent) !== null;
+}
+
+async function store(
+  { views, inbox, waiting, publish }: Service,
+  input: NewInput,
+  about: SentFacts,
+): Promise<AcceptResult> {
+  const acceptance = publish(await inbox.accept(input));
+  if (acceptance.kind === 'accepted' && acceptance.message.status === 'waiting') waiting.add(1);
+  return readAnswer(views, acceptance, about);
+}
+
+/** The delivery of the reply to a command, to where its sender wants answers; null: nowhere. */
+function commandDelivery(
+  { channels: { webhook } }: Config,
+  given: { sessionKey: SessionKey; messageId: MessageId; body: InboundMessage },
+): CommandDelivery | null {
+  const { sessionKey, messageId, body } = given;
+  const url = body.deliver?.url ?? webhook.url;
+  if (url === undefined || body.deliver === null) return null;
+  return {
+    id: newId<DeliveryId>(),
+    target: { url },
+    payload: { type: 'command', sessionKey, turnId: null, messageIds: [messageId], ...toAddress(body) },
+    expiresMs: webhook.expiresAfter,
+  };
+}
+
+/** What holds for a message of this channel where neither it nor its session says otherwise. */
+export function queuePolicyOf({ messages: { queue } }: Config, body: InboundMessage) {
+  const channel = channelOf(body);
+  const byChannel = Object.hasOwn(queue.byChannel, channel) ? queue.byChannel[channel] : undefined;
+  return { mode: byChannel ?? queue.mode, cap: queue.cap, drop: queue.drop };
+}
+
+async function readAnswer(views: ViewDatabase, acceptance: Acceptance, sent: SentFacts): Promise<AcceptResult> {
+  switch (acceptance.kind) {
+    case 'accepted': {
+      const { sessionId, ...about } = sent;
+      const { session, disposition } = acceptance;
+      const message = { ...acceptance.message, ...about, turnId: null, why: null, retryOf: null };
+      return { kind: 'accepted', sessionId, message, session, disposition };
+    }
+    case 'duplicate':
+      return acceptance.by === 'idempotency'
+        ? firstAnswer(views, acceptance.id)
+        : duplicateAnswer(views, acceptance.id);
+    case 'mismatch':
+      return acceptance;
+    case 'full':
+      return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
+    default:
+      return acceptance satisfies never;
+  }
+}
+
+type Duplicate = Extract<AcceptResult, { kind: 'duplicate' }>;
+
+/** The answer that the first request with the key was given. */
+async function firstAnswer(views: ViewDatabase, id: string): Promise<Duplicate> {
+  const first = await viewAcceptance(views, id);
+  if (first === null || first.session === null) return duplicateAnswer(views, id);
+  return { kind: 'duplicate', by: 'idempotency', ...first, session: first.session };
+}
+
+/** The message that the platform's id names already, as it is now. */
+async function duplicateAnswer(views: ViewDatabase, id: string): Promise<Duplicate> {
+  const message = await viewMessage(views, id);
+  const session = message === null ? null : await viewSession(views, message.sessionKey);
+  if (message === null || session === null) throw new Error(`the stored message ${id} no longer exists`);
+  return { kind: 'duplicate', by: 'platform', sessionId: session.id, message, session, disposition: 'duplicate' };
+}

@@ -1,0 +1,33 @@
+// What operators do to the service: pause work, lift the blocks of models, drain a process, abandon a submission to the provider, and decide
+// about a problem.
+import type { BlockView } from '../../contract/model-blocks.ts';
+import type { PauseView } from '../../contract/pauses.ts';
+import * as blocks from '../turn/gate/unblock-models.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
+import { resume } from '../processes/pauses.ts';
+import type { PauseScope } from '../views/pauses.ts';
+import type { Service } from './service.ts';
+
+// These need nothing but the database, and nothing follows from them at once.
+export { markAttention } from '../../features/overview/store/attention-marks.ts';
+export { pause } from '../processes/pauses.ts';
+export { forgetSubmission } from '../../features/provider-batches/store/follow-submissions.ts';
+export { drainWorker } from '../processes/drain-worker.ts';
+
+/** Ends the pause of this scope, or all pauses if the scope is empty, and rings for the sessions that can run again. */
+export async function resumeWork(
+  { database, publish }: Service,
+  scope: PauseScope,
+  idempotency: KeyedRequest | null,
+): Promise<{ ended: PauseView[] }> {
+  return publish(await resume(database, scope, idempotency));
+}
+
+/** Lifts the blocks of a model, or all if `model` is null, and rings for the turns that wait for it. */
+export async function liftBlocks(
+  { database, publish }: Service,
+  model: string | null,
+  idempotency: KeyedRequest | null,
+): Promise<{ lifted: BlockView[] }> {
+  return publish(await blocks.unblockModels(database, model, idempotency));
+}

@@ -1,0 +1,36 @@
+// The session that an input from outside is for. It is created by the first input that reaches it, if its agent is configured.
+import { agentOf } from '../../config.ts';
+import type { SessionId, SessionKey } from '../../core/ids.ts';
+import { agentIdOf } from '../../core/session-key.ts';
+import { buildNewSession, SessionErasedError } from '../sessions/sessions.ts';
+import type { Service } from './service.ts';
+
+/** How often the session is searched for when it is erased meanwhile. */
+const ATTEMPTS_MAX = 3;
+
+/** The id of the session; rejects with `UnknownAgentError` of the configuration. `channel`: where its first input comes from. */
+export async function reachSession(
+  { config, inbox }: Service,
+  key: SessionKey,
+  channel: string | null = null,
+): Promise<SessionId> {
+  agentOf(config, agentIdOf(key));
+  return inbox.ensureSession(buildNewSession(key, channel));
+}
+
+/** Writes to the session of a key, and again to a new session if it was erased after it was found. Rejects as `write` does. */
+export async function writeToSession<Result>(
+  service: Service,
+  session: { key: SessionKey; channel?: string | null },
+  write: (sessionId: SessionId) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    const sessionId = await reachSession(service, session.key, session.channel ?? null);
+    try {
+      return await write(sessionId);
+    } catch (error) {
+      if (!(error instanceof SessionErasedError) || attempt === ATTEMPTS_MAX) throw error;
+      service.inbox.ensureSession.drop(session.key);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+// What the use cases of a process share. It is built once per process, because it holds what callers share: the memory of known sessions,
+// the statements that carry the rows of many messages, and the count of what waits.
+import type { Publish } from '../queue/after-commit.ts';
+import { livePriceBook, type Config } from '../../config.ts';
+import type { MessageId } from '../../core/ids.ts';
+import type { PriceBook } from '../../core/prices/price-table.ts';
+import { newId } from '../../ids.ts';
+import type { Acceptance } from '../inbox/accept-messages.ts';
+import { BudgetBook } from '../../features/budgets/store/budget-book.ts';
+import type { Database } from '../../database/database.ts';
+import { createInbox, type Inbox } from '../inbox/inbox.ts';
+import type { NewInput } from '../inbox/new-input.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+import { countWaiting } from '../../features/overview/views/stats.ts';
+import { createPublish, type PublishParts } from '../queue/publish.ts';
+
+export interface Service {
+  config: Config;
+  database: Database;
+  views: ViewDatabase;
+  /** What GET requests read from. */
+  reads: ViewDatabase;
+  inbox: Inbox;
+  waiting: WaitingTotal;
+  publish: Publish;
+  /** What model calls cost by the configuration. */
+  prices: PriceBook;
+  /** The budgets that hold; empty until `openBudgets`. */
+  budgets: BudgetBook;
+}
+
+/** Makes it. Each use case is a function of a file of this folder, which takes it as its first argument. */
+export function createService(parts: { config: Config; database: Database } & PublishParts): Service {
+  const { config, database } = parts;
+  const views = database.views;
+  return {
+    config,
+    database,
+    views,
+    reads: database.reads,
+    inbox: createInbox(database),
+    waiting: createWaitingTotal(views),
+    publish: createPublish(parts),
+    prices: livePriceBook(config),
+    budgets: new BudgetBook(database),
+  };
+}
+
+const COUNTED_EVERY_MS = 1_000;
+
+/** Stores an input of a session: at once, in the queue mode of the session, unless it says otherwise. Rejects with `SessionErasedError`. */
+export async function acceptInput(
+  { config, inbox, publish }: Service,
+  input: Pick<NewInput, 'sessionId' | 'kind' | 'body' | 'route'> & Partial<NewInput>,
+): Promise<Acceptance> {
+  const common = { messageId: newId<MessageId>(), mode: null, platformKey: null, idempotency: null };
+  const { waitingPerSession: waitingMax } = config.limits;
+  return publish(await inbox.accept({ ...common, waitingMax, ...input }));
+}
+
+/** About how many messages wait in all sessions: exact enough to refuse more before there are far too many (G27). */
+interface WaitingTotal {
+  /** The last count and the messages added since. */
+  total(): number;
+  add(messages: number): void;
+}
+
+function createWaitingTotal(views: ViewDatabase): WaitingTotal {
+  let total = 0;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  function countAgain(): void {
+    countedAt = performance.now();
+    countWaiting(views).then(
+      (count) => (total = count),
+      // The database is unavailable: the statement that stores something reports that.
+      () => undefined,
+    );
+  }
+  return {
+    total() {
+      if (performance.now() - countedAt >= COUNTED_EVERY_MS) countAgain();
+      return total;
+    },
+    add(messages) {
+      total += messages;
+    },
+  };
+}

@@ -1,0 +1,136 @@
+// What a search text names exactly: an id, the key of a session, the id that a platform gave a message, or the code of open dead letters. Each
+// look-up is one by an index. The end of an id is searched for among the newest ids only: an index for it would cost every insert. A list with a
+// text that names nothing looks for the text in its rows instead.
+import type { FoundId } from '../../contract/answers.ts';
+import { isIdEnd, isUuid } from '../../core/ids.ts';
+import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
+import { viewQuery } from '../../database/literal-query.ts';
+import { literal } from '../../database/statement.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+
+/** The objects that a text names; both empty: none. */
+export interface NamedThings {
+  turnIds: string[];
+  sessionIds: string[];
+  /** The ids that the text can mean, of any kind. */
+  ids: string[];
+}
+
+/** The kinds of things that are found by the end of their ids, and where they are. */
+const ID_TABLES = {
+  turn: 'turns',
+  message: 'inbox',
+  session: 'sessions',
+  delivery: 'deliveries',
+  deadLetter: 'dead_letters',
+  batch: 'batches',
+  cron: 'crons',
+  run: 'subagent_runs',
+  bulkAction: 'bulk_actions',
+} as const satisfies Record<FoundId['kind'], string>;
+
+/** So many of the newest ids of each kind are searched for one with a given end. */
+export const ENDS_SEARCHED_MAX = 20_000;
+/** The most ids with the same end that are shown. */
+const SAME_END_MAX = 20;
+
+/** The maximum number of messages with one platform id, and of dead letters with one code, that are read. */
+const NAMED_MAX = 1_000;
+
+export const FIND_BY_ID = literal({
+  name: 'find-by-id',
+  purpose:
+    'Find what has one of these ids: a turn, a message (its turn, or its session while no turn has it) or a session.',
+  text: `select array(select t.id from holdfast.turns t where t.id = any ($1::uuid[])
+    union select i.turn_id from holdfast.inbox i where i.id = any ($1::uuid[]) and i.turn_id is not null) as "turnIds",
+  array(select s.id from holdfast.sessions s where s.id = any ($1::uuid[])) as "sessionIds",
+  array(select t.session_id from holdfast.turns t where t.id = any ($1::uuid[])
+    union select i.session_id from holdfast.inbox i where i.id = any ($1::uuid[])) as "ownerIds"`,
+});
+
+export const findByEnd = viewQuery({
+  name: 'find-by-end',
+  purpose: `Find the ids that end with $1, of these kinds ($2), among the ${ENDS_SEARCHED_MAX} newest of each kind, newest first.`,
+  text: `select kind, id from (
+  ${Object.entries(ID_TABLES)
+    .map(
+      ([kind, table]) => `select '${kind}' as kind, newest.id from (
+    select id from holdfast.${table} where '${kind}' = any ($2::text[]) order by id desc limit ${ENDS_SEARCHED_MAX}
+  ) as newest where right(newest.id::text, length($1)) = $1`,
+    )
+    .join('\n  union all ')}
+) as found order by id desc limit ${SAME_END_MAX}`,
+  values: (end: string, kinds: readonly string[] = Object.keys(ID_TABLES)) => [end.toLowerCase(), kinds],
+  answer: (found: FoundId[]) => found,
+});
+
+export const FIND_BY_TEXT = literal({
+  name: 'find-by-text',
+  purpose: 'Find the session with this key ($2), and messages to which their platform gave this id ($1).',
+  text: `with named as materialized (
+  select i.turn_id, i.session_id from holdfast.inbox i
+  where i.platform_key is not null and substring(i.platform_key from '"([^"]*)"\\]$') = $1 limit ${NAMED_MAX}
+)
+select array(select distinct turn_id from named where turn_id is not null) as "turnIds",
+  array(select s.id from holdfast.sessions s where s.key = $2) as "sessionIds",
+  array(select distinct session_id from named) as "ownerIds"`,
+});
+
+export const FIND_BY_CODE = literal({
+  name: 'find-by-code',
+  purpose: 'Find the sessions that have open dead letters with this code.',
+  text: `select array(select distinct session_id from (
+    select d.session_id from holdfast.dead_letters d where d.state = 'open' and d.code = $1 and d.session_id is not null limit ${NAMED_MAX}
+  ) as letters) as "sessionIds"`,
+});
+
+interface FoundRow {
+  turnIds: string[];
+  sessionIds: string[];
+  /** The sessions of the objects that are not sessions themselves. */
+  ownerIds: string[];
+}
+
+/** The turns that a text names: by their ids or those of their messages, or all of the sessions that it names. */
+export async function findTurns(db: ViewDatabase, text: string): Promise<NamedThings> {
+  const { turnIds, sessionIds, ids } = await find(db, text);
+  return { turnIds, sessionIds, ids };
+}
+
+/** The sessions that a text names: themselves, or by a turn, a message or the code of a dead letter. */
+export async function findSessions(db: ViewDatabase, text: string): Promise<string[]> {
+  const { sessionIds, ownerIds } = await find(db, text);
+  const found = [...new Set([...sessionIds, ...ownerIds])];
+  if (found.length > 0 || isUuid(text)) return found;
+  const { rows } = await db.query<{ sessionIds: string[] }>(FIND_BY_CODE.prepared([text]));
+  return rows[0]?.sessionIds ?? [];
+}
+
+async function find(db: ViewDatabase, text: string): Promise<FoundRow & NamedThings> {
+  if (isUuid(text)) return findById(db, [text]);
+  const { rows } = await db.query<FoundRow>(FIND_BY_TEXT.prepared([text, parseKey(text)]));
+  const named = { ...NOTHING, ...rows[0], ids: [] };
+  if (named.sessionIds.length + named.ownerIds.length > 0 || !isIdEnd(text)) return named;
+  return findById(
+    db,
+    (await findByEnd(db, text)).map(({ id }) => id),
+  );
+}
+
+const NOTHING: FoundRow = { turnIds: [], sessionIds: [], ownerIds: [] };
+
+async function findById(db: ViewDatabase, ids: string[]): Promise<FoundRow & NamedThings> {
+  if (ids.length === 0) return { ...NOTHING, ids };
+  const { rows } = await db.query<FoundRow>(FIND_BY_ID.prepared([ids]));
+  return { ...NOTHING, ...rows[0], ids };
+}
+
+/** The session key that a text is; null: it can be none. */
+function parseKey(text: string): string | null {
+  try {
+    return canonicalSessionKey(text);
+  } catch (error) {
+    if (error instanceof InvalidSessionKeyError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,208 @@
+// Sessions as the outside sees them. The facts themselves are made by the SQL that accepting uses too.
+//
+// The table of sessions has no index on a column that turns change. So a list reads candidates by an index that there is, a bounded number of
+// them, and looks for the rest of the filter in those: when it has read that many, a page may have fewer items than its limit, and the
+// next page continues where it stopped.
+import { join, raw, type Sql, sql } from '../../database/drizzle.ts';
+import type { SessionDetails, SessionFacts } from '../../contract/views.ts';
+import { isUuid } from '../../core/ids.ts';
+import type { WaitFacts } from '../rules/explain-wait.ts';
+import { whyRetried, type RetriedDelivery } from '../rules/why.ts';
+import type { Tags } from '../../core/input-options.ts';
+import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
+import { LANE_FACTS_SQL, describeOpenWait, waitFactsSql, type LanesRow } from './why-sql.ts';
+import { findSessions } from './find-things.ts';
+import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
+
+const FACTS = sessionFactsSql('s');
+
+/** A session with what changes too often to be in the answer to a message. */
+export type LockedSession = Omit<SessionDetails, 'contextWindow' | 'apiQueueMode'>;
+
+/** Both parts of it, from a row of `holdfast.sessions`. */
+const LOCKED = raw(`${FACTS} as facts, json_build_object(
+    'lock', case when s.owner is not null then json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end,
+    'tags', coalesce((select i.tags from holdfast.inbox i where i.session_id = s.id order by i.seq desc limit 1), '{}')) as rest`);
+
+interface LockedRow {
+  facts: SessionFacts;
+  rest: Omit<LockedSession, keyof SessionFacts | 'why'>;
+}
+
+function toLocked({ facts, rest }: LockedRow): LockedSession {
+  return { ...facts, ...rest };
+}
+
+/** SQL of when the message arrived that waits longest in the session. */
+const OLDEST_SQL = `coalesce((select min(i.received_at) from holdfast.inbox i where i.turn_id = s.turn_id and i.status = 'claimed'),
+  (select i.received_at from holdfast.inbox i where i.session_id = s.id and i.status = 'waiting' order by i.seq limit 1), s.updated_at)`;
+const IS_OPEN = raw('s.turn_id is not null or s.waiting > 0');
+const wait = sql`case when ${IS_OPEN} then ${raw(waitFactsSql('s.id', OLDEST_SQL))} end`;
+const lanes = sql`case when ${IS_OPEN} then ${raw(LANE_FACTS_SQL)} end`;
+/** The first of its deliveries, for which the later ones wait. */
+const undelivered = sql`case when not (${IS_OPEN}) then (
+  select json_build_object('status', d.status, 'lastError', d.last_error, 'attempts', d.attempts, 'createdAt', ${raw(isoSql('d.created_at'))},
+    'dueAt', ${raw(isoSql('d.due_at'))}, 'channel', d.channel)
+  from holdfast.deliveries d where d.session_id = s.id and d.status in ('pending', 'sending') order by d.seq limit 1) end`;
+
+/** The session of this canonical key, or null. */
+export async function viewSession(db: ViewDatabase, key: string): Promise<SessionFacts | null> {
+  const { rows } = await db.query<{ facts: SessionFacts }>(
+    sql`select ${raw(FACTS)} as facts from holdfast.sessions s where s.key = ${key}`,
+  );
+  return rows[0]?.facts ?? null;
+}
+
+interface WaitingRow extends LockedRow {
+  wait: WaitFacts | null;
+  lanes: LanesRow | null;
+  undelivered: RetriedDelivery | null;
+}
+
+/** The same with its lock. */
+export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
+  const { rows } = await db.query<WaitingRow>(sql`
+    select ${LOCKED}, ${wait} as wait, ${lanes} as lanes, ${undelivered} as undelivered
+    from holdfast.sessions s where s.key = ${key}`);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const why = row.undelivered === null ? describeOpenWait(db, row.wait, row.lanes) : whyRetried(row.undelivered);
+  return { ...toLocked(row), why };
+}
+
+/** The id of the session of this canonical key and the number of its current transcript, or null. */
+export async function findSession(db: ViewDatabase, key: string): Promise<{ id: string; transcriptNo: number } | null> {
+  const { rows } = await db.query<{ id: string; transcriptNo: number }>(
+    sql`select s.id, s.transcript_no as "transcriptNo" from holdfast.sessions s where s.key = ${key}`,
+  );
+  return rows[0] ?? null;
+}
+
+export interface SessionFilter {
+  agentId?: string | undefined;
+  /** Absent: all kinds but `batch`. */
+  kinds?: string[] | undefined;
+  statuses?: string[] | undefined;
+  channel?: string | undefined;
+  /** Sessions that got an input with these tags. */
+  tags?: Tags | undefined;
+  /** An id, a session key, the platform id of a message or an error code; otherwise a part of the session key. */
+  text?: string | undefined;
+}
+
+/** The maximum number of sessions that one page reads. */
+const SEARCHED_MAX = 20_000;
+
+/** Without facts when it does not fit the filter: the last one that the page has read. */
+type SessionRow = (LockedRow | { facts: null }) & { id: string };
+
+/** Sessions, newest first. */
+export async function listSessions(
+  db: ViewDatabase,
+  filter: SessionFilter,
+  page: PageRequest,
+): Promise<Page<LockedSession>> {
+  const { rows } = await db.query<SessionRow>(await sessionsQuery(db, filter, page));
+  const found = rows.flatMap((row) => (row.facts === null ? [] : [toLocked(row)]));
+  const shown = found.slice(0, page.limit);
+  if (found.length > page.limit) return { items: shown, next: shown.at(-1)?.id ?? null };
+  return { items: shown, next: rows.find((row) => row.facts === null)?.id ?? null };
+}
+
+/** SQL of a page of sessions; with a row without facts when it has read the maximum. */
+export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
+  const named = filter.text === undefined ? null : await findSessions(db, filter.text);
+  const ids = buildCandidates(filter, named);
+  const isBatchShown = showsBatches(filter, named);
+  const kept = sql`${isBatchShown ? sql`true` : sql`s.kind <> 'batch'`} ${page.after === null ? sql`` : sql`and s.id < ${page.after}`}`;
+  const candidates =
+    ids === null
+      ? sql`select * from holdfast.sessions s where ${kept} order by s.id desc limit ${SEARCHED_MAX}`
+      : sql`select s.* from (${ids}) as c (id) cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
+        where ${kept}`;
+  const rest = buildRest(filter, named);
+  const matching = sql`select ${LOCKED}, s.id from (${candidates}) as s
+    where ${rest.length === 0 ? sql`true` : join(rest, ' and ')} order by s.id desc limit ${page.limit + 1}`;
+  if (ids !== null || rest.length === 0) return matching;
+  return sql`with matching as materialized (${matching})
+    select facts, rest, id from matching union all
+    select null, null, (select s.id from holdfast.sessions s where ${kept}
+      order by s.id desc offset ${SEARCHED_MAX - 1} limit 1)
+    where (select count(*) from matching) <= ${page.limit}`;
+}
+
+/** How many of the newest sessions, and sessions of the newest turns, are put in the order of their last changes. */
+const UPDATED_MAX = 5_000;
+
+const UPDATED_AFTER = /^(\d{1,17})\/(.*)$/;
+
+/** True for the key of a page of `listUpdatedSessions`. */
+export function isUpdatedKey(text: string): boolean {
+  const [, , id] = UPDATED_AFTER.exec(text) ?? [];
+  return id !== undefined && isUuid(id);
+}
+
+/** Sessions, last changed first. A session that has neither been made nor had a turn lately is not among them. */
+export async function listUpdatedSessions(
+  db: ViewDatabase,
+  filter: SessionFilter,
+  page: PageRequest,
+): Promise<Page<LockedSession>> {
+  const { rows } = await db.query<LockedRow & { key: string }>(await updatedQuery(db, filter, page));
+  const shown = rows.slice(0, page.limit);
+  const items = shown.map(toLocked);
+  return { items, next: rows.length > page.limit ? (shown.at(-1)?.key ?? null) : null };
+}
+
+/** SQL of a page of them. */
+export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
+  const named = filter.text === undefined ? null : await findSessions(db, filter.text);
+  const kept = showsBatches(filter, named) ? sql`true` : sql`s.kind <> 'batch'`;
+  const ids =
+    buildCandidates(filter, named) ??
+    sql`(select id from holdfast.sessions s where ${kept} order by id desc limit ${UPDATED_MAX})
+      union (select session_id from holdfast.turns order by id desc limit ${UPDATED_MAX})
+      union select session_id from holdfast.doorbells`;
+  const micros = sql`(extract(epoch from s.updated_at) * 1000000)::bigint`;
+  const conditions = [kept, ...buildRest(filter, named)];
+  const [, at, id] = page.after === null ? [] : (UPDATED_AFTER.exec(page.after) ?? []);
+  if (at !== undefined) conditions.push(sql`(${micros}, s.id) < (${at}::bigint, ${id}::uuid)`);
+  return sql`select ${LOCKED}, s.micros || '/' || s.id as key from (
+      select s.*, ${micros} as micros from (${ids}) as c (id)
+      cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
+      where ${join(conditions, ' and ')} order by micros desc, s.id desc limit ${page.limit + 1}
+    ) as s order by s.micros desc, s.id desc`;
+}
+
+/** SQL of the few sessions that may fit; null: any may. */
+function buildCandidates({ statuses, tags }: SessionFilter, named: string[] | null): Sql | null {
+  if (named !== null && named.length > 0) return sql`select unnest(${named}::uuid[])`;
+  if (tags !== undefined) {
+    return sql`select distinct session_id from (select i.session_id from holdfast.inbox i
+      where i.tags @> ${JSON.stringify(tags)}::jsonb order by i.id desc limit ${SEARCHED_MAX}) as tagged`;
+  }
+  if (statuses === undefined || statuses.includes('idle')) return null;
+  // A session with waiting messages has a row of doorbells, unless its turn is parked until an event.
+  return sql`select session_id from holdfast.doorbells union select session_id from holdfast.turns where ended_at is null`;
+}
+
+/** False: sessions of batches are left out, and the index `sessions_listed` has the others. */
+function showsBatches({ kinds }: SessionFilter, named: string[] | null): boolean {
+  return kinds === undefined ? named !== null && named.length > 0 : kinds.includes('batch');
+}
+
+function buildRest({ agentId, kinds, statuses, channel, tags, text }: SessionFilter, named: string[] | null): Sql[] {
+  const conditions: Sql[] = [];
+  if (kinds !== undefined) conditions.push(sql`s.kind = any (${kinds}::text[])`);
+  if (agentId !== undefined) conditions.push(sql`s.agent_id = ${agentId}`);
+  if (channel !== undefined) conditions.push(sql`s.channel = ${channel}`);
+  if (statuses !== undefined) conditions.push(sql`${raw(FACTS)} ->> 'status' = any (${statuses}::text[])`);
+  if (tags !== undefined) {
+    conditions.push(
+      sql`exists (select from holdfast.inbox i where i.session_id = s.id and i.tags @> ${JSON.stringify(tags)}::jsonb)`,
+    );
+  }
+  if (text !== undefined && named?.length === 0)
+    conditions.push(isUuid(text) ? sql`false` : sql`strpos(s.key, lower(${text}::text)) > 0`);
+  return conditions;
+}

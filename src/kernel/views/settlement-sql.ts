@@ -1,0 +1,86 @@
+// Messages and turns as JSON that is built by the same SQL everywhere: from the tables for readers, and by the statement that ends a turn,
+// which does not see its own writes in the tables.
+import { costFieldsSql, dollarsSql } from '../turn/journal/cost-sql.ts';
+import { retryOfSql } from '../turn/journal/retry-turn.ts';
+import { isoSql } from '../sessions/session-facts.ts';
+import { tokenUsageSql } from '../turn/journal/token-usage.ts';
+
+/** The message, without the reason why it waits: a row `i` of the inbox, with its session `s` and its turn `t`. */
+export const messageSql = (
+  text = `i.body ->> 'text'`,
+): string => `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
+  'text', coalesce(${text}, ''), 'tags', coalesce(i.tags, '{}'), 'status', replace(i.status, 'delayed', 'waiting'), 'turnId', i.turn_id, 'retryOf', ${retryOfSql('i.cause_key')},
+  'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
+  'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
+  'why', null, 'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
+
+/** What answers a turn and why; null for a turn that asks for no answer. Not stored: the built-in, as there was no choice. */
+const HARNESS_SQL = `case when t.kind <> 'compaction'
+    then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end`;
+
+/** The turn `t` of the session `s`, without its steps and without the reason why it waits. */
+export const turnSql = (
+  reply = 't.reply',
+): string => `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
+  'why', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
+  'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
+
+/** The columns of a model call that `callsSql` reads. */
+export const CALL_COLUMNS = [
+  'turn_id',
+  'call_no',
+  'step',
+  'purpose',
+  'notes',
+  'status',
+  'stop_reason',
+  'error',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'model',
+  'cost_micros',
+  'price_version',
+  'tier',
+  'cache_write_1h_tokens',
+  'is_estimated',
+  'is_simulated',
+  'started_at',
+  'first_chunk_at',
+  'ended_at',
+];
+
+/** The columns of a tool call that `toolsSql` reads. */
+export const TOOL_COLUMNS = [
+  'turn_id',
+  'step',
+  'ordinal',
+  'call_id',
+  'name',
+  'status',
+  'is_idempotent',
+  'runs',
+  'intent_at',
+  'ended_at',
+];
+
+/** The model calls of the turn `t`, each with its step; null when there are none. `source` is where they are read from. */
+export function callsSql(source: string): string {
+  return `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
+    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'model', c.model, 'usage', ${tokenUsageSql('c')}, 'cacheWrite1hTokens', c.cache_write_1h_tokens,
+    'costUsd', ${dollarsSql('c.cost_micros')}, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,
+    'isEstimated', c.is_estimated, 'simulated', c.is_simulated,
+    'startedAt', ${isoSql('c.started_at')}, 'firstChunkAt', ${isoSql('c.first_chunk_at')},
+    'endedAt', ${isoSql('c.ended_at')})) order by c.call_no)
+  from ${source} c where c.turn_id = t.id)`;
+}
+
+/** The same of its tool calls. */
+export function toolsSql(source: string): string {
+  return `(select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
+    'name', x.name, 'status', x.status, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
+    'startedAt', ${isoSql('x.intent_at')}, 'endedAt', ${isoSql('x.ended_at')})) order by x.step, x.ordinal)
+  from ${source} x where x.turn_id = t.id)`;
+}

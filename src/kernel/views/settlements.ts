@@ -1,0 +1,43 @@
+// How messages ended, for requests that wait for them. Every waiting request uses it, so it is one statement for all of them, and
+// the database builds its JSON. A message whose turn ends in this process needs none: the statement that ends the turn returns it
+// (`journal/settled-turns.ts`).
+import type { SettledMessage } from '../../contract/answers.ts';
+import type { MessageView, TurnView } from '../../contract/views.ts';
+import { callsSql, messageSql, toolsSql, turnSql } from './settlement-sql.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
+import { withSteps } from './turns.ts';
+import { literal } from '../../database/statement.ts';
+
+export type SettlementView = Omit<SettledMessage, 'reply'>;
+
+// Prepared under a name: planning it costs more than running it.
+export const SETTLEMENTS = literal({
+  name: 'settlements',
+  purpose: 'Read how messages ended, with their turns and steps.',
+  text: `select ${messageSql()} as message, case when t.id is not null then ${turnSql()} end as turn,
+  ${callsSql('holdfast.model_calls')} as calls, ${toolsSql('holdfast.tool_calls')} as tools
+from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
+where i.id = any ($1::uuid[]) and i.status not in ('delayed', 'waiting', 'claimed')`,
+});
+
+interface SettlementRow extends Omit<TurnRow, 'turn'> {
+  message: MessageView;
+  turn: TurnSummary | null;
+}
+
+/** How these messages ended, by their ids; a message that is not settled, or does not exist, is absent. */
+export async function viewSettlements(db: ViewDatabase, messageIds: string[]): Promise<Map<string, SettlementView>> {
+  if (messageIds.length === 0) return new Map();
+  const result = await db.query<SettlementRow>(SETTLEMENTS.prepared([messageIds]));
+  return new Map(result.rows.map((row) => [row.message.id, toSettlement(row)]));
+}
+
+function toSettlement({ message, turn, calls, tools }: SettlementRow): SettlementView {
+  return { message, turn: turn === null ? null : toTurnView({ turn, calls, tools }) };
+}
+
+/** The turn with its steps. */
+export function toTurnView(row: TurnRow): TurnView {
+  return withSteps(row.turn, buildSteps(row));
+}

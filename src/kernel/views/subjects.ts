@@ -1,0 +1,79 @@
+// The sessions of a person, by the id that their messages name as the sender. Items of batches are messages, too; those that have not become
+// inputs are in store/erasure/items-of-sender.ts.
+import type { QueryResult } from 'pg';
+import { literal } from '../../database/statement.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+
+export interface SenderSession {
+  key: string;
+  /** True when messages there name another sender, too, or none. Items of batches without a sender are no one's. */
+  isShared: boolean;
+}
+
+/** Messages that one statement reads, so that each ends within the time limit of its connection. */
+const PORTION = 2_000;
+
+const SENDER = `i.body -> 'sender' ->> 'id'`;
+
+export const SESSIONS_OF_SENDER = literal({
+  name: 'sessions-of-sender',
+  purpose: `Read the next ${PORTION} messages after $1, and in which sessions the sender $2 has written there (in the channel $3; null: in any).`,
+  text: `with portion as materialized (
+  select i.id, i.session_id, coalesce(i.kind in ('message', 'batch') and ${SENDER} = $2 and ($3::text is null or coalesce(i.body ->> 'channel', 'api') = $3), false) as is_theirs
+  from holdfast.inbox i where i.id > $1::uuid order by i.id limit ${PORTION}
+)
+select (select id from portion order by id desc limit 1) as last,
+  array(select (select s.key from holdfast.sessions s where s.id = theirs.session_id)
+    from (select distinct session_id from portion where is_theirs) as theirs) as keys`,
+});
+
+export const OTHER_SENDERS = literal({
+  name: 'other-senders',
+  purpose: `Read the next ${PORTION} messages of the session with the key $1 after the number $2, and whether one of them names another sender than $3.`,
+  text: `with portion as materialized (
+  select i.seq, i.kind = 'message' and ${SENDER} is distinct from $3 or i.kind = 'batch' and ${SENDER} <> $3 as is_other
+  from holdfast.inbox i where i.session_id = (select s.id from holdfast.sessions s where s.key = $1) and i.seq > $2 order by i.seq limit ${PORTION}
+)
+select max(seq)::float8 as last, coalesce(bool_or(is_other), false) as "isShared" from portion`,
+});
+
+/** `last`: the last message of the portion; null: there was none. */
+interface SenderPortion {
+  last: string | null;
+  keys: (string | null)[];
+}
+
+interface OthersPortion {
+  last: number | null;
+  isShared: boolean;
+}
+
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+
+/** Reads all messages: no index leads from a sender to their messages, because every message would pay for it. */
+export async function findSessionsOfSender(
+  db: ViewDatabase,
+  { senderId, channel = null }: { senderId: string; channel?: string | null | undefined },
+): Promise<SenderSession[]> {
+  const theirs = new Set<string>();
+  for (let after: string | null = BEFORE_ALL; after !== null;) {
+    const { rows }: QueryResult<SenderPortion> = await db.query(
+      SESSIONS_OF_SENDER.prepared([after, senderId, channel]),
+    );
+    // A session that was deleted meanwhile has no key.
+    for (const key of rows[0]?.keys ?? []) if (key !== null) theirs.add(key);
+    after = rows[0]?.last ?? null;
+  }
+  const found: SenderSession[] = [];
+  for (const key of [...theirs].toSorted()) found.push({ key, isShared: await isShared(db, key, senderId) });
+  return found;
+}
+
+async function isShared(db: ViewDatabase, key: string, senderId: string): Promise<boolean> {
+  for (let after: number | null = 0; after !== null;) {
+    const { rows }: QueryResult<OthersPortion> = await db.query(OTHER_SENDERS.prepared([key, after, senderId]));
+    if (rows[0]?.isShared === true) return true;
+    after = rows[0]?.last ?? null;
+  }
+  return false;
+}

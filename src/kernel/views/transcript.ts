@@ -1,0 +1,114 @@
+// The entries of a session's transcript, oldest or newest first. A page is bounded in items and in bytes, because one entry may hold as much
+// as a hundred others (G28). Its long parts may be cut; then it is bounded by what is left, and by how much is read for it.
+import { isoSql } from '../sessions/session-facts.ts';
+import { literal } from '../../database/statement.ts';
+import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
+import type { EntryView } from '../../contract/transcripts.ts';
+
+/** Which entries: of one transcript of the session, only the active ones or all. */
+export interface EntryFilter {
+  sessionId: string;
+  transcriptNo: number;
+  isOnlyActive: boolean;
+  isNewestFirst: boolean;
+  /** Cuts the parts of an entry that are too long; null: they are whole. */
+  cut: ((entry: EntryView) => EntryView) | null;
+}
+
+/** A page of whole entries ends with the entry that exceeds this; the entries of others are read in portions of this size. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+/** A page of cut entries ends with the entry that exceeds this. */
+const CUT_PAGE_BYTES_MAX = 256 * 1024;
+
+/** The most portions that are read for a page of cut entries. */
+const PORTIONS_MAX = 8;
+
+const sizesSql = (beyond: '>' | '<'): string => `select e.seq::float8 as seq, octet_length(e.content::text) as bytes
+from holdfast.entries e where e.session_id = $1 and e.transcript_no = $2 and (not $3::boolean or e.state = 'active')
+  and ($4::bigint is null or e.seq ${beyond} $4) order by e.seq ${beyond === '>' ? 'asc' : 'desc'} limit $5`;
+
+export const ENTRY_SIZES = literal({
+  name: 'entry-sizes',
+  purpose:
+    'Read the sizes of the next entries of a transcript ($1, $2), oldest first. $3: only active ones. $4: after this number.',
+  text: sizesSql('>'),
+});
+
+export const ENTRY_SIZES_NEWEST_FIRST = literal({
+  name: 'entry-sizes-newest-first',
+  purpose: 'Read the same, newest first.',
+  text: sizesSql('<'),
+});
+
+/** Entries in the order of their numbers, or the reverse; `after` is a number. */
+export async function listEntries(db: ViewDatabase, filter: EntryFilter, page: PageRequest): Promise<Page<EntryView>> {
+  const { sessionId, transcriptNo, isOnlyActive, isNewestFirst } = filter;
+  const values = [sessionId, transcriptNo, isOnlyActive, page.after, page.limit + 1];
+  const query = isNewestFirst ? ENTRY_SIZES_NEWEST_FIRST.prepared(values) : ENTRY_SIZES.prepared(values);
+  const { rows: sizes } = await db.query<EntrySize>(query);
+  const items = await readPage(db, filter, sizes.slice(0, page.limit));
+  const last = items.at(-1);
+  return { items, next: last !== undefined && items.length < sizes.length ? String(last.seq) : null };
+}
+
+interface EntrySize {
+  seq: number;
+  bytes: number;
+}
+
+/** The first of these entries that fit a page. */
+async function readPage(db: ViewDatabase, filter: EntryFilter, sizes: EntrySize[]): Promise<EntryView[]> {
+  const items: EntryView[] = [];
+  let bytes = 0;
+  for (let portions = 0; portions < PORTIONS_MAX && items.length < sizes.length; portions += 1) {
+    const seqs = takeWhileFitting(sizes.slice(items.length)).map(({ seq }) => seq);
+    const read = await readEntries(db, filter.sessionId, seqs);
+    if (filter.isNewestFirst) read.reverse();
+    if (filter.cut === null) return read;
+    for (const entry of read.map(filter.cut)) {
+      items.push(entry);
+      bytes += Buffer.byteLength(JSON.stringify(entry));
+      if (bytes > CUT_PAGE_BYTES_MAX) return items;
+    }
+  }
+  return items;
+}
+
+function takeWhileFitting(sizes: EntrySize[]): EntrySize[] {
+  let total = 0;
+  const end = sizes.findIndex((entry) => (total += entry.bytes) > PAGE_BYTES_MAX);
+  return end === -1 ? sizes : sizes.slice(0, end + 1);
+}
+
+export const ENTRY_BLOCKS = literal({
+  name: 'entry-blocks',
+  purpose: 'Read the blocks of an entry ($2) of a session ($1).',
+  text: 'select content from holdfast.entries where session_id = $1 and id = $2 limit 1',
+});
+
+/** The blocks of an entry; null: the session has no entry with this id. */
+export async function readBlocks(
+  db: ViewDatabase,
+  sessionId: string,
+  entryId: string,
+): Promise<EntryView['content'] | null> {
+  const { rows } = await db.query<Pick<EntryView, 'content'>>(ENTRY_BLOCKS.prepared([sessionId, entryId]));
+  return rows[0]?.content ?? null;
+}
+
+export const VIEW_ENTRIES = literal({
+  name: 'view-entries',
+  purpose: 'Read entries of a session ($1) by their numbers ($2).',
+  // The sender's text is a part without a position, as long as the content itself.
+  text: `select e.id, e.seq::float8 as seq, parent.id as "parentId", e.kind, e.role, e.content, (
+    select json_agg(part order by n) from json_array_elements(e.parts) with ordinality as stored (part, n) where part -> 'start' is not null
+  ) as parts, e.turn_id as "turnId", e.state, ${isoSql('e.created_at')} as "createdAt"
+from holdfast.entries e left join holdfast.entries parent on parent.session_id = e.session_id and parent.seq = e.parent_seq
+where e.session_id = $1 and e.seq = any ($2::bigint[]) order by e.seq`,
+});
+
+async function readEntries(db: ViewDatabase, sessionId: string, seqs: number[]): Promise<EntryView[]> {
+  if (seqs.length === 0) return [];
+  return (await db.query<EntryView>(VIEW_ENTRIES.prepared([sessionId, seqs]))).rows;
+}

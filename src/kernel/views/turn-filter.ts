@@ -1,0 +1,172 @@
+// Which turns a filter finds: an index answers the conditions for session, status, batch, time and named things (`find-ids.ts`).
+import { raw, sql, type Sql } from '../../database/drizzle.ts';
+import { isUuid } from '../../core/ids.ts';
+import type { Tags } from '../../core/input-options.ts';
+import { idAt } from '../../database/id-of-time.ts';
+import { findAllIds, findIds, indexedSql, matchingSql, type Filtered } from './find-ids.ts';
+import { findTurns, type NamedThings } from './find-things.ts';
+import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
+
+export interface TurnFilter {
+  sessionKey?: string | undefined;
+  statuses?: string[] | undefined;
+  kind?: string | undefined;
+  lane?: string | undefined;
+  /** Turns that started then or later. */
+  since?: Date | undefined;
+  /** Turns that started before. */
+  until?: Date | undefined;
+  agentId?: string | undefined;
+  /** The model as the turn shows it, or with its provider in front. */
+  model?: string | undefined;
+  /** Turns that called this tool. */
+  tool?: string | undefined;
+  /** The code of their error. */
+  code?: string | undefined;
+  worker?: string | undefined;
+  /** Turns of the items of this batch, of all attempts. */
+  batchId?: string | undefined;
+  /** Turns that took at least so long; those that still run, until now. */
+  msMin?: number | undefined;
+  costMicrosMin?: number | undefined;
+  /** Turns with these tags. */
+  tags?: Tags | undefined;
+  /** An id, a session key, the platform id of a message or an error code; otherwise a part of the session key. */
+  text?: string | undefined;
+}
+
+/** The maximum number of turns that a count reads. */
+const COUNT_READ_MAX = 50_000;
+
+/** A count stops here. */
+export const COUNT_MAX = 10_000;
+
+const BAD = ['failed', 'aborted', 'timedOut'];
+const OPEN = ['running', 'parked'];
+
+async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<Filtered> {
+  const named = filter.text === undefined ? null : await findNamed(db, filter.text);
+  return { table: 'turns', indexed: buildIndexed(filter, named), rest: buildRest(filter, named) };
+}
+
+/** Null: the text names nothing, and is searched for. */
+async function findNamed(db: ViewDatabase, text: string): Promise<NamedThings | null> {
+  const named = await findTurns(db, text);
+  // An id that names nothing finds nothing; keys are not searched for it.
+  return isUuid(text) || named.turnIds.length + named.sessionIds.length > 0 ? named : null;
+}
+
+/** The ids of turns that a filter finds, newest first. */
+export async function findTurnIds(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Page<string>> {
+  return findIds(db, await resolve(db, filter), page);
+}
+
+/** The ids of all turns that match a filter, oldest first, at most `limit`. */
+export async function findAllTurnIds(db: ViewDatabase, filter: TurnFilter, limit: number): Promise<string[]> {
+  return findAllIds(db, await resolve(db, filter), limit);
+}
+
+/** How many turns a filter finds. `isCapped`: there may be more. */
+export async function countTurns(db: ViewDatabase, filter: TurnFilter): Promise<{ count: number; isCapped: boolean }> {
+  const { rows } = await db.query<{ count: number; is_whole: boolean }>(await countQuery(db, filter));
+  const { count, is_whole: isWhole } = rows[0] ?? { count: 0, is_whole: true };
+  return { count: Math.min(count, COUNT_MAX), isCapped: count > COUNT_MAX || !isWhole };
+}
+
+/** SQL of the number of turns, and of whether all of them were read. */
+export async function countQuery(db: ViewDatabase, filter: TurnFilter): Promise<Sql> {
+  const filtered = await resolve(db, filter);
+  const matching = matchingSql(filtered, { limit: COUNT_MAX, after: null }, COUNT_READ_MAX);
+  const count = sql`(select count(*)::int from (${matching}) as matching) as count`;
+  if (filtered.rest.length === 0) return sql`select ${count}, true as is_whole`;
+  return sql`select ${count}, not exists (${indexedSql(filtered, null)} offset ${COUNT_READ_MAX}) as is_whole`;
+}
+
+/** SQL of the ids of a page. */
+export async function pageQuery(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Sql> {
+  return matchingSql(await resolve(db, filter), page);
+}
+
+/** The conditions that an index answers. */
+function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
+  const { sessionKey, statuses, since, until, batchId, code, tags } = filter;
+  const conditions: Sql[] = [];
+  if (sessionKey !== undefined) {
+    conditions.push(sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
+  }
+  if (statuses !== undefined && isWithin(statuses, OPEN)) conditions.push(sql`t.ended_at is null`);
+  const status = pickStatus(filter);
+  if (status !== null) conditions.push(sql`t.status = ${raw(`'${status}'`)}`);
+  if (code !== undefined || (statuses !== undefined && isWithin(statuses, BAD))) {
+    conditions.push(sql`t.status in ('failed', 'aborted', 'timedOut')`);
+  }
+  // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
+  if (since !== undefined) conditions.push(sql`t.id >= ${idAt(since.getTime() - DAY_MS)}`);
+  if (until !== undefined) conditions.push(sql`t.id < ${idAt(until.getTime() + DAY_MS)}`);
+  if (batchId !== undefined) {
+    conditions.push(sql`t.id = any (array(select i.turn_id from holdfast.batch_items b
+      cross join lateral generate_series(1, b.attempt) as tries (attempt)
+      cross join lateral (select turn_id from holdfast.inbox
+        where cause_key = 'batch:' || b.batch_id || ':' || b.n || ':' || tries.attempt limit 1) as i
+      where b.batch_id = ${batchId}))`);
+  }
+  if (tags !== undefined) conditions.push(sql`t.tags @> ${JSON.stringify(tags)}::jsonb`);
+  if (named !== null) {
+    conditions.push(sql`(t.id = any (${named.turnIds}::uuid[]) or t.session_id = any (${named.sessionIds}::uuid[]))`);
+  }
+  return conditions;
+}
+
+/** The others. */
+function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
+  const { statuses, kind, lane, since, until, agentId, model, tool, code, worker, msMin, costMicrosMin } = filter;
+  const conditions: Sql[] = [];
+  if (statuses !== undefined && pickStatus(filter) === null) conditions.push(sql`t.status = any (${statuses}::text[])`);
+  if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
+  if (lane !== undefined) conditions.push(sql`t.lane = ${lane}`);
+  if (since !== undefined) conditions.push(sql`t.started_at >= ${since.toISOString()}`);
+  if (until !== undefined) conditions.push(sql`t.started_at < ${until.toISOString()}`);
+  if (worker !== undefined) conditions.push(sql`t.worker = ${worker}`);
+  if (model !== undefined) conditions.push(sql`t.model in (${model}, ${model.replace(/^anthropic\//, '')})`);
+  if (code !== undefined) conditions.push(sql`t.error::text ~ ${codePattern(code)}`);
+  if (costMicrosMin !== undefined) conditions.push(sql`t.cost_micros >= ${costMicrosMin}`);
+  if (msMin !== undefined) {
+    conditions.push(
+      sql`coalesce(t.ended_at, clock_timestamp()) - t.started_at >= ${msMin}::float8 * interval '1 millisecond'`,
+    );
+  }
+  if (agentId !== undefined) {
+    conditions.push(sql`(select s.agent_id from holdfast.sessions s where s.id = t.session_id) = ${agentId}`);
+  }
+  if (tool !== undefined) {
+    conditions.push(
+      sql`coalesce((select true from holdfast.tool_calls c where c.turn_id = t.id and c.name = ${tool} limit 1), false)`,
+    );
+  }
+  const { text } = filter;
+  if (text !== undefined && named === null) conditions.push(containsSql(text));
+  return conditions;
+}
+
+/** The only status of the filter, if an index has the turns with it in the order of their ids; else null. */
+function pickStatus({ statuses }: TurnFilter): string | null {
+  const [status, ...others] = statuses ?? [];
+  return status !== undefined && others.length === 0 && [...OPEN, ...BAD].includes(status) ? status : null;
+}
+
+function containsSql(text: string): Sql {
+  const inKey = sql`strpos((select s.key from holdfast.sessions s where s.id = t.session_id), lower(${text}::text)) > 0`;
+  return CODE.test(text) ? sql`(${inKey} or t.error::text ~ ${codePattern(text)})` : inKey;
+}
+
+const DAY_MS = 86_400_000;
+const CODE = /^[\w.-]+$/;
+
+/** Matches the text of an error with this code. Reading the field would fail if another field has a NUL. */
+function codePattern(code: string): string {
+  return `"code"\\s*:\\s*"${code.replaceAll(/[^\w-]/g, String.raw`\$&`)}"`;
+}
+
+function isWithin(values: readonly string[], allowed: readonly string[]): boolean {
+  return values.every((value) => allowed.includes(value));
+}

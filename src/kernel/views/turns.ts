@@ -1,0 +1,151 @@
+// Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
+// last steps of each turn only; a turn by itself shows all.
+import { callsSql, toolsSql, turnSql } from './settlement-sql.ts';
+import { literal } from '../../database/statement.ts';
+import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
+import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
+import type { ListedTurn, SpanView, StepView, TurnView } from '../../contract/views.ts';
+import { cutPiece } from '../../core/cut-text.ts';
+import { modelName, modelOfRef } from '../../core/model-ref.ts';
+import type { WaitFacts } from '../rules/explain-wait.ts';
+import { LANE_FACTS_SQL, describeOpenWait, waitFactsSql, type LanesRow } from './why-sql.ts';
+import { findTurnIds, type TurnFilter } from './turn-filter.ts';
+import { viewWaits, type TurnWaits } from './turn-waits.ts';
+
+/** The most steps of one turn in a list, the newest. */
+const LISTED_STEPS_MAX = 20;
+
+export const VIEW_TURNS = literal({
+  name: 'view-turns',
+  purpose: 'Read turns ($1), newest first. $2: with their calls. $3: at most this many characters of each reply.',
+  text: `select ${turnSql('case when $3::int is null then t.reply else left(t.reply, $3) end')} as turn,
+  case when $2::boolean then ${callsSql('holdfast.model_calls')} end as calls,
+  case when $2::boolean then ${toolsSql('holdfast.tool_calls')} end as tools,
+  case when t.ended_at is null then ${waitFactsSql('t.session_id', 't.claimed_at')} end as wait,
+  case when t.ended_at is null then ${LANE_FACTS_SQL} end as lanes
+from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($1::uuid[]) order by t.id desc`,
+});
+
+async function readTurns(
+  db: ViewDatabase,
+  ids: string[],
+  { hasSteps, textCharsMax = null }: { hasSteps: boolean; textCharsMax?: number | null | undefined },
+): Promise<TurnRow[]> {
+  const query = VIEW_TURNS.prepared([ids, hasSteps, textCharsMax]);
+  const { rows } = await db.query<TurnRow & { wait: WaitFacts | null; lanes: LanesRow | null }>(query);
+  for (const { turn, wait, lanes } of rows) {
+    turn.why = describeOpenWait(db, wait, lanes);
+    // The database counts a pair of units as one.
+    if (turn.reply !== null && textCharsMax !== null) turn.reply = cutPiece(turn.reply, 0, textCharsMax);
+  }
+  return rows;
+}
+
+/** The turn of this id with all its steps, its attempts and its waits; null when it does not exist. */
+export async function viewTurn(db: ViewDatabase, id: string): Promise<TurnView | null> {
+  const [turn] = await viewTurns(db, [id]);
+  return turn ?? null;
+}
+
+/** The same for several turns, in no order; an unknown id has no row. */
+export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
+  const rows = await readTurns(db, ids, { hasSteps: true });
+  const waits = await viewWaits(
+    db,
+    rows.map(({ turn }) => turn),
+  );
+  return rows.map((row) => withSteps(row.turn, buildSteps(row), waits.get(row.turn.id)));
+}
+
+export const FIND_TURN = literal({
+  name: 'find-turn',
+  purpose: 'Read the session of a turn ($1), and whether it has ended.',
+  text: `select session_id as "sessionId", started_at as "startedAt", ended_at is not null as "isEnded" from holdfast.turns where id = $1`,
+});
+
+/** The turn's session, and whether it has ended; null when there is no such turn. */
+export async function findTurn(
+  db: ViewDatabase,
+  id: string,
+): Promise<{ sessionId: string; startedAt: Date; isEnded: boolean } | null> {
+  const { rows } = await db.query<{ sessionId: string; startedAt: Date; isEnded: boolean }>(FIND_TURN.prepared([id]));
+  return rows[0] ?? null;
+}
+
+export interface TurnListing extends TurnFilter {
+  /** False: steps are not read. */
+  hasSteps: boolean;
+  /** At most this many characters of a longer reply are read. */
+  textCharsMax?: number | undefined;
+}
+
+/** Turns, newest first; a filter that names no session of ours finds none. */
+export async function listTurns(
+  db: ViewDatabase,
+  { hasSteps, textCharsMax, ...filter }: TurnListing,
+  page: PageRequest,
+): Promise<Page<ListedTurn>> {
+  const { items: ids, next } = await findTurnIds(db, filter, page);
+  if (ids.length === 0) return { items: [], next };
+  const rows = await readTurns(db, ids, { hasSteps, textCharsMax });
+  const turns = rows.map(({ turn }) => turn);
+  if (!hasSteps) return { items: turns, next };
+  const waits = await viewWaits(db, turns);
+  const items = rows.map((row): ListedTurn => {
+    const whole = withSteps(row.turn, buildSteps(row), waits.get(row.turn.id));
+    return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
+  });
+  return { items, next };
+}
+
+/** A turn with its steps, and the spans of its time that follow from them. */
+export function withSteps(facts: TurnSummary, steps: StepView[], waits?: TurnWaits): TurnView {
+  const spans = buildSpans({ ...facts, claimedAt: waits?.attempts[0]?.claimedAt ?? facts.claimedAt }, steps);
+  return {
+    ...facts,
+    ...pickNeighbours(waits),
+    stepCount: Math.max(facts.stepCount, steps.length),
+    steps,
+    spans: (waits === undefined ? spans : inOrder([...waits.spans, ...spans])).map(neverNegative),
+  };
+}
+
+function pickNeighbours(waits: TurnWaits | undefined): Pick<TurnView, 'attempts' | 'previousTurnId' | 'nextTurnId'> {
+  if (waits === undefined) return {};
+  const { attempts, previousTurnId, nextTurnId } = waits;
+  return { attempts, previousTurnId, nextTurnId };
+}
+
+function buildSpans(turn: TurnSummary, steps: StepView[]): SpanView[] {
+  const { queuedAt, claimedAt, startedAt } = turn;
+  const spans: SpanView[] = [
+    { kind: 'queue.wait', name: 'waiting', n: null, startedAt: queuedAt, endedAt: claimedAt },
+    { kind: 'prompt.assemble', name: 'prompt', n: null, startedAt: claimedAt, endedAt: startedAt },
+  ];
+  for (const step of steps) {
+    for (const call of step.calls) {
+      const rateWaitMs = call.notes?.rateWaitMs ?? 0;
+      if (rateWaitMs > 0) {
+        const beganAt = new Date(Date.parse(call.startedAt) - rateWaitMs).toISOString();
+        const name = call.model ?? turn.model;
+        spans.push({ kind: 'rate.wait', name, n: call.n, startedAt: beganAt, endedAt: call.startedAt });
+      }
+      const kind = call.purpose === 'compaction' ? 'compaction' : 'model.call';
+      const asked = call.model === null ? turn.model : modelName(modelOfRef(call.model));
+      spans.push({ kind, name: asked, n: call.n, startedAt: call.startedAt, endedAt: call.endedAt });
+    }
+    for (const tool of step.tools) {
+      spans.push({ kind: 'tool.exec', name: tool.name, n: step.n, startedAt: tool.startedAt, endedAt: tool.endedAt });
+    }
+  }
+  return spans;
+}
+
+function inOrder(spans: SpanView[]): SpanView[] {
+  return spans.toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : Number(a.startedAt > b.startedAt)));
+}
+
+/** The database's clock may have been set back in between; a span is then empty, not negative. */
+function neverNegative(span: SpanView): SpanView {
+  return span.endedAt !== null && span.endedAt < span.startedAt ? { ...span, endedAt: span.startedAt } : span;
+}

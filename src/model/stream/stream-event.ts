@@ -1,0 +1,96 @@
+// The events of one streamed answer, in the format of the Messages API. The reducer receives these from every transport; an answer
+// that was not streamed is converted into the same events. Only the shape of an event is checked here: each field is checked again
+// where it is used.
+import { cutHead } from '../../core/cut-text.ts';
+
+/** Why a stream makes no answer. */
+export class StreamFault extends Error {
+  readonly code = 'stream_fault';
+  /** `malformed_stream`, or the type that an error event names (`overloaded_error`). */
+  readonly type: string;
+  /** The finer code of an error event, where it has one. */
+  readonly errorCode: string | null;
+
+  constructor(type: string, message: string, more: { errorCode?: string | null; cause?: unknown } = {}) {
+    super(message, { cause: more.cause });
+    this.name = 'StreamFault';
+    this.type = type;
+    this.errorCode = more.errorCode ?? null;
+  }
+}
+
+/** The start of a block. It includes the content so far, which is usually empty in a stream. */
+export interface BlockStart {
+  type: string;
+  id?: unknown;
+  name?: unknown;
+  input?: unknown;
+  text?: string;
+  thinking?: string;
+  signature?: string;
+  data?: string;
+}
+
+/** An event; of types that are not known here only the type matters. */
+export interface StreamEvent {
+  type: string;
+  index?: number;
+  /** `usage` is read by `usage-figures.ts`, which trusts nothing of it. */
+  message?: { id: string; model: string; usage?: unknown };
+  content_block?: BlockStart;
+  delta?: {
+    /** Absent in a message_delta. */
+    type?: string;
+    text?: string;
+    partial_json?: string;
+    thinking?: string;
+    signature?: string;
+    stop_reason?: string | null;
+  };
+  usage?: unknown;
+  error?: { type?: string; message?: string; details?: { error_code?: string } | null };
+}
+
+/** A value that was received as an event. Throws `StreamFault` `malformed_stream` when it has no type. */
+export function asStreamEvent(event: unknown): StreamEvent {
+  if (typeof event !== 'object' || event === null || !('type' in event) || typeof event.type !== 'string') {
+    throw malformed(`An event of the stream has no type: ${cutHead(JSON.stringify(event) ?? 'nothing', 200)}`);
+  }
+  return event as StreamEvent;
+}
+
+/** The events of an answer that came as one body: the same as if it had been streamed, each block in its start. */
+export function eventsOfBody(body: unknown): StreamEvent[] {
+  if (!isBody(body)) throw malformed(`The answer is not a message: ${cutHead(JSON.stringify(body) ?? 'nothing', 200)}`);
+  const { id, model, content, stop_reason: stopReason, usage } = body;
+  const blocks = content.flatMap((block, index): StreamEvent[] => [
+    { type: 'content_block_start', index, content_block: block },
+    { type: 'content_block_stop', index },
+  ]);
+  return [
+    { type: 'message_start', message: { id, model, ...(usage === undefined ? {} : { usage }) } },
+    ...blocks,
+    { type: 'message_delta', delta: { stop_reason: stopReason ?? null } },
+    { type: 'message_stop' },
+  ];
+}
+
+/** The fault of a stream that breaks its own rules. */
+export function malformed(message: string, cause?: unknown): StreamFault {
+  return new StreamFault('malformed_stream', message, { cause });
+}
+
+interface MessageBody {
+  id: string;
+  model: string;
+  content: BlockStart[];
+  stop_reason?: string | null;
+  usage?: unknown;
+}
+
+function isBody(body: unknown): body is MessageBody {
+  const { id, content } = (body ?? {}) as Partial<Record<keyof MessageBody, unknown>>;
+  return (
+    typeof id === 'string' && Array.isArray(content) && content.every((block) => typeof block === 'object' && block)
+  );
+}
