@@ -1,0 +1,44 @@
+// The features of the service. Without its line here a feature is not there, and everything else works as before; the checks before a model call
+// are asked in this order.
+import { deliveries } from './features/deliveries/feature.ts';
+import { deadLetters } from './features/dead-letters/feature.ts';
+import { subagents } from './features/subagents/feature.ts';
+import { crons } from './features/crons/feature.ts';
+import { heartbeats } from './features/heartbeats/feature.ts';
+import { limits } from './features/limits/feature.ts';
+import { budgets } from './features/budgets/feature.ts';
+import { costs } from './features/costs/feature.ts';
+import { batches } from './features/batches/feature.ts';
+import { providerBatches } from './features/provider-batches/feature.ts';
+import { openai } from './features/openai/feature.ts';
+import { bulkActions } from './features/bulk-actions/feature.ts';
+import { keys } from './features/keys/feature.ts';
+import { erasure } from './features/erasure/feature.ts';
+import { retention } from './features/retention/feature.ts';
+import { overview } from './features/overview/feature.ts';
+import { backup } from './features/backup/feature.ts';
+import { memory } from './features/memory/feature.ts';
+import { traces } from './features/traces/feature.ts';
+import type { Feature } from './kernel/features.ts';
+
+export const FEATURES: readonly Feature[] = [
+  deliveries,
+  deadLetters,
+  subagents,
+  crons,
+  heartbeats,
+  limits,
+  budgets,
+  costs,
+  batches,
+  providerBatches,
+  openai,
+  bulkActions,
+  keys,
+  erasure,
+  retention,
+  overview,
+  backup,
+  memory,
+  traces,
+];

@@ -1,0 +1,4 @@
+// Bulk actions: one action on many turns, messages, deliveries or dead letters, at a bounded rate.
+import type { Feature } from '../../kernel/features.ts';
+
+export const bulkActions: Feature = { name: 'bulk-actions' };

@@ -1,0 +1,4 @@
+// Dead letters: turns and deliveries that have failed for good, to be redriven or discarded by a person.
+import type { Feature } from '../../kernel/features.ts';
+
+export const deadLetters: Feature = { name: 'dead-letters' };

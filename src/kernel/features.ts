@@ -1,0 +1,8 @@
+// What a feature may add to the kernel: the one place where they meet. The kernel imports no feature; a feature declares one of these in
+// its `feature.ts`, and src/features.ts lists them. Each part is a function that loads its code, so that a process loads what its roles need.
+
+/** A feature: a folder of `src/features`. */
+export interface Feature {
+  /** The name of its folder. */
+  readonly name: string;
+}
