@@ -3,6 +3,7 @@ import { apiReference } from './api-reference.ts';
 import { cliReference } from './cli-reference.ts';
 import { clientReference } from './client-reference.ts';
 import { configReference } from './config-reference.ts';
+import { featuresReference } from './features-reference.ts';
 
 /** The pages by their names in docs/references. */
 export function referencePages(): Record<string, string> {
@@ -11,5 +12,6 @@ export function referencePages(): Record<string, string> {
     'cli.md': cliReference(),
     'client.md': clientReference(),
     'configuration.md': configReference(),
+    'features.md': featuresReference(),
   };
 }
