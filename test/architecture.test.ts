@@ -107,6 +107,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   // Holdfast's own command line, played as a user would; its database is cleaned up with the code that started it.
   'demo/': ['src/cli/', 'src/client/', 'src/embedded-postgres/', ...BASE],
   // Entry points build the context of a process, so they see all rooms, and they alone see the demo and the scripted model.
+  'src/features.ts': ['src/kernel/features.ts', 'src/features/'],
   'workers/load-modules.ts': [''],
   'workers/own-servers.ts': [''],
   'workers/start-service.ts': [''],
