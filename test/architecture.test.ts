@@ -154,8 +154,6 @@ const NOT_YET = new Set([
   'src/features/backup/commands.ts -> src/embedded-postgres/start-embedded-postgres.ts',
   'src/features/crons/schedule-crons.ts -> workers/process-metrics.ts',
   'src/features/deliveries/outbox-relay.ts -> workers/process-metrics.ts',
-  'src/features/provider-batches/lane-parts.ts -> workers/process-metrics.ts',
-  'src/features/provider-batches/provider-lane.ts -> workers/process-metrics.ts',
   'src/features/traces/start-traces.ts -> workers/load-modules.ts',
   'src/kernel/effects/carry-out.ts -> src/features/subagents/rules/run-end.ts',
   'src/kernel/effects/carry-out.ts -> src/features/subagents/store/end-runs.ts',

@@ -2,7 +2,8 @@
 import type { LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
-import type { Modules, Role } from './load-modules.ts';
+import type { Role } from '../src/kernel/processes/process-part.ts';
+import type { Modules } from './load-modules.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import type { RunningWorker } from './start-worker.ts';
 

@@ -1,21 +1,30 @@
 // Loads the code of a service: each role costs a part of the start, and some of the memory.
+import type { Feature } from '../src/kernel/features.ts';
+import type { OpenPart, Role } from '../src/kernel/processes/process-part.ts';
 import type { MeasurePrompt } from '../src/features/batches/submit-batch.ts';
 import type { Database } from '../src/database/database.ts';
 import type { openPromptMeter } from './start-worker.ts';
 
-export type Role = 'api' | 'worker' | 'scheduler';
-
 export type Modules = Awaited<ReturnType<typeof loadModules>>;
 
 /** Imports the modules that the roles need; null: none of the roles needs it. */
-export async function loadModules(roles: readonly Role[], { isTraced }: { isTraced: boolean }) {
-  const [shared, own] = await Promise.all([loadShared(), loadOwn(roles, isTraced)]);
-  return { ...shared, ...own };
+export async function loadModules(
+  roles: readonly Role[],
+  { features, isTraced }: { features: readonly Feature[]; isTraced: boolean },
+) {
+  const [shared, own, parts] = await Promise.all([loadShared(), loadOwn(roles, isTraced), loadParts(roles, features)]);
+  return { ...shared, ...own, parts };
+}
+
+/** What the features run in processes of these roles. */
+export function loadParts(roles: readonly Role[], features: readonly Feature[]): Promise<OpenPart[]> {
+  const parts = features.flatMap(({ inRoles = [] }) => inRoles);
+  return Promise.all(parts.filter((part) => roles.some((role) => part.roles.includes(role))).map(({ load }) => load()));
 }
 
 /** What every process needs. */
 async function loadShared() {
-  const [inspect, migrate, database, service, budgets, queue, jobs, reconciler, waiting, reports, troubles, derive] =
+  const [inspect, migrate, database, service, budgets, queue, jobs, reconciler, waiting, reports, derive] =
     await Promise.all([
       import('../src/database/inspect-database.ts'),
       import('../src/database/migrate.ts'),
@@ -27,7 +36,6 @@ async function loadShared() {
       import('./reconciler.ts'),
       import('./still-waiting.ts'),
       import('./report-process.ts'),
-      import('../src/features/overview/trouble-log.ts'),
       import('../src/kernel/turn/open/derive-request.ts'),
     ]);
   return {
@@ -45,7 +53,6 @@ async function loadShared() {
     stillWaiting: waiting.stillWaiting,
     identityOf: reports.readIdentity,
     startReports: reports.startReports,
-    startTroubleLog: troubles.startTroubleLog,
     deriveRequest: derive.deriveRequest,
   };
 }
@@ -53,14 +60,11 @@ async function loadShared() {
 /** What these roles need. */
 async function loadOwn(roles: readonly Role[], isTraced: boolean) {
   const isApi = roles.includes('api');
-  const isScheduler = roles.includes('scheduler');
-  const [api, apiContext, worker, scheduler, workLists, providerLane, tracing] = await Promise.all([
+  const [api, apiContext, worker, scheduler, tracing] = await Promise.all([
     isApi ? import('../src/api/create-api.ts') : null,
     isApi ? import('../src/api/context.ts') : null,
     roles.includes('worker') ? import('./start-worker.ts') : null,
-    isScheduler ? import('./scheduler.ts') : null,
-    isScheduler ? import('./work-lists.ts') : null,
-    isScheduler ? import('../src/features/provider-batches/provider-lane.ts') : null,
+    roles.includes('scheduler') ? import('./scheduler.ts') : null,
     isTraced ? import('../src/features/traces/start-tracing.ts') : null,
   ]);
   return {
@@ -68,8 +72,6 @@ async function loadOwn(roles: readonly Role[], isTraced: boolean) {
     createApiContext: apiContext?.createApiContext ?? null,
     startWorker: worker?.startWorker ?? null,
     Scheduler: scheduler?.Scheduler ?? null,
-    startWorkLists: workLists?.startWorkLists ?? null,
-    startProviderLane: providerLane?.startProviderLane ?? null,
     startTracing: tracing?.startTracing ?? null,
   };
 }

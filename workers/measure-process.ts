@@ -2,11 +2,10 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
 import { metricIn } from '../src/metrics.ts';
-import type { Role } from './load-modules.ts';
+import type { Role } from '../src/kernel/processes/process-part.ts';
 import { startMetricsServer, type MetricsServer } from './metrics-server.ts';
 import {
   createProcessMetrics,
-  createProviderLaneMetrics,
   createScheduleMetrics,
   createWorkMetrics,
   type MeasuredFacts,
@@ -36,7 +35,6 @@ export function measureProcess({ roles, host, port }: MeasuredProcess) {
     onRepeated: (rings: number): void => repeatedRings.inc(rings),
     work: roles.includes('worker') ? createWorkMetrics(registry, systemClock) : null,
     schedule: roles.includes('scheduler') ? createScheduleMetrics(registry) : null,
-    providerLane: roles.includes('scheduler') ? createProviderLaneMetrics(registry) : null,
     /** Adds the facts that are known when everything runs. Resolves with the server; null: the API serves the metrics. */
     async start(
       facts: MeasuredFacts,

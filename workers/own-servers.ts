@@ -1,7 +1,7 @@
 // The servers that a service starts for itself where none is configured: an embedded database, and a scripted model.
 import type { Config } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
-import type { Role } from './load-modules.ts';
+import type { ModelEndpoint, Role } from '../src/kernel/processes/process-part.ts';
 
 /** Ends a part of the service. `isFailed`: its start has failed, so what it has made is removed. */
 export type Ender = (isFailed: boolean) => Promise<unknown>;
@@ -17,13 +17,6 @@ export async function prepareDatabase(config: Config, logger: Logger, enders: En
     await embedded.discard(() => isDatabaseUnused(embedded.url).catch(() => false));
   });
   return embedded.url;
-}
-
-/** Where models are asked: at the provider, or at a scripted model of this process. */
-export interface ModelEndpoint {
-  apiKey: string;
-  baseUrl?: string;
-  isScripted: boolean;
 }
 
 /** Without a key a worker or scheduler starts its own model server with the same protocol: the client code is the same. */

@@ -3,7 +3,7 @@ import { systemClock } from '../src/clock.ts';
 import { agentOf, modelNotices, type Config } from '../src/config.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
 import { describeCommands } from '../src/tools/command-user.ts';
-import type { Role } from './load-modules.ts';
+import type { Role } from '../src/kernel/processes/process-part.ts';
 
 /** The parts on which a service runs. */
 export interface ServiceFacts {

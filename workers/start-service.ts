@@ -7,17 +7,20 @@ import type { HeldPort } from '../src/network/hold-port.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
 import type { MeasurePrompt } from '../src/features/batches/submit-batch.ts';
 import type { WorkerIdentity } from '../src/kernel/processes/report-worker.ts';
-import type { Tracing } from '../src/tracing.ts';
+import { FEATURES } from '../src/features.ts';
+import type { Feature } from '../src/kernel/features.ts';
+import type { ModelEndpoint, Process, ProcessPart, Role } from '../src/kernel/processes/process-part.ts';
+import { startRounds } from '../src/kernel/queue/start-rounds.ts';
 import { createWake } from '../src/kernel/queue/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createReconciler } from './create-reconciler.ts';
-import { createPromptMeter, loadModules, type Modules, type Role } from './load-modules.ts';
+import { createPromptMeter, loadModules, type Modules } from './load-modules.ts';
 import { measureProcess, type ProcessMeters } from './measure-process.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
 import { asWarning, readServiceFacts, formatLines, listenWarnings, type ServiceFacts } from './start-lines.ts';
-import { prepareDatabase, prepareEndpoint, type Ender, type ModelEndpoint } from './own-servers.ts';
+import { prepareDatabase, prepareEndpoint, type Ender } from './own-servers.ts';
 import { startTraces } from '../src/features/traces/start-traces.ts';
 
 export interface ServiceOptions {
@@ -30,6 +33,8 @@ export interface ServiceOptions {
   logger: Logger;
   /** The address where the API, or without it the metrics, will listen. */
   heldPort: HeldPort;
+  /** Absent: all. */
+  features?: readonly Feature[];
 }
 
 export interface RunningService {
@@ -63,21 +68,21 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 }
 
 async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningService> {
-  const { live, roles, logger } = options;
+  const { live, roles, logger, features = FEATURES } = options;
   const { config } = live;
   await openDataDir(config);
   // The database needs some time to start: the code is loaded meanwhile.
   const [databaseUrl, modules, modelEndpoint] = await Promise.all([
     prepareDatabase(config, logger, enders),
-    loadModules(roles, { isTraced: config.runtime.traceEndpoint !== undefined }),
+    loadModules(roles, { features, isTraced: config.runtime.traceEndpoint !== undefined }),
     prepareEndpoint(config, roles, enders),
   ]);
   const base = await openBase(options, { modules, databaseUrl, enders });
   const { service, meters } = base;
   const identity = modules.identityOf(roles);
   const working = await startWorking(options, { base, modules, identity, modelEndpoint, enders });
-  const { tracing, reporter } = working;
-  startScheduling(options, { modules, service, modelEndpoint, meters, tracing, enders });
+  const { parts, reporter } = working;
+  startRunning(options, { modules, service, meters, parts, enders });
   const facts = readServiceFacts(config, base.backend.kind, modelEndpoint.isScripted);
   const { version } = identity;
   const api = await startApi(options, { modules, base, facts, version, enders, ...working });
@@ -131,7 +136,9 @@ async function startWorking(
     metrics: meters?.registry ?? null,
   });
   enders.push(async () => tracing?.stop());
-  const turnOptions = { ...base, live, owner: identity.name, logger, clock: systemClock, modelEndpoint };
+  const common = { ...base, live, owner: identity.name, logger, modelEndpoint };
+  const opened = await openParts(modules, { ...common, roles, tracing, metrics: meters?.registry ?? null }, enders);
+  const turnOptions = { ...common, clock: systemClock };
   const worker = await modules.startWorker?.({ ...turnOptions, tracing, meters: meters?.work ?? {} });
   if (worker !== undefined) enders.push(() => worker.drain(live.config.shutdown.graceMs * LANES_SHARE));
   reporter = await modules.startReports({
@@ -144,35 +151,34 @@ async function startWorking(
   });
   if (isReconciling) reconciler.start();
   const measurePrompt = worker?.measurePrompt ?? createPromptMeter(turnOptions);
-  return { reconciler: isReconciling ? reconciler : null, tracing, reporter, measurePrompt };
+  return { reconciler: isReconciling ? reconciler : null, parts: opened, reporter, measurePrompt };
 }
 
-/** Starts the role of the scheduler, if it is one of this process; and the log of troubles, unless this process only works. */
-function startScheduling(
-  { live, roles, logger }: ServiceOptions,
-  parts: {
-    modules: Modules;
-    service: Service;
-    modelEndpoint: ModelEndpoint;
-    meters: ProcessMeters;
-    tracing: Tracing | undefined;
-    enders: Ender[];
-  },
+/** Opens what the features run in this process. */
+async function openParts({ parts }: Modules, process: Process, enders: Ender[]): Promise<ProcessPart[]> {
+  const opened: ProcessPart[] = [];
+  for (const open of parts) {
+    const part = await open(process);
+    opened.push(part);
+    enders.push(async () => part.stop?.());
+  }
+  return opened;
+}
+
+/** Starts what is repeated, and the role of the scheduler, if it is one of this process. */
+function startRunning(
+  { live, logger }: ServiceOptions,
+  parts: { modules: Modules; service: Service; meters: ProcessMeters; parts: ProcessPart[]; enders: Ender[] },
 ): void {
-  const { modules, service, modelEndpoint, meters, tracing, enders } = parts;
-  if (roles.some((role) => role !== 'worker')) enders.push(modules.startTroubleLog(service.database, logger));
-  if (!roles.includes('scheduler')) return;
-  if (modules.startWorkLists !== null) enders.push(modules.startWorkLists({ ...service, logger, tracing }));
-  if (modules.Scheduler !== null) {
-    const scheduler = new modules.Scheduler({ service, logger, meter: meters?.schedule ?? undefined });
-    enders.push(() => scheduler.stop());
-    scheduler.start();
-    live.follow({ apply: () => scheduler.syncAgain() });
-  }
-  if (modules.startProviderLane !== null) {
-    const counted = meters === null || meters.providerLane === null ? {} : { metrics: meters.providerLane };
-    enders.push(modules.startProviderLane(service, { logger, endpoint: modelEndpoint, ...counted }));
-  }
+  const { modules, service, meters, enders } = parts;
+  const rounds = parts.parts.flatMap((part) => part.rounds ?? []);
+  const ends = rounds.map((list) => startRounds({ ...list, database: service.database }));
+  enders.push(() => Promise.all(ends.map((end) => end())));
+  if (modules.Scheduler === null) return;
+  const scheduler = new modules.Scheduler({ service, logger, meter: meters?.schedule ?? undefined });
+  enders.push(() => scheduler.stop());
+  scheduler.start();
+  live.follow({ apply: () => scheduler.syncAgain() });
 }
 
 type Base = Awaited<ReturnType<typeof openBase>>;

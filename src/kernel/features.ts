@@ -1,8 +1,11 @@
 // What a feature may add to the kernel: the one place where they meet. The kernel imports no feature; a feature declares one of these in
 // its `feature.ts`, and src/features.ts lists them. Each part is a function that loads its code, so that a process loads what its roles need.
+import type { OpenPart, Role } from './processes/process-part.ts';
 
 /** A feature: a folder of `src/features`. */
 export interface Feature {
   /** The name of its folder. */
   readonly name: string;
+  /** What it runs in processes with any of these roles. */
+  readonly inRoles?: readonly { roles: readonly Role[]; load: () => Promise<OpenPart> }[];
 }

@@ -7,6 +7,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { METRICS } from '../../src/metrics.ts';
 import { startServiceProcess } from '../servers/service-process.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -68,6 +69,12 @@ describe('on a fresh data directory', () => {
       const sent = await runCli(['send', 'main', '[[reply: it works]]', '--wait', '120'], { cwd });
       expect(sent).toMatchObject({ code: 0, stdout: 'it works\n' });
       expect((await runCli(['doctor', '--json'], { cwd })).code).toBe(0);
+      const key = (await readFile(join(cwd, '.holdfast/api-key'), 'utf8')).trim();
+      const scraped = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${key}` } });
+      const text = await scraped.text();
+      const absent = Object.keys(METRICS).filter((name) => !text.includes(`# TYPE ${name} `));
+      // That one is made with the traces.
+      expect(absent).toEqual(['holdfast_traces_dropped_total']);
 
       service.child.kill('SIGTERM');
       expect((await service.ended).code).toBe(0);

@@ -2,8 +2,9 @@
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
-import { createProviderLaneMetrics } from '../../workers/process-metrics.ts';
-import { startLaneRounds } from '../../src/features/provider-batches/provider-lane.ts';
+import { createProviderLaneMetrics } from '../../src/features/provider-batches/lane-metrics.ts';
+import { laneRounds } from '../../src/features/provider-batches/provider-lane.ts';
+import { startRounds } from '../../src/kernel/queue/start-rounds.ts';
 import { changeProviderRequests, readProviderBatches } from '../rows/provider-batches.ts';
 import { now, sumOf } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -45,7 +46,7 @@ test('a request that left and its late answer are counted, with the cost of the 
   await rig.runDue();
   await rig.round(parts);
   await changeProviderRequests(rig, {}, { leaveAt: now });
-  const stop = startLaneRounds(parts);
+  const stop = startRounds({ ...laneRounds(parts), database: parts.database });
   await expect.poll(text).toContain(`${requests('left')} 1\n`);
   await stop();
   await rig.untilSettled(parts);

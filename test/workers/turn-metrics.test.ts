@@ -3,7 +3,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../src/api/metrics.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
 import { LANES } from '../../src/config.ts';
-import { METRICS } from '../../src/metrics.ts';
 import { measureProcess } from '../../workers/measure-process.ts';
 import { startMetricsServer } from '../../workers/metrics-server.ts';
 import type { ModelCallRow } from '../../src/kernel/turn/journal/journal.ts';
@@ -143,15 +142,12 @@ test('after 10,000 turns of as many sessions with 500 tools, a process with ever
   expect(series.length).toBeLessThanOrEqual(2_000);
 });
 
-test('every metric of the table is made by a process with every role, and has a unit, a help text and a name by the rules of Prometheus', async () => {
+test('every metric has a unit, a help text and a name by the rules of Prometheus', async () => {
   const { registry, ...meters } = measureProcess({ roles: ['api', 'worker', 'scheduler'], host: '', port: undefined })!;
   createMetrics(registry, NOW);
   const enders: (() => Promise<unknown>)[] = [];
   await meters.start(FACTS, enders);
   onTestFinished(() => Promise.all(enders.map((end) => end())).then(() => undefined));
-  const made = registry.getMetricsAsArray().map(({ name }) => name);
-  // That one is made with the traces.
-  expect(Object.keys(METRICS).filter((name) => !made.includes(name))).toEqual(['holdfast_traces_dropped_total']);
   for (const { name, help, type } of registry.getMetricsAsArray()) {
     expect(name).toMatch(/^(?:holdfast|gen_ai|process|nodejs)_[a-z0-9_]+$/);
     expect(help.length, name).toBeGreaterThan(5);

@@ -3,4 +3,7 @@
 // A turn of an item is a turn as any other.
 import type { Feature } from '../../kernel/features.ts';
 
-export const batches: Feature = { name: 'batches' };
+export const batches: Feature = {
+  name: 'batches',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBatchRounds }],
+};

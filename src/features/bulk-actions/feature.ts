@@ -1,4 +1,7 @@
 // Bulk actions: one action on many turns, messages, deliveries or dead letters, at a bounded rate.
 import type { Feature } from '../../kernel/features.ts';
 
-export const bulkActions: Feature = { name: 'bulk-actions' };
+export const bulkActions: Feature = {
+  name: 'bulk-actions',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBulkRounds }],
+};

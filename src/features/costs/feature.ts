@@ -1,4 +1,7 @@
 // What was used and what it cost: roll-ups of the event log by hour, agent, session and model, the prices of models, and repricing.
 import type { Feature } from '../../kernel/features.ts';
 
-export const costs: Feature = { name: 'costs' };
+export const costs: Feature = {
+  name: 'costs',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openUsageRounds }],
+};

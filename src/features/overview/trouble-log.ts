@@ -2,37 +2,28 @@
 // because they concern the service, not one process.
 import { formatSubject } from './rules/attention.ts';
 import { wordsOfHealth, type HealthFact } from './rules/service-health.ts';
-import type { Logger } from '../../logger.ts';
-import type { Database } from '../../database/database.ts';
+import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { readServiceHealth } from './views/service-health.ts';
-import { every, startRounds } from '../../kernel/queue/start-rounds.ts';
+import { every } from '../../kernel/queue/start-rounds.ts';
 
 /** A process is lost 9 s after its last report: with this interval, its loss is logged within 10 s of it, in milliseconds. */
 const POLL_MS = 1_000;
 
-/** Checks at intervals; the returned function stops it and resolves after the check in progress. A failed check is followed by the next one. */
-export function startTroubleLog(
-  database: Database,
-  logger: Pick<Logger, 'info' | 'warn'>,
-  everyMs = POLL_MS,
-): () => Promise<void> {
+/** Opens it. */
+export function openTroubleLog({ service: { database }, logger }: Pick<Process, 'service' | 'logger'>): ProcessPart {
   let known = new Map<string, HealthFact>();
 
-  async function check(): Promise<boolean> {
+  async function check(): Promise<void> {
     const facts = await readServiceHealth(database.reads);
     const found = new Map(facts.map((fact) => [formatSubject(fact), fact]));
     for (const [key, fact] of found) if (!known.has(key)) logger.warn(pickFacts(fact), 'Service is impaired');
     for (const [key, fact] of known) if (!found.has(key)) logger.info(pickFacts(fact), 'Service is no longer impaired');
     known = found;
-    return false;
   }
 
-  return startRounds({
-    database,
-    round: check,
-    failure: 'State of the service could not be read',
-    pauseMs: every(everyMs),
-  });
+  return {
+    rounds: [{ round: check, failure: 'State of the service could not be read', pauseMs: every(POLL_MS) }],
+  };
 }
 
 function pickFacts(fact: HealthFact): object {

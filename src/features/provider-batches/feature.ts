@@ -2,4 +2,7 @@
 // requests into submissions, follows them, and wakes the turns with their answers.
 import type { Feature } from '../../kernel/features.ts';
 
-export const providerBatches: Feature = { name: 'provider-batches' };
+export const providerBatches: Feature = {
+  name: 'provider-batches',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./provider-lane.ts')).openProviderLane }],
+};

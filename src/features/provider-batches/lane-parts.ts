@@ -6,7 +6,7 @@ import type { Logger } from '../../logger.ts';
 import type { BatchPort } from './batch-port.ts';
 import type { Database } from '../../database/database.ts';
 import { renewSubmission } from './store/submissions.ts';
-import type { ProviderLaneMetrics } from '../../../workers/process-metrics.ts';
+import type { ProviderLaneMetrics } from './lane-metrics.ts';
 
 export interface LaneParts {
   database: Database;

@@ -3,16 +3,15 @@
 // round that is lost costs time.
 import { livePriceBook } from '../../config.ts';
 import { laneRoundMs } from './rules/submission.ts';
-import type { Logger } from '../../logger.ts';
 import { newId } from '../../ids.ts';
 import { createAnthropicBatches } from './anthropic-batches.ts';
-import type { Service } from '../../kernel/use-cases/service.ts';
+import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { leaveLane } from './store/store-results.ts';
 import { workOff } from '../../work-off.ts';
-import type { ProviderLaneMetrics } from '../../../workers/process-metrics.ts';
-import { startRounds } from '../../kernel/queue/start-rounds.ts';
+import type { Rounds } from '../../kernel/queue/start-rounds.ts';
 import { collectRequests } from './collect-requests.ts';
 import { followSubmission } from './follow-submission.ts';
+import { createProviderLaneMetrics } from './lane-metrics.ts';
 import { LeaseLostError, type LaneParts } from './lane-parts.ts';
 
 /** The account of submissions to the scripted model. */
@@ -20,21 +19,12 @@ const SCRIPTED_ACCOUNT = 'scripted';
 /** The most steps of one kind in a round. */
 const STEPS_MAX = 50;
 
-interface LaneOptions {
-  logger: Logger;
-  endpoint: { apiKey: string; baseUrl?: string; isScripted: boolean };
-  /** Absent: nothing is counted. */
-  metrics?: ProviderLaneMetrics;
-}
-
-/** Starts it; the function that it returns stops it. */
-export function startProviderLane(
-  { database, publish, config }: Pick<Service, 'database' | 'publish' | 'config'>,
-  { logger, endpoint, metrics }: LaneOptions,
-): () => Promise<void> {
+/** Opens it. */
+export function openProviderLane({ service, logger, modelEndpoint, metrics }: Process): ProcessPart {
+  const { database, publish, config } = service;
   const { headers } = config.models.providers.anthropic;
-  const { isScripted, ...address } = endpoint;
-  return startLaneRounds({
+  const { isScripted, ...address } = modelEndpoint;
+  const parts: LaneParts = {
     database,
     publish,
     logger,
@@ -46,18 +36,19 @@ export function startProviderLane(
       ...(isScripted ? { account: SCRIPTED_ACCOUNT } : {}),
     }),
     prices: livePriceBook(config),
-    ...(metrics === undefined ? {} : { metrics }),
+    ...(metrics === null ? {} : { metrics: createProviderLaneMetrics(metrics) }),
     owner: newId<string>(),
     // A submission is leased like a session.
     leaseMs: config.runtime.leaseMs,
     newId: () => newId<string>(),
     random: Math.random,
     monotonicMs: () => performance.now(),
-  });
+  };
+  return { rounds: [laneRounds(parts)] };
 }
 
-/** Starts the rounds of a lane. Returns the function that ends them after the step in progress. */
-export function startLaneRounds(parts: LaneParts): () => Promise<void> {
+/** The rounds of a lane. */
+export function laneRounds(parts: LaneParts): Omit<Rounds, 'database'> {
   const pauseMs = {
     first: 0,
     // The settings may be loaded again.
@@ -69,7 +60,7 @@ export function startLaneRounds(parts: LaneParts): () => Promise<void> {
     },
   };
   const failure = 'Round of the provider lane failed; the next round retries';
-  return startRounds({ database: parts.database, round: (signal) => runLaneRound(parts, signal), failure, pauseMs });
+  return { round: (signal) => runLaneRound(parts, signal), failure, pauseMs };
 }
 
 async function runLaneRound(parts: LaneParts, signal: AbortSignal): Promise<void> {

@@ -2,4 +2,7 @@
 // Sessions also send messages to each other, and wait for each other without a slot.
 import type { Feature } from '../../kernel/features.ts';
 
-export const subagents: Feature = { name: 'subagents' };
+export const subagents: Feature = {
+  name: 'subagents',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openRunRounds }],
+};

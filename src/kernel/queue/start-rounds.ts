@@ -1,6 +1,8 @@
-// Work that a process repeats until it ends: a round, a pause, the next round.
+// Work that a process repeats until it ends: a round, a pause, the next round (docs/decisions/0077). Any number of processes may, and the database
+// decides which of them takes what. A round that a crash has broken off is done again by the next one.
 import { pause } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
+import { workOff } from '../../work-off.ts';
 
 export interface Rounds {
   database: Database;
@@ -30,6 +32,21 @@ export function startRounds({ database, round, failure, pauseMs }: Rounds): () =
   return async () => {
     stopped.abort();
     await running;
+  };
+}
+
+/** The pauses of work of which there is much more often some than each second. */
+export const OFTEN: Rounds['pauseMs'] = { first: 0, min: 10, max: 1_000 };
+
+/** Between two looks for what is old or has stopped. */
+export const TIDY_ROUND_MS = 60_000;
+
+/** Rounds that delete old rows in portions, which resolve with whether there is more. */
+export function trims(portion: () => Promise<boolean>, everyMs = TIDY_ROUND_MS): Omit<Rounds, 'database'> {
+  return {
+    round: (signal) => workOff(portion, { signal }),
+    pauseMs: every(everyMs),
+    failure: 'Old rows could not be deleted; the next round retries',
   };
 }
 

@@ -5,7 +5,7 @@ import { loadConfig } from '../../../src/config.ts';
 import { createLogger } from '../../../src/logger.ts';
 import { openDatabase } from '../../../src/database/database.ts';
 import { rollUp } from '../../../src/features/costs/store/roll-up.ts';
-import { runRetention } from '../../../workers/work-lists.ts';
+import { runRetention } from '../../../src/features/retention/rounds.ts';
 import { changeRetention } from '../../rows/retention.ts';
 
 const url = process.argv[2];

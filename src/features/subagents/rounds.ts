@@ -1,0 +1,16 @@
+// Ends runs that nothing moves any more.
+import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import { endStalled } from '../../kernel/queue/end-overdue.ts';
+import { every, TIDY_ROUND_MS } from '../../kernel/queue/start-rounds.ts';
+
+export function openRunRounds({ service: { config, database, publish }, logger }: Process): ProcessPart {
+  async function round(): Promise<void> {
+    const { runs } = publish(await endStalled(database, config.messages.queue));
+    if (runs > 0) logger.error({ runs }, 'Subagents that had stopped without a result were ended');
+  }
+  return {
+    rounds: [
+      { round, pauseMs: every(TIDY_ROUND_MS), failure: 'Stalled subagents could not be ended; the next round retries' },
+    ],
+  };
+}

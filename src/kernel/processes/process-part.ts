@@ -1,0 +1,42 @@
+// What a feature runs in a process beside its turns: the type of it, and what it is made from.
+import type { Registry } from 'prom-client';
+import type { LiveConfig } from '../../config.ts';
+import type { Logger } from '../../logger.ts';
+import type { Tracing } from '../../tracing.ts';
+import type { Rounds } from '../queue/start-rounds.ts';
+import type { Service } from '../use-cases/service.ts';
+
+export type Role = 'api' | 'worker' | 'scheduler';
+
+/** Where models are asked: at the provider, or at a scripted model of this process. */
+export interface ModelEndpoint {
+  apiKey: string;
+  baseUrl?: string;
+  isScripted: boolean;
+}
+
+/** What a process has for its features. */
+export interface Process {
+  roles: readonly Role[];
+  service: Service;
+  live: LiveConfig;
+  logger: Logger;
+  /** Names it among the owners of leases; never used twice. */
+  owner: string;
+  modelEndpoint: ModelEndpoint;
+  /** Undefined: nothing is traced. */
+  tracing: Tracing | undefined;
+  /** Null: nothing is measured. */
+  metrics: Registry | null;
+}
+
+/** What a feature runs in a process. */
+export interface ProcessPart {
+  /** Repeated from when the process works until its drain, each for itself. */
+  rounds?: readonly Omit<Rounds, 'database'>[];
+  /** Called when nothing of the process works any more. */
+  stop?: () => Promise<unknown>;
+}
+
+/** Opens the part before the process begins to work. */
+export type OpenPart = (process: Process) => ProcessPart | Promise<ProcessPart>;
