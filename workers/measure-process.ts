@@ -4,12 +4,7 @@ import { systemClock } from '../src/clock.ts';
 import { metricIn } from '../src/metrics.ts';
 import type { Role } from '../src/kernel/processes/process-part.ts';
 import { startMetricsServer, type MetricsServer } from './metrics-server.ts';
-import {
-  createProcessMetrics,
-  createScheduleMetrics,
-  createWorkMetrics,
-  type MeasuredFacts,
-} from './process-metrics.ts';
+import { createProcessMetrics, createWorkMetrics, type MeasuredFacts } from './process-metrics.ts';
 
 export interface MeasuredProcess {
   roles: readonly Role[];
@@ -34,7 +29,6 @@ export function measureProcess({ roles, host, port }: MeasuredProcess) {
     onStatement: (name: string, durationMs: number): void => statementSeconds.observe({ name }, durationMs / 1000),
     onRepeated: (rings: number): void => repeatedRings.inc(rings),
     work: roles.includes('worker') ? createWorkMetrics(registry, systemClock) : null,
-    schedule: roles.includes('scheduler') ? createScheduleMetrics(registry) : null,
     /** Adds the facts that are known when everything runs. Resolves with the server; null: the API serves the metrics. */
     async start(
       facts: MeasuredFacts,

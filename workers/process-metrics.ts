@@ -66,27 +66,6 @@ export function createRateMetrics(registry: Registry, clock: Clock): RateMetrics
   };
 }
 
-export interface ScheduleMeter {
-  /** This many slots of a cron were fired, missed or skipped. */
-  cronFired: (status: 'fired' | 'missed' | 'skipped', slots: number) => void;
-  /** A slot was fired so long after its time. */
-  cronLagged: (lagMs: number) => void;
-  /** A poll was settled: `made`, or why it was not. */
-  polled: (result: string) => void;
-}
-
-/** Adds what a scheduler measures of crons and heartbeats. */
-export function createScheduleMetrics(registry: Registry): ScheduleMeter {
-  const fires = metricIn(registry, 'holdfast_cron_fires_total');
-  const lag = metricIn(registry, 'holdfast_cron_lag_seconds');
-  const polls = metricIn(registry, 'holdfast_heartbeats_total');
-  return {
-    cronFired: (status, slots) => fires.inc({ status }, slots),
-    cronLagged: (lagMs) => lag.observe(Math.max(0, lagMs) / 1000),
-    polled: (result) => polls.inc({ result }),
-  };
-}
-
 /** The values that are read on each scrape. */
 export interface MeasuredFacts {
   version: string;

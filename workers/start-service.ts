@@ -82,7 +82,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const identity = modules.identityOf(roles);
   const working = await startWorking(options, { base, modules, identity, modelEndpoint, enders });
   const { parts, reporter } = working;
-  startRunning(options, { modules, service, meters, parts, enders });
+  startRunning(options, { modules, service, parts, enders });
   const facts = readServiceFacts(config, base.backend.kind, modelEndpoint.isScripted);
   const { version } = identity;
   const api = await startApi(options, { modules, base, facts, version, enders, ...working });
@@ -168,14 +168,14 @@ async function openParts({ parts }: Modules, process: Process, enders: Ender[]):
 /** Starts what is repeated, and the role of the scheduler, if it is one of this process. */
 function startRunning(
   { live, logger }: ServiceOptions,
-  parts: { modules: Modules; service: Service; meters: ProcessMeters; parts: ProcessPart[]; enders: Ender[] },
+  { modules, service, parts, enders }: { modules: Modules; service: Service; parts: ProcessPart[]; enders: Ender[] },
 ): void {
-  const { modules, service, meters, enders } = parts;
-  const rounds = parts.parts.flatMap((part) => part.rounds ?? []);
+  const rounds = parts.flatMap((part) => part.rounds ?? []);
   const ends = rounds.map((list) => startRounds({ ...list, database: service.database }));
   enders.push(() => Promise.all(ends.map((end) => end())));
   if (modules.Scheduler === null) return;
-  const scheduler = new modules.Scheduler({ service, logger, meter: meters?.schedule ?? undefined });
+  const schedules = parts.flatMap(({ schedule }) => schedule ?? []);
+  const scheduler = new modules.Scheduler({ service, logger, schedules });
   enders.push(() => scheduler.stop());
   scheduler.start();
   live.follow({ apply: () => scheduler.syncAgain() });

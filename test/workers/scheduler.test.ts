@@ -1,5 +1,5 @@
 // Goal: due slots are fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { findCron, readConfigCrons } from '../../src/features/crons/store/crons.ts';
 import type { TurnId } from '../../src/core/ids.ts';
@@ -8,6 +8,10 @@ import { createBudget } from '../../src/features/budgets/store/budgets.ts';
 import { createReserveCost } from '../../src/features/budgets/store/reserve-cost.ts';
 import { editCron } from '../../src/features/crons/edit-cron.ts';
 import { reconcileConfigCrons } from '../../src/features/crons/config-crons.ts';
+import { openBudgetRounds } from '../../src/features/budgets/rounds.ts';
+import { openCrons } from '../../src/features/crons/schedule.ts';
+import { openHeartbeats } from '../../src/features/heartbeats/schedule.ts';
+import { startRounds } from '../../src/kernel/queue/start-rounds.ts';
 import { Scheduler } from '../../workers/scheduler.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { readBudgetWindows } from '../rows/budgets.ts';
@@ -34,7 +38,9 @@ afterEach(async () => {
 
 function startScheduler(config: Config = configWith()): Scheduler {
   const service = schedulerParts(rig.database, config);
-  const scheduler = new Scheduler({ service, logger: service.logger });
+  const { logger } = service;
+  const parts = [openCrons, openHeartbeats].map((open) => open({ service, logger, metrics: null }));
+  const scheduler = new Scheduler({ service, logger, schedules: parts.flatMap(({ schedule }) => schedule ?? []) });
   running.push(scheduler);
   scheduler.start();
   return scheduler;
@@ -118,9 +124,8 @@ test('a scheduler releases the reservations of calls whose worker is gone', asyn
     kind: 'reserved',
   });
   expect(await reserved()).toEqual({ reservedMicros: 500 });
-  const scheduler = new Scheduler({ service, logger: service.logger });
-  running.push(scheduler);
-  scheduler.start();
+  const [rounds] = openBudgetRounds({ service }).rounds ?? [];
+  onTestFinished(startRounds({ ...rounds!, database: rig.database }));
   await expect.poll(reserved).toEqual({ reservedMicros: 0 });
 });
 

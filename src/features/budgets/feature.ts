@@ -2,4 +2,7 @@
 // reserves its likely cost; what it did cost is settled afterwards. A turn that finds no room waits or fails.
 import type { Feature } from '../../kernel/features.ts';
 
-export const budgets: Feature = { name: 'budgets' };
+export const budgets: Feature = {
+  name: 'budgets',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBudgetRounds }],
+};

@@ -2,4 +2,7 @@
 // Crons come from the configuration, the API, the command line, and from agents by a tool.
 import type { Feature } from '../../kernel/features.ts';
 
-export const crons: Feature = { name: 'crons' };
+export const crons: Feature = {
+  name: 'crons',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./schedule.ts')).openCrons }],
+};

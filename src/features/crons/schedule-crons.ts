@@ -18,14 +18,20 @@ import { fireCrons, type Firing } from './store/cron-fires.ts';
 import { disableCron, type Cron } from './store/crons.ts';
 import { readLastUrl } from '../../kernel/inbox/last-url.ts';
 import { closeNotice, readOwedNotices, settleFire, settleFires } from './store/settle-fires.ts';
-import type { ScheduleMeter } from '../../../workers/process-metrics.ts';
 import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 import { enqueueSystemEvent } from '../../kernel/inbox/system-events.ts';
 
 export interface CronParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'budgets'> {
   logger: Logger;
   /** Absent: nothing counts. */
-  meter?: ScheduleMeter | undefined;
+  meter?: CronMeter;
+}
+
+export interface CronMeter {
+  /** This many slots of a cron were fired, missed or skipped. */
+  fired: (status: 'fired' | 'missed' | 'skipped', slots: number) => void;
+  /** A slot was fired so long after its time. */
+  lagged: (lagMs: number) => void;
 }
 
 /** Why a cron is disabled whose only slot had passed when a scheduler first saw it. */
@@ -71,11 +77,11 @@ function logPassedTicks(logger: Logger, { cronId, ticks }: Firing): void {
 }
 
 function countTicks({ meter }: CronParts, { firing, lagMs }: PlannedFiring, fired: number): void {
-  if (fired > 0) meter?.cronLagged(lagMs);
-  meter?.cronFired('fired', fired);
+  if (fired > 0) meter?.lagged(lagMs);
+  meter?.fired('fired', fired);
   const due = firing.ticks.filter(({ tick }) => tick.kind === 'fire').length;
-  meter?.cronFired('skipped', Math.max(0, due - fired));
-  for (const { tick } of firing.ticks) if (tick.kind !== 'fire') meter?.cronFired(tick.kind, tick.count);
+  meter?.fired('skipped', Math.max(0, due - fired));
+  for (const { tick } of firing.ticks) if (tick.kind !== 'fire') meter?.fired(tick.kind, tick.count);
 }
 
 interface PlannedFiring {

@@ -2,4 +2,7 @@
 // an alert is sent once.
 import type { Feature } from '../../kernel/features.ts';
 
-export const heartbeats: Feature = { name: 'heartbeats' };
+export const heartbeats: Feature = {
+  name: 'heartbeats',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./schedule.ts')).openHeartbeats }],
+};

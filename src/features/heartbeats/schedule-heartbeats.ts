@@ -23,12 +23,16 @@ import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 import { settlePolls, type PollSettlement } from './store/settle-polls.ts';
 import { loadWorkspaceFiles } from '../../kernel/turn/open/load-workspace.ts';
 import { checkGate } from './heartbeat-gate.ts';
-import type { CronParts } from '../crons/schedule-crons.ts';
+import type { Logger } from '../../logger.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
 
-export interface HeartbeatParts extends CronParts {
+export interface HeartbeatParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'budgets'> {
+  logger: Logger;
   /** Names this scheduler as an owner of polls; never used twice. */
   owner: string;
   signal: AbortSignal;
+  /** Called when a poll is settled: `made`, or why it was not. Absent: nothing counts. */
+  onPolled?: (result: string) => void;
 }
 
 /** Why a poll is skipped. */
@@ -50,7 +54,10 @@ const POLLS_MAX = 16;
 const ROUNDS_MAX = 100;
 
 /** Makes the rows of the polled agents match the configuration. */
-export async function syncHeartbeats({ config, database, inbox }: CronParts, nowMs: number): Promise<void> {
+export async function syncHeartbeats(
+  { config, database, inbox }: Pick<HeartbeatParts, 'config' | 'database' | 'inbox'>,
+  nowMs: number,
+): Promise<void> {
   const agents = polledAgents(config);
   const rows = await Promise.all(
     agents.map(async ({ id, heartbeat: { every } }) => ({
@@ -86,7 +93,8 @@ export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
     // Unfinished polls are left to the next scheduler.
     const found = settlements.filter((one) => one !== null);
     for (const { status, reason } of publish(await settlePolls(database, found)))
-      parts.meter?.polled(status === 'fired' ? 'made' : (reason ?? 'skipped'));
+      parts.onPolled?.(status === 'fired' ? 'made' : (reason ?? 'skipped'));
+    if (signal.aborted) await renewPolls(database, { owner, leaseMs: 0 });
   }
 }
 

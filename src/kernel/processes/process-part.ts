@@ -34,8 +34,19 @@ export interface Process {
 export interface ProcessPart {
   /** Repeated from when the process works until its drain, each for itself. */
   rounds?: readonly Omit<Rounds, 'database'>[];
+  schedule?: ScheduleStep;
   /** Called when nothing of the process works any more. */
   stop?: () => Promise<unknown>;
+}
+
+/** What begins by the clock. The scheduler calls those of all features one after the other, in one round. */
+export interface ScheduleStep {
+  /** Applies the configuration: at the beginning, after a reload, and again when it has failed. */
+  sync: () => Promise<void>;
+  /** Starts what is due; resolves with the milliseconds until more is, or null when that is not known. */
+  start: (signal: AbortSignal) => Promise<number | null>;
+  /** Called after all have started what is due: settles what has ended. */
+  settle?: () => Promise<void>;
 }
 
 /** Opens the part before the process begins to work. */

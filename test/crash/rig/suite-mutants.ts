@@ -153,9 +153,9 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the release of the reservations of lost workers',
-    file: 'workers/scheduler.ts',
-    find: '(await releaseReservations(database))',
-    replace: 'false',
+    file: 'src/features/budgets/rounds.ts',
+    find: 'releaseReservations(database)',
+    replace: 'Promise.resolve(false)',
     test: 'test/workers/scheduler.test.ts',
     title: 'a scheduler releases the reservations of calls',
   },

@@ -1,0 +1,22 @@
+// The rounds of budgets in a scheduler: what calls have cost that no process has settled, reservations that a crash has left, and turns that
+// wait for room.
+import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import { every } from '../../kernel/queue/start-rounds.ts';
+import { workOff } from '../../work-off.ts';
+import { releaseReservations } from './store/release-reservations.ts';
+import { settleLeftCosts } from './store/settle-costs.ts';
+import { wakeBudgetWaiters } from './store/wake-waiters.ts';
+
+const TIDY_MS = 5_000;
+
+export function openBudgetRounds({ service }: Pick<Process, 'service'>): ProcessPart {
+  const { budgets, database, publish } = service;
+  async function round(signal: AbortSignal): Promise<void> {
+    if (!budgets.wasInUse) return;
+    await settleLeftCosts(database);
+    await workOff(() => releaseReservations(database), { signal });
+    publish(await wakeBudgetWaiters(database));
+  }
+  const pauseMs = { ...every(TIDY_MS), first: 0 };
+  return { rounds: [{ round, pauseMs, failure: 'Budgets could not be tidied; the next round retries' }] };
+}

@@ -1,0 +1,36 @@
+// Heartbeats in a scheduler.
+import { newId } from '../../ids.ts';
+import { metricIn } from '../../metrics.ts';
+import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import { trims } from '../../kernel/queue/start-rounds.ts';
+import { readDatabaseTime } from '../crons/store/crons.ts';
+import { hasHeartbeats, makeDuePolls, syncHeartbeats } from './schedule-heartbeats.ts';
+import { nextPollInMs, trimPolls } from './store/heartbeats.ts';
+
+/** While no agent is polled: between two checks for polls that a request has opened and its process has left. */
+const IDLE_MS = 5_000;
+const TRIM_MS = 3_600_000;
+
+export function openHeartbeats({
+  service,
+  logger,
+  metrics,
+}: Pick<Process, 'service' | 'logger' | 'metrics'>): ProcessPart {
+  const { config, database } = service;
+  const polls = metrics === null ? undefined : metricIn(metrics, 'holdfast_heartbeats_total');
+  const owner = newId<string>();
+  const onPolled = (result: string): void => polls?.inc({ result });
+  let madeAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    schedule: {
+      sync: async () => syncHeartbeats(service, await readDatabaseTime(database)),
+      async start(signal) {
+        if (!hasHeartbeats(config) && performance.now() - madeAtMs < IDLE_MS) return null;
+        madeAtMs = performance.now();
+        await makeDuePolls({ ...service, logger, owner, signal, onPolled });
+        return await nextPollInMs(database);
+      },
+    },
+    rounds: [trims(() => trimPolls(database, config.events.retention), TRIM_MS)],
+  };
+}
