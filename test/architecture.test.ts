@@ -152,8 +152,6 @@ const NOT_YET = new Set([
   'src/api/services.ts -> src/features/overview/views/service-health.ts',
   'src/api/services.ts -> src/features/overview/views/stats.ts',
   'src/features/backup/commands.ts -> src/embedded-postgres/start-embedded-postgres.ts',
-  'src/features/deliveries/outbox-relay.ts -> workers/process-metrics.ts',
-  'src/features/traces/start-traces.ts -> workers/load-modules.ts',
   'src/kernel/effects/carry-out.ts -> src/features/subagents/rules/run-end.ts',
   'src/kernel/effects/carry-out.ts -> src/features/subagents/store/end-runs.ts',
   'src/kernel/effects/turn-effects.ts -> src/features/subagents/rules/run-end.ts',

@@ -2,7 +2,7 @@
 import type { LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
-import type { Role } from '../src/kernel/processes/process-part.ts';
+import type { ProcessPart, Role } from '../src/kernel/processes/process-part.ts';
 import type { Modules } from './load-modules.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import type { RunningWorker } from './start-worker.ts';
@@ -11,6 +11,8 @@ interface ReconcilerParts {
   modules: Modules;
   service: Service;
   backend: QueueBackend;
+  /** What the features run in this process. */
+  parts: readonly ProcessPart[];
   /** Absent: nothing counts the jobs that are added again. */
   onRepeated?: ((rings: number) => void) | undefined;
   /** The worker of this process, once it runs. */
@@ -20,7 +22,7 @@ interface ReconcilerParts {
 /** Makes the reconciler of a process, which is not started. */
 export function createReconciler(
   { live: { config }, roles, logger }: { live: LiveConfig; roles: readonly Role[]; logger: Logger },
-  { modules, service, backend, onRepeated, worker }: ReconcilerParts,
+  { modules, service, backend, parts, onRepeated, worker }: ReconcilerParts,
 ) {
   return new modules.Reconciler({
     database: service.database,
@@ -30,6 +32,7 @@ export function createReconciler(
     reconcileMs: config.runtime.reconcileMs,
     modes: () => config.messages.queue,
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),
+    due: parts.flatMap(({ due }) => due ?? []),
     pingQueue: () => backend.ping(),
     onQueueFault: backend.outages.failed,
     lanes: roles.includes('worker')

@@ -12,8 +12,13 @@ export async function loadModules(
   roles: readonly Role[],
   { features, isTraced }: { features: readonly Feature[]; isTraced: boolean },
 ) {
-  const [shared, own, parts] = await Promise.all([loadShared(), loadOwn(roles, isTraced), loadParts(roles, features)]);
-  return { ...shared, ...own, parts };
+  const [shared, own, parts, tracings] = await Promise.all([
+    loadShared(),
+    loadOwn(roles),
+    loadParts(roles, features),
+    Promise.all(isTraced ? features.flatMap(({ tracing }) => tracing?.() ?? []) : []),
+  ]);
+  return { ...shared, ...own, parts, openTracing: tracings[0] };
 }
 
 /** What the features run in processes of these roles. */
@@ -24,20 +29,18 @@ export function loadParts(roles: readonly Role[], features: readonly Feature[]):
 
 /** What every process needs. */
 async function loadShared() {
-  const [inspect, migrate, database, service, budgets, queue, jobs, reconciler, waiting, reports, derive] =
-    await Promise.all([
-      import('../src/database/inspect-database.ts'),
-      import('../src/database/migrate.ts'),
-      import('../src/database/database.ts'),
-      import('../src/kernel/use-cases/service.ts'),
-      import('../src/features/budgets/open-budgets.ts'),
-      import('./queue/open-queue-backend.ts'),
-      import('../jobs/index.ts'),
-      import('./reconciler.ts'),
-      import('./still-waiting.ts'),
-      import('./report-process.ts'),
-      import('../src/kernel/turn/open/derive-request.ts'),
-    ]);
+  const [inspect, migrate, database, service, queue, jobs, reconciler, waiting, reports, derive] = await Promise.all([
+    import('../src/database/inspect-database.ts'),
+    import('../src/database/migrate.ts'),
+    import('../src/database/database.ts'),
+    import('../src/kernel/use-cases/service.ts'),
+    import('./queue/open-queue-backend.ts'),
+    import('../jobs/index.ts'),
+    import('./reconciler.ts'),
+    import('./still-waiting.ts'),
+    import('./report-process.ts'),
+    import('../src/kernel/turn/open/derive-request.ts'),
+  ]);
   return {
     inspectDatabase: inspect.inspectDatabase,
     migrate: migrate.migrate,
@@ -46,8 +49,6 @@ async function loadShared() {
     openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
     openQueueBackend: queue.openQueueBackend,
     createService: service.createService,
-    openBudgets: budgets.openBudgets,
-    storeBudgets: budgets.storeBudgets,
     createDoorbell: jobs.createDoorbell,
     Reconciler: reconciler.Reconciler,
     stillWaiting: waiting.stillWaiting,
@@ -58,21 +59,19 @@ async function loadShared() {
 }
 
 /** What these roles need. */
-async function loadOwn(roles: readonly Role[], isTraced: boolean) {
+async function loadOwn(roles: readonly Role[]) {
   const isApi = roles.includes('api');
-  const [api, apiContext, worker, scheduler, tracing] = await Promise.all([
+  const [api, apiContext, worker, scheduler] = await Promise.all([
     isApi ? import('../src/api/create-api.ts') : null,
     isApi ? import('../src/api/context.ts') : null,
     roles.includes('worker') ? import('./start-worker.ts') : null,
     roles.includes('scheduler') ? import('./scheduler.ts') : null,
-    isTraced ? import('../src/features/traces/start-tracing.ts') : null,
   ]);
   return {
     createApi: api?.createApi ?? null,
     createApiContext: apiContext?.createApiContext ?? null,
     startWorker: worker?.startWorker ?? null,
     Scheduler: scheduler?.Scheduler ?? null,
-    startTracing: tracing?.startTracing ?? null,
   };
 }
 

@@ -12,17 +12,10 @@ import { createTurnMetrics } from './turn-metrics.ts';
 /** How often the delay of the event loop is measured, in milliseconds. */
 const LOOP_RESOLUTION_MS = 20;
 
-const DELIVERY_OUTCOMES = ['sent', 'failed', 'retried'] as const;
-
-/** How a delivery was settled; `retried`: it is sent again later. */
-export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
-
 /** The metrics that a worker calls; each is absent when it is not measured, and must not throw. */
 export interface WorkMeters {
   /** Called after each job. */
   onJobEnd?: (end: JobEnd) => void;
-  /** Called after each attempt to deliver. */
-  onDelivery?: (status: DeliveryOutcome) => void;
   rateMetrics?: RateMetrics;
   meter?: TurnMeter;
 }
@@ -30,12 +23,8 @@ export interface WorkMeters {
 /** Adds what a worker measures. */
 export function createWorkMetrics(registry: Registry, clock: Clock): Required<WorkMeters> {
   const jobs = metricIn(registry, 'holdfast_jobs_total');
-  const deliveries = metricIn(registry, 'holdfast_deliveries_total');
-  // A rate needs a first value: the first failure must count.
-  for (const status of DELIVERY_OUTCOMES) deliveries.inc({ status }, 0);
   return {
     onJobEnd: ({ queue, job, outcome }) => jobs.inc({ queue, job: job?.kind ?? 'unknown', outcome }),
-    onDelivery: (status) => deliveries.inc({ status }),
     rateMetrics: createRateMetrics(registry, clock),
     meter: createTurnMetrics(registry),
   };

@@ -17,7 +17,6 @@ import type { QueueModes } from '../src/features/subagents/rules/run-end.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/database/database.ts';
 import { endOverdue } from '../src/kernel/queue/end-overdue.ts';
-import { readDueDeliveries } from '../src/features/deliveries/store/outbox.ts';
 import { countRings, STALE_RINGS_MAX, selectStaleRings, type StaleRing } from '../src/kernel/queue/reconcile.ts';
 
 export interface ReconcilerOptions {
@@ -29,6 +28,8 @@ export interface ReconcilerOptions {
   modes: () => QueueModes;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: StaleRing[]) => Promise<Set<string>>;
+  /** The sessions with replies to send that have no ring, or whose ring may be lost. */
+  due: readonly (() => Promise<readonly Ring[]>)[];
   /** Called with the number of jobs that were added again; absent: they are not counted. */
   onRepeated?: ((rings: number) => void) | undefined;
   /** Rejects when the queue cannot be reached. */
@@ -105,7 +106,7 @@ export class Reconciler {
   async #work(): Promise<void> {
     const { reconcileMs, database } = this.#options;
     this.#askQueue();
-    const parts = await Promise.allSettled([this.#ringFaded(), this.#ringDeliveries(), this.#endOverdue()]);
+    const parts = await Promise.allSettled([this.#ringFaded(), this.#ringDue(), this.#endOverdue()]);
     let nextMs = reconcileMs;
     let hasFailed = false;
     for (const part of parts) {
@@ -173,15 +174,9 @@ export class Reconciler {
     return publish(await endOverdue(database, modes())).nextInMs;
   }
 
-  async #ringDeliveries(): Promise<null> {
-    const { database, publish, lanes, logger } = this.#options;
-    const { rings, expired } = await readDueDeliveries(database);
-    for (const { id, lastStatus, ...delivery } of expired) {
-      logger.warn(
-        { deliveryId: id, ...delivery, code: 'delivery_expired', httpStatus: lastStatus },
-        'Delivery expired',
-      );
-    }
+  async #ringDue(): Promise<null> {
+    const { due, publish, lanes } = this.#options;
+    const rings = (await Promise.all(due.map((read) => read()))).flat();
     if (rings.length === 0) return null;
     if (!this.#queue.isAway) publish({ after: { changed: [], rings } });
     else if (lanes !== null) {

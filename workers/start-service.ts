@@ -21,7 +21,6 @@ import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
 import { asWarning, readServiceFacts, formatLines, listenWarnings, type ServiceFacts } from './start-lines.ts';
 import { prepareDatabase, prepareEndpoint, type Ender } from './own-servers.ts';
-import { startTraces } from '../src/features/traces/start-traces.ts';
 
 export interface ServiceOptions {
   live: LiveConfig;
@@ -88,8 +87,6 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const api = await startApi(options, { modules, base, facts, version, enders, ...working });
   await options.heldPort.release();
   const metrics = await startMetrics(meters, { base, version, reporter, enders });
-  // Last, because it writes: what another part refuses must not be stored.
-  live.follow({ prepare: (next) => modules.storeBudgets({ ...service, config: next }) });
   return {
     url: api?.url ?? null,
     lines: [
@@ -118,28 +115,23 @@ async function startWorking(
   let reporter: ProcessReporter | undefined;
   // The row says that the process drains until everything else has ended.
   enders.push(async () => reporter?.stop());
-  enders.push(() => service.budgets.stop());
-  await modules.openBudgets(service);
+  const process = { roles, service, live, logger, identity, modelEndpoint, metrics: meters?.registry ?? null };
+  const tracing = modules.openTracing?.(process);
+  enders.push(async () => tracing?.stop());
+  const opened = await openParts(modules, { ...process, tracing }, enders);
   // Messages of a process that only accepts are rung for by those that work.
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');
   const reconciler = createReconciler(options, {
     ...base,
     modules,
+    parts: opened,
     onRepeated: meters?.onRepeated,
     worker: () => worker,
   });
   enders.push(() => reconciler.stop());
-  const tracing = startTraces(options, {
-    startTracing: modules.startTracing,
-    service,
-    identity,
-    metrics: meters?.registry ?? null,
-  });
-  enders.push(async () => tracing?.stop());
-  const common = { ...base, live, owner: identity.name, logger, modelEndpoint };
-  const opened = await openParts(modules, { ...common, roles, tracing, metrics: meters?.registry ?? null }, enders);
-  const turnOptions = { ...common, clock: systemClock };
-  const worker = await modules.startWorker?.({ ...turnOptions, tracing, meters: meters?.work ?? {} });
+  const turnOptions = { ...base, live, owner: identity.name, logger, clock: systemClock, modelEndpoint };
+  const deliver = opened.find((part) => part.deliver !== undefined)?.deliver;
+  const worker = await modules.startWorker?.({ ...turnOptions, deliver, tracing, meters: meters?.work ?? {} });
   if (worker !== undefined) enders.push(() => worker.drain(live.config.shutdown.graceMs * LANES_SHARE));
   reporter = await modules.startReports({
     database: service.database,

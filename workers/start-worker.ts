@@ -1,19 +1,7 @@
 // The worker role: takes the jobs of every lane and runs turns, takes the jobs of the outbox and delivers replies.
 import { QUEUE_NAMES, type QueueName } from '../jobs/index.ts';
-import type { Channel } from '../src/features/deliveries/channel.ts';
-import { isLoopbackHost } from '../src/network/public-address.ts';
-import { createWebhookChannel } from '../src/features/deliveries/webhook-channel.ts';
 import type { Clock } from '../src/clock.ts';
-import {
-  checkKnownTools,
-  checkServedModels,
-  ensureWebhookSecrets,
-  priceBookOf,
-  secretsOf,
-  type Config,
-  type LiveConfig,
-} from '../src/config.ts';
-import { createRedact } from '../src/config/redact-secrets.ts';
+import { checkKnownTools, checkServedModels, type Config, type LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadCheckedPlugins, servedProviders, listToolNames } from '../src/plugins/load-checked-plugins.ts';
@@ -21,8 +9,8 @@ import { CLOSED_INBOX, type PluginInbox } from '../src/plugins/plugin-inbox.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
 import type { MeasurePrompt } from '../src/features/batches/submit-batch.ts';
-import { isPassingFault, type Database } from '../src/database/database.ts';
-import { storePriceVersion } from '../src/features/costs/store/price-versions.ts';
+import { isPassingFault } from '../src/database/database.ts';
+import type { ProcessPart } from '../src/kernel/processes/process-part.ts';
 import type { LaneUse } from '../src/kernel/processes/report-worker.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
 import { createCronTool } from '../src/features/crons/cron-tool.ts';
@@ -35,7 +23,6 @@ import type { Tracing } from '../src/tracing.ts';
 import type { Wake } from '../src/kernel/queue/wake.ts';
 import { createCronPort } from '../src/features/crons/cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
-import { relayDeliveries, type OutboxRelay } from '../src/features/deliveries/outbox-relay.ts';
 import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorkers, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
@@ -60,6 +47,8 @@ export interface WorkerOptions {
   tracing?: Tracing | undefined;
   /** Where and with which key the model is asked. */
   modelEndpoint: { apiKey: string; baseUrl?: string };
+  /** Absent: this process delivers nothing. */
+  deliver?: ProcessPart['deliver'];
 }
 
 export interface RunningWorker {
@@ -77,19 +66,19 @@ const DELIVERIES_CONCURRENCY = 8;
 
 /** Starts the worker role; jobs are fetched immediately. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { live, service, backend, owner } = options;
-  const { config, database } = service;
+  const { live, service, backend, deliver } = options;
+  const { config } = service;
   const draining = new AbortController();
   await openWorkspaces(config);
   const turns = await openTurns(options, createPluginInbox(service), () => draining.signal.aborted);
   const { context, plugins, model, ports } = turns;
-  await storePriceVersion(database, context.prices);
-  live.follow({ prepare: (next) => prepareReload(next, plugins, database) });
-  const relay = await openRelay(options, owner);
+  live.follow({ prepare: (next) => checkReload(next, plugins) });
   context.locks.start();
   ports.keeper?.start();
   // A lane of concurrency 0 is left to other workers.
-  const taken = QUEUE_NAMES.filter((lane) => lane === 'deliver' || config.runtime.concurrency[lane] > 0);
+  const taken = QUEUE_NAMES.filter((lane) =>
+    lane === 'deliver' ? deliver !== undefined : config.runtime.concurrency[lane] > 0,
+  );
   async function leave(lanes: LaneWorker[], graceMs: number): Promise<void> {
     draining.abort();
     await drainLanes(lanes, graceMs);
@@ -103,7 +92,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     taken.map((lane) => ({
       lane,
       concurrency: chooseConcurrency(config, lane),
-      process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, job)),
+      process: async (job) => void (await (lane === 'deliver' ? deliver?.(job) : runUntilShutdown(context, job))),
       onEnd: (end) => observeJob(options, end),
     })),
     (started) => leave(started, config.shutdown.graceMs),
@@ -177,52 +166,10 @@ function createTools(
   ];
 }
 
-/** Refuses models and tools that there are not, and keeps the table by which calls are priced from now on. */
-async function prepareReload(next: Config, plugins: Plugins, database: Database): Promise<void> {
+/** Refuses models and tools that there are not. */
+function checkReload(next: Config, plugins: Plugins): void {
   checkServedModels(next, servedProviders(next, plugins));
   checkKnownTools(next, listToolNames(plugins));
-  await storePriceVersion(database, priceBookOf(next));
-}
-
-/** The relay of the outbox, with the channels that it delivers to. */
-async function openRelay(options: WorkerOptions, owner: string): Promise<OutboxRelay> {
-  const { live, logger, service, meters, tracing } = options;
-  const { config, database, publish } = service;
-  const channels = new Map<string, Channel>([['webhook', await openWebhook(config, options)]]);
-  let next: Channel | undefined;
-  live.follow({
-    prepare: async (changed) => {
-      next = await openWebhook(changed, options);
-    },
-    apply() {
-      if (next !== undefined) channels.set('webhook', next);
-    },
-  });
-  return {
-    database,
-    config,
-    owner,
-    channels,
-    publish,
-    random: Math.random,
-    tracing,
-    logger,
-    onSettled: meters.onDelivery,
-  };
-}
-
-async function openWebhook(config: Config, { clock }: WorkerOptions): Promise<Channel> {
-  const { webhook } = config.channels;
-  const secrets = await ensureWebhookSecrets(config);
-  return createWebhookChannel({
-    secrets,
-    timeoutMs: webhook.timeoutMs,
-    clock,
-    trustedUrl: webhook.url,
-    allowPrivate: webhook.allowPrivate,
-    mayReachLoopback: isLoopbackHost(config.runtime.host),
-    redact: createRedact([...secretsOf(config), ...secrets]),
-  });
 }
 
 /** Logs how a job ended, and counts it. */
@@ -255,10 +202,6 @@ async function runUntilShutdown(context: TurnContext, job: LaneJob): Promise<voi
   } finally {
     job.signal.removeEventListener('abort', leave);
   }
-}
-
-async function deliver(relay: OutboxRelay, job: LaneJob): Promise<void> {
-  await relayDeliveries(relay, job.sessionId, job.signal, job.draining);
 }
 
 async function drainLanes(lanes: LaneWorker[], graceMs: number): Promise<Record<QueueName, number>> {

@@ -26,6 +26,8 @@ export interface ConfigChange {
 interface ConfigFollower {
   /** Called with the configuration that is about to be used. When it rejects, nothing is changed. */
   prepare?: (next: Config) => void | Promise<void>;
+  /** Called when no part refuses it, for what is stored. When it rejects, the configuration stays as it was. */
+  store?: (next: Config) => Promise<unknown>;
   /** Called when it is in use. Must not throw. */
   apply?: () => void;
 }
@@ -87,6 +89,7 @@ export class LiveConfig {
     const parts = changeableParts(this.#current, loaded.config);
     const next = withParts(this.#current, loaded.config, parts);
     for (const { prepare } of this.#followers) await prepare?.(next);
+    for (const { store } of this.#followers) await store?.(next);
     this.#settings = mergedSettings(this.#settings, loaded.settings, parts);
     this.#current = next;
     for (const { apply } of this.#followers) apply?.();

@@ -1,6 +1,6 @@
 // What a feature may add to the kernel: the one place where they meet. The kernel imports no feature; a feature declares one of these in
 // its `feature.ts`, and src/features.ts lists them. Each part is a function that loads its code, so that a process loads what its roles need.
-import type { OpenPart, Role } from './processes/process-part.ts';
+import type { OpenPart, OpenTracing, Role } from './processes/process-part.ts';
 
 /** A feature: a folder of `src/features`. */
 export interface Feature {
@@ -8,4 +8,6 @@ export interface Feature {
   readonly name: string;
   /** What it runs in processes with any of these roles. */
   readonly inRoles?: readonly { roles: readonly Role[]; load: () => Promise<OpenPart> }[];
+  /** The traces of a process, when they are exported. */
+  readonly tracing?: () => Promise<OpenTracing>;
 }

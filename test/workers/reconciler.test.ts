@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Doorbell, Ring } from '../../jobs/index.ts';
 import { createLogger } from '../../src/logger.ts';
 import { countRings, selectStaleRings } from '../../src/kernel/queue/reconcile.ts';
+import { openDueDeliveries } from '../../src/features/deliveries/due-deliveries.ts';
 import { createPublish } from '../../src/kernel/queue/publish.ts';
 import { createWake } from '../../src/kernel/queue/wake.ts';
 import { Reconciler, type ReconcilerOptions } from '../../workers/reconciler.ts';
@@ -28,10 +29,12 @@ function reconcilerOf(
   doorbell: Doorbell,
   more: Partial<Pick<ReconcilerOptions, 'stillWaiting' | 'reconcileMs' | 'pingQueue' | 'lanes'>> = {},
 ) {
+  const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
   const reconciler = new Reconciler({
     database: rig.database,
     publish: createPublish({ wake: createWake(), doorbell }),
-    logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
+    logger,
+    due: [openDueDeliveries({ service: rig, logger }).due!],
     reconcileMs: more.reconcileMs ?? 20,
     modes: () => ({ mode: 'collect', byChannel: {} }),
     stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),

@@ -4,5 +4,8 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const budgets: Feature = {
   name: 'budgets',
-  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBudgetRounds }],
+  inRoles: [
+    { roles: ['api', 'worker', 'scheduler'], load: async () => (await import('./rounds.ts')).openBudgetBook },
+    { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBudgetRounds },
+  ],
 };

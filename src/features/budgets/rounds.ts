@@ -1,13 +1,20 @@
-// The rounds of budgets in a scheduler: what calls have cost that no process has settled, reservations that a crash has left, and turns that
+// Budgets in a process, and the rounds of a scheduler: what calls have cost that no process has settled, reservations that a crash has left, and turns that
 // wait for room.
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { workOff } from '../../work-off.ts';
+import { openBudgets, storeBudgets } from './open-budgets.ts';
 import { releaseReservations } from './store/release-reservations.ts';
 import { settleLeftCosts } from './store/settle-costs.ts';
 import { wakeBudgetWaiters } from './store/wake-waiters.ts';
 
 const TIDY_MS = 5_000;
+
+export async function openBudgetBook({ service, live }: Process): Promise<ProcessPart> {
+  await openBudgets(service);
+  live.follow({ store: (next) => storeBudgets({ ...service, config: next }) });
+  return { stop: () => service.budgets.stop() };
+}
 
 export function openBudgetRounds({ service }: Pick<Process, 'service'>): ProcessPart {
   const { budgets, database, publish } = service;

@@ -3,5 +3,8 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const costs: Feature = {
   name: 'costs',
-  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openUsageRounds }],
+  inRoles: [
+    { roles: ['worker'], load: async () => (await import('./keep-prices.ts')).keepPrices },
+    { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openUsageRounds },
+  ],
 };

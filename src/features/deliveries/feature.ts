@@ -1,4 +1,10 @@
 // Deliveries: replies that leave through channels. The outbox keeps them in the order of their session, tries again, and signs them.
 import type { Feature } from '../../kernel/features.ts';
 
-export const deliveries: Feature = { name: 'deliveries' };
+export const deliveries: Feature = {
+  name: 'deliveries',
+  inRoles: [
+    { roles: ['worker'], load: async () => (await import('./open-relay.ts')).openRelay },
+    { roles: ['worker', 'scheduler'], load: async () => (await import('./due-deliveries.ts')).openDueDeliveries },
+  ],
+};

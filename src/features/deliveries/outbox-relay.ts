@@ -13,8 +13,10 @@ import type { Database } from '../../database/database.ts';
 import { claimDelivery, settleDelivery, type ClaimedDelivery, type DeliverySettlement } from './store/outbox.ts';
 import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
 import type { Logger } from '../../logger.ts';
-import type { DeliveryOutcome } from '../../../workers/process-metrics.ts';
 import type { Tracing, TurnRef } from '../../tracing.ts';
+
+/** How a delivery was settled; `retried`: it is sent again later. */
+export type DeliveryOutcome = 'sent' | 'failed' | 'retried';
 
 export interface OutboxRelay {
   database: Database;

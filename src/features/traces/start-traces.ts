@@ -1,35 +1,18 @@
-// The traces of this process, when they are exported somewhere.
-import type { Registry } from 'prom-client';
+// The traces of a process.
 import { systemClock } from '../../clock.ts';
-import type { LiveConfig } from '../../config.ts';
-import type { Logger } from '../../logger.ts';
+import type { OpenTracing } from '../../kernel/processes/process-part.ts';
 import { metricIn } from '../../metrics.ts';
-import type { Service } from '../../kernel/use-cases/service.ts';
-import type { WorkerIdentity } from '../../kernel/processes/report-worker.ts';
-import type { Modules } from '../../../workers/load-modules.ts';
+import { startTracing } from './start-tracing.ts';
 
-interface TraceParts {
-  /** Null: they are exported nowhere. */
-  startTracing: Modules['startTracing'];
-  service: Service;
-  identity: WorkerIdentity;
-  metrics: Registry | null;
-}
-
-/** Starts them; undefined: they are exported nowhere. */
-export function startTraces(
-  { live: { config }, logger }: { live: LiveConfig; logger: Logger },
-  { startTracing, service, identity, metrics }: TraceParts,
-) {
-  if (startTracing === null) return undefined;
+export const startTraces: OpenTracing = ({ service: { config, views }, logger, identity, metrics }) => {
   const dropped = metrics === null ? null : metricIn(metrics, 'holdfast_traces_dropped_total');
   return startTracing({
     config,
     logger,
     clock: systemClock,
-    views: service.views,
+    views,
     version: identity.version,
     instance: identity.name,
     onDropped: (turns) => dropped?.inc(turns),
   });
-}
+};

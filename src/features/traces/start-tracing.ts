@@ -33,7 +33,7 @@ export interface TracingOptions {
   onDropped: (turns: number) => void;
 }
 
-export interface RunningTracing extends Tracing {
+interface RunningTracing extends Tracing {
   /** Exports the waiting traces, as far as that is quick. */
   stop(): Promise<void>;
 }

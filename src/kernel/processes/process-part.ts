@@ -1,10 +1,13 @@
 // What a feature runs in a process beside its turns: the type of it, and what it is made from.
 import type { Registry } from 'prom-client';
+import type { SessionId } from '../../core/ids.ts';
 import type { LiveConfig } from '../../config.ts';
 import type { Logger } from '../../logger.ts';
 import type { Tracing } from '../../tracing.ts';
+import type { DeliveryRing } from '../queue/after-commit.ts';
 import type { Rounds } from '../queue/start-rounds.ts';
 import type { Service } from '../use-cases/service.ts';
+import type { WorkerIdentity } from './report-worker.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
 
@@ -21,8 +24,7 @@ export interface Process {
   service: Service;
   live: LiveConfig;
   logger: Logger;
-  /** Names it among the owners of leases; never used twice. */
-  owner: string;
+  identity: WorkerIdentity;
   modelEndpoint: ModelEndpoint;
   /** Undefined: nothing is traced. */
   tracing: Tracing | undefined;
@@ -35,9 +37,16 @@ export interface ProcessPart {
   /** Repeated from when the process works until its drain, each for itself. */
   rounds?: readonly Omit<Rounds, 'database'>[];
   schedule?: ScheduleStep;
+  /** Sends the replies of a session: the jobs of the lane `deliver`. After `draining` it begins none, and on `signal` it leaves the one in progress. */
+  deliver?: (job: { sessionId: SessionId; signal: AbortSignal; draining: AbortSignal }) => Promise<unknown>;
+  /** The sessions with replies to send that have no ring, or whose ring may be lost. */
+  due?: () => Promise<readonly DeliveryRing[]>;
   /** Called when nothing of the process works any more. */
   stop?: () => Promise<unknown>;
 }
+
+/** Starts the traces of a process, which its parts are given. */
+export type OpenTracing = (process: Omit<Process, 'tracing'>) => Tracing & { stop(): Promise<void> };
 
 /** What begins by the clock. The scheduler calls those of all features one after the other, in one round. */
 export interface ScheduleStep {
