@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { CHAPTERS } from '../demo/chapters.ts';
 import { buildProgram } from '../src/cli/program.ts';
+import { FEATURES } from '../src/features.ts';
 import { codeBlocks, readPage } from './docs/read-page.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -84,7 +85,7 @@ test('every npm script that a page names exists', () => {
 });
 
 test('every command line on a page is one', async () => {
-  const program = await buildProgram(() => {});
+  const program = await buildProgram(FEATURES, () => {});
   const typed = [...instructionText.matchAll(/npx holdfast ([^\n`]+)/g)].map((match) => match[1] ?? '');
   expect(typed.length).toBeGreaterThan(20);
   expect(typed.filter((line) => !isCommandLine(program, line))).toEqual([]);

@@ -1,6 +1,7 @@
 // The command line as its program has it: every command that runs something, with its arguments and its options.
 import type { Argument, Command, Option } from 'commander';
 import { buildProgram } from '../../src/cli/program.ts';
+import { FEATURES } from '../../src/features.ts';
 
 export interface CliCommand {
   /** `sessions fork <session> <new-key>`. */
@@ -18,7 +19,7 @@ export interface CliOption {
   description: string;
 }
 
-const program = await buildProgram(() => {});
+const program = await buildProgram(FEATURES, () => {});
 
 /** The options that every command takes. */
 export function globalOptions(): CliOption[] {

@@ -80,6 +80,17 @@ export interface CommandRow extends Naming<Takes> {
 /** What a word of the first level is: a command, or a noun with commands by their names, in the order of the help. */
 export type Words = Readonly<Record<string, CommandRow | Readonly<Record<string, CommandRow>>>>;
 
+type HelpGroup = 'Run' | 'Inspect' | 'Talk' | 'Look' | 'Schedule';
+
+/** A word of the first level: the part of the help that it stands in, and its summary. One that begins with `__` is hidden. */
+type Heading = readonly [helpGroup: HelpGroup, summary: string];
+
+/** The file of some commands and its words, each with what its command takes; null: a noun of another file, which gets verbs of this one. */
+export type CommandFile = readonly [
+  load: () => Promise<{ words: Words }>,
+  words: Readonly<Record<string, Heading | null>>,
+];
+
 /** A command that works on this machine. */
 export function localCommand<const Given extends Takes = Readonly<Record<never, never>>>({
   run,

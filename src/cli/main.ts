@@ -3,6 +3,7 @@
 import { CommanderError, type Command } from 'commander';
 import { CliError, EXIT, usageError, type ExitCode } from './cli-error.ts';
 import { buildProgram } from './program.ts';
+import { FEATURES } from '../features.ts';
 
 /** Runs a command line (without node and script) and sets the exit code of the process. */
 export async function main(argv: string[]): Promise<void> {
@@ -16,9 +17,13 @@ const EXIT_WITHIN_MS = 1000;
 async function runCommandLine(argv: string[]): Promise<ExitCode> {
   const result: { exitCode: ExitCode } = { exitCode: EXIT.ok };
   try {
-    const program = await buildProgram((exitCode) => {
-      result.exitCode = exitCode;
-    }, argv);
+    const program = await buildProgram(
+      FEATURES,
+      (exitCode) => {
+        result.exitCode = exitCode;
+      },
+      argv,
+    );
     refuseUnknownCommand(program, argv);
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return result.exitCode;

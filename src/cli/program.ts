@@ -1,16 +1,22 @@
 // The command line, made of the rows of the commands. Only the file of the word that is called is loaded.
 import { Argument, Command, Help, Option } from 'commander';
 import { EXIT, EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
-import type { CommandRow, GlobalFlags, Words } from './command.ts';
+import type { CommandFile, CommandRow, GlobalFlags, Words } from './command.ts';
 import { holdfastVersion } from './holdfast-version.ts';
 import { openTerminal } from './terminal.ts';
 import { FILES } from './words.ts';
+import type { Feature } from '../kernel/features.ts';
 
 /** The options of every command that have a value. */
 const VALUED = ['--url', '--api-key'];
 
-/** The command line for some arguments, without them the whole of it. `onEnd` is given the exit code of the command that ran. */
-export async function buildProgram(onEnd: (exitCode: ExitCode) => void, argv?: readonly string[]): Promise<Command> {
+/** The command line with the words of some features: for some arguments, without them the whole of it. `onEnd` is given the exit code of the command that ran. */
+export async function buildProgram(
+  features: readonly Pick<Feature, 'commands'>[],
+  onEnd: (exitCode: ExitCode) => void,
+  argv?: readonly string[],
+): Promise<Command> {
+  const files: readonly CommandFile[] = [...FILES, ...features.flatMap(({ commands = [] }) => commands)];
   const program = new Command('holdfast')
     .description('Runs LLM agents as a service: start it, send messages, inspect what it does.')
     .version(holdfastVersion(), '-V, --version', 'print the version')
@@ -23,7 +29,7 @@ export async function buildProgram(onEnd: (exitCode: ExitCode) => void, argv?: r
       'its API key (default: HOLDFAST_API_KEY or the data directory); visible in the process list',
     )
     .addHelpText('after', `\n${EXIT_CODES_HELP}`)
-    .configureHelp({ showGlobalOptions: true, subcommandTerm: formatTerm })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: formatTerm(files) })
     .showSuggestionAfterError(true)
     // Errors are thrown, and reported in one place.
     .exitOverride()
@@ -34,12 +40,17 @@ export async function buildProgram(onEnd: (exitCode: ExitCode) => void, argv?: r
     onEnd((await row.run(input, { terminal, flags, program })) ?? EXIT.ok);
   };
   const called = argv && calledWords(argv);
-  for (const [load, words] of FILES) {
-    for (const [usage, [helpGroup, summary]] of Object.entries(words)) {
+  for (const [load, words] of files) {
+    for (const [usage, heading] of Object.entries(words)) {
       const [name = ''] = usage.split(' ');
-      const command = program.command(name, { hidden: helpGroup === null }).description(summary);
-      if (helpGroup !== null) command.helpGroup(`${helpGroup}:`);
-      if (called?.includes(name) === false) continue;
+      const command =
+        heading === null
+          ? program.commands.find((each) => each.name() === name)
+          : program
+              .command(name, { hidden: name.startsWith('__') })
+              .helpGroup(`${heading[0]}:`)
+              .description(heading[1]);
+      if (command === undefined || called?.includes(name) === false) continue;
       const word = (await load()).words[name] ?? {};
       if (isRow(word)) addCommand(command, word, run);
       else for (const [verb, row] of Object.entries(word)) addCommand(command.command(verb), row, run);
@@ -58,10 +69,13 @@ function calledWords(argv: readonly string[]): readonly string[] {
 }
 
 /** A command as its line of the help has it. One that is not loaded has no arguments and options yet. */
-function formatTerm(command: Command): string {
-  const isWord = command.parent?.parent === null;
-  const usages = isWord ? FILES.flatMap(([, words]) => Object.keys(words)) : [];
-  return usages.find((usage) => usage.split(' ')[0] === command.name()) ?? new Help().subcommandTerm(command);
+function formatTerm(files: readonly CommandFile[]) {
+  const usages = files.flatMap(([, words]) => Object.keys(words));
+  return (command: Command): string => {
+    const isWord = command.parent?.parent === null;
+    const usage = isWord && usages.find((one) => one.split(' ')[0] === command.name());
+    return usage || new Help().subcommandTerm(command);
+  };
 }
 
 /** True for a command, false for a noun, of which a command may be named `run`. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Help } from 'commander';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
+import { FEATURES } from '../../src/features.ts';
 import { runCli, type CliOptions } from './run-cli.ts';
 
 /** A plugin with one tool, `lamp`. */
@@ -44,7 +45,7 @@ test('--help loads no heavy module', async () => {
 });
 
 test('every command has a summary, and its line of the help has what it takes', async () => {
-  const program = await buildProgram(() => undefined);
+  const program = await buildProgram(FEATURES, () => undefined);
   const help = program.createHelp();
   for (const word of help.visibleCommands(program).filter((each) => each.name() !== 'help')) {
     expect(help.subcommandTerm(word)).toBe(new Help().subcommandTerm(word));

@@ -7,12 +7,13 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { completeWords } from '../../src/cli/complete-words.ts';
 import { buildProgram } from '../../src/cli/program.ts';
+import { FEATURES } from '../../src/features.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { BIN, runCli } from './run-cli.ts';
 
 const holder = useApiRig();
-const program = await buildProgram(() => undefined);
+const program = await buildProgram(FEATURES, () => undefined);
 
 describe('the words of a command line', () => {
   const offered = (...words: string[]) => {

@@ -30,14 +30,6 @@ export const words: Words = {
     run: async ({ plan }, { terminal }) =>
       (await import('./migrate.ts'))[plan === true ? 'runMigratePlan' : 'runMigrate'](terminal),
   }),
-  backup: localCommand({
-    takes: { file: ['<file>'], yes: ['--yes', 'overwrite the file'] },
-    run: async (input, { terminal }) => (await import('../../features/backup/commands.ts')).runBackup(input, terminal),
-  }),
-  restore: localCommand({
-    takes: { file: ['<file>'], yes: ['--yes', 'replace the contents of the database'] },
-    run: async (input, { terminal }) => (await import('../../features/backup/commands.ts')).runRestore(input, terminal),
-  }),
   demo: localCommand({
     run: async (_input, { terminal }) => (await import('./demo.ts')).runDemo(terminal),
   }),

@@ -1,4 +1,4 @@
-// `holdfast sessions` and `subjects`: lists conversations, shows one and its entries, stops, compacts, copies, exports and erases it.
+// `holdfast sessions`: lists conversations, shows one and its entries, stops, compacts, copies and exports it.
 import type { EntryBlock } from '../../contract/transcripts.ts';
 import { cutHead } from '../../core/cut-text.ts';
 import { command, lists, prints, type Words } from '../command.ts';
@@ -6,7 +6,6 @@ import { ITS_KEY, pages, TAG_FILTER, wholeNumber } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
 import type { Style } from '../table.ts';
 import { compact } from './sessions-compact.ts';
-import { eraseSession, eraseSubject } from '../../features/erasure/commands.ts';
 import { exportSession } from './sessions-export.ts';
 
 const STATUS_STYLES: Record<string, Style> = { running: 'green', waiting: 'yellow' };
@@ -122,9 +121,7 @@ export const words: Words = {
         terminal.note(`a copy with ${copied.entries} entries`);
       },
     }),
-    delete: eraseSession,
   },
-  subjects: { delete: eraseSubject },
 };
 
 function blockText(block: EntryBlock): string {

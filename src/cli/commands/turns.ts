@@ -1,4 +1,4 @@
-// `holdfast turns`: lists turns, shows one with the timeline of its steps, aborts and retries it, prints its requests, and follows it: at a terminal
+// `holdfast turns`: lists turns, shows one with the timeline of its steps, aborts it, prints its requests, and follows it: at a terminal
 // it is drawn, and drawn again as it proceeds; in a pipe it is a line for each thing that happens.
 import type { TurnView, TurnStatus } from '../../contract/views.ts';
 import type { Why } from '../../kernel/rules/why.ts';
@@ -68,11 +68,6 @@ export const words: Words = {
       run: prints('abortTurn', ({ aborted }, _terminal, { id }) =>
         aborted ? `${id} is being stopped` : `${id} had already ended`,
       ),
-    }),
-    retry: command({
-      summary: 'repeat the messages of a failed turn',
-      takes: ITS_ID,
-      run: prints('retryTurn', (_answer, _terminal, { id }) => `the messages of ${id} wait again`),
     }),
     request: command({
       summary: 'print the model request of a call, part by part',

@@ -10,6 +10,7 @@ import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-fo
 import type { Frame } from './frames.ts';
 import { placeWorkspaces } from '../../tools/place-workspaces.ts';
 import { CliError, conflict, EXIT, notFound, usageError, type ExitCode } from '../../cli/cli-error.ts';
+import { localCommand, type Words } from '../../cli/command.ts';
 import { withDatabase } from '../../cli/with-database.ts';
 import { explainStartFault } from '../../cli/explain-start-fault.ts';
 import { fileError } from '../../cli/file-error.ts';
@@ -28,8 +29,19 @@ interface Input {
   yes: boolean | undefined;
 }
 
+export const words: Words = {
+  backup: localCommand({
+    takes: { file: ['<file>'], yes: ['--yes', 'overwrite the file'] },
+    run: (input, { terminal }) => runBackup(input, terminal),
+  }),
+  restore: localCommand({
+    takes: { file: ['<file>'], yes: ['--yes', 'replace the contents of the database'] },
+    run: (input, { terminal }) => runRestore(input, terminal),
+  }),
+};
+
 /** Writes the file, or nothing. It is on the disk before it has its name. The database of an older version is taken as it is, before `migrate`. */
-export async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
+async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
   const { runtime } = embeddedOnly('backup', 'pg_dump');
   const path = resolve(file);
   if (yes !== true && (await stat(path).catch(() => null)) !== null)
@@ -84,7 +96,7 @@ function sizeText(bytes: number): string {
 }
 
 /** Restores the database, then the files. When it fails, a database that it has made for that is deleted. */
-export async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
+async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
   const config = embeddedOnly('restore', 'pg_restore');
   const { dataDir } = config.runtime;
   const path = resolve(file);

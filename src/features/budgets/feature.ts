@@ -8,4 +8,5 @@ export const budgets: Feature = {
     { roles: ['api', 'worker', 'scheduler'], load: async () => (await import('./rounds.ts')).openBudgetBook },
     { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBudgetRounds },
   ],
+  commands: [[() => import('./commands.ts'), { budgets: ['Look', 'how much model calls may cost'] }]],
 };

@@ -6,5 +6,13 @@ export const costs: Feature = {
   inRoles: [
     { roles: ['worker'], load: async () => (await import('./keep-prices.ts')).keepPrices },
     { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openUsageRounds },
+  commands: [
+    [
+      () => import('./commands.ts'),
+      {
+        'usage [options]': ['Look', 'print usage and costs, oldest first'],
+        prices: ['Look', 'what models cost'],
+      },
+    ],
   ],
 };

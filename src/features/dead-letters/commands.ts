@@ -1,13 +1,13 @@
-// `holdfast dead`: failed work, grouped by its error, and the actions on it.
+// `holdfast dead`: failed work, grouped by its error, and the actions on it; and `holdfast turns retry`.
 import type { DeadLetterView, DiscardedLetters, RedrivenLetters } from '../../contract/dead-letters.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
 import { EXIT, notFound, type ExitCode } from '../../cli/cli-error.ts';
-import { command, lists, type InputOf, type Words } from '../../cli/command.ts';
+import { command, lists, prints, type InputOf, type Words } from '../../cli/command.ts';
 import { followBulk } from '../bulk-actions/follow-bulk.ts';
 import { idOfEnd } from '../../cli/id-of-end.ts';
 import { endOfPlan } from '../../cli/is-sure.ts';
-import { CAREFUL, pages, wholeNumber } from '../../cli/options.ts';
+import { CAREFUL, ITS_ID, pages, wholeNumber } from '../../cli/options.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 
 const GROUPS_MAX = 200;
@@ -22,6 +22,13 @@ const ACTION = {
 } as const;
 
 export const words: Words = {
+  turns: {
+    retry: command({
+      summary: 'repeat the messages of a failed turn',
+      takes: ITS_ID,
+      run: prints('retryTurn', (_answer, _terminal, { id }) => `the messages of ${id} wait again`),
+    }),
+  },
   dead: {
     list: command({
       summary: 'list open dead letters, grouped by error code',

@@ -7,4 +7,5 @@ export const deliveries: Feature = {
     { roles: ['worker'], load: async () => (await import('./open-relay.ts')).openRelay },
     { roles: ['worker', 'scheduler'], load: async () => (await import('./due-deliveries.ts')).openDueDeliveries },
   ],
+  commands: [[() => import('./commands.ts'), { deliveries: ['Look', 'deliveries: the outbox'] }]],
 };

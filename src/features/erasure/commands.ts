@@ -1,6 +1,6 @@
 // `holdfast sessions delete` and `holdfast subjects delete`: everything of a conversation, or of a person, is removed.
 import { CliError, EXIT, notFound } from '../../cli/cli-error.ts';
-import { command } from '../../cli/command.ts';
+import { command, type Words } from '../../cli/command.ts';
 import { isSure } from '../../cli/is-sure.ts';
 import { ITS_KEY } from '../../cli/options.ts';
 import type { Terminal } from '../../cli/terminal.ts';
@@ -18,7 +18,7 @@ interface Removed {
 }
 
 /** Counts what would be removed, asks, and removes it. */
-export const eraseSession = command({
+const eraseSession = command({
   summary: 'erase a session with its subagents: every row and file; for admins',
   takes: { ...ITS_KEY, ...ERASING },
   async run({ key, dryRun, yes, reason }, api, terminal) {
@@ -32,7 +32,7 @@ export const eraseSession = command({
 });
 
 /** The same for all sessions in which only this person has written. */
-export const eraseSubject = command({
+const eraseSubject = command({
   summary: 'erase all sessions in which only this person has written; exit 9 if shared sessions are kept; for admins',
   takes: {
     senderId: ['<sender-id>', 'the sender.id of their messages'],
@@ -63,6 +63,8 @@ export const eraseSubject = command({
     return erased.shared.length === 0 ? EXIT.ok : EXIT.partly;
   },
 });
+
+export const words: Words = { sessions: { delete: eraseSession }, subjects: { delete: eraseSubject } };
 
 function report(erased: Removed, verb: string, terminal: Terminal): void {
   if (terminal.isJson) terminal.json(erased);

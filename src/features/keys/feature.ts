@@ -1,4 +1,7 @@
 // API keys with roles, and sign-in of browsers with them. The keys of the configuration work without it.
 import type { Feature } from '../../kernel/features.ts';
 
-export const keys: Feature = { name: 'keys' };
+export const keys: Feature = {
+  name: 'keys',
+  commands: [[() => import('./commands.ts'), { keys: ['Run', 'API keys, with roles (needs an admin key)'] }]],
+};

@@ -4,4 +4,5 @@ import type { Feature } from '../../kernel/features.ts';
 export const overview: Feature = {
   name: 'overview',
   inRoles: [{ roles: ['api', 'scheduler'], load: async () => (await import('./trouble-log.ts')).openTroubleLog }],
+  commands: [[() => import('./commands.ts'), { attention: ['Look', 'problems that need an operator'] }]],
 };

@@ -5,4 +5,16 @@ import type { Feature } from '../../kernel/features.ts';
 export const subagents: Feature = {
   name: 'subagents',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openRunRounds }],
+  commands: [
+    [
+      () => import('./commands.ts'),
+      {
+        'spawn [options] <session> <task>': [
+          'Talk',
+          'give a task to a new subagent of a session; print the run or, with --wait, the result',
+        ],
+        subagents: ['Look', 'subagents that sessions have spawned'],
+      },
+    ],
+  ],
 };

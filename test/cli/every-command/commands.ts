@@ -1,6 +1,7 @@
 // The table of all commands. A command without a row needs a reason here.
 import type { Command } from 'commander';
 import { buildProgram } from '../../../src/cli/program.ts';
+import { FEATURES } from '../../../src/features.ts';
 import { CHANGE_ROWS } from './change-rows.ts';
 import type { CommandRow } from './command-row.ts';
 import { LOCAL_ROWS } from './local-rows.ts';
@@ -23,7 +24,7 @@ export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: st
 
 /** The full name of each command of the program. */
 export async function allCommands(): Promise<string[]> {
-  return pathsBelow(await buildProgram(() => {}), []);
+  return pathsBelow(await buildProgram(FEATURES, () => {}), []);
 }
 
 function pathsBelow(command: Command, before: readonly string[]): string[] {
