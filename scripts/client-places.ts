@@ -1,6 +1,6 @@
 // The text of `src/client/generated/places.ts`: where the functions of the typed client send their requests, and what its answer is unless that is
 // JSON. Apart from the types, because Node takes 60 ms to strip those, and nothing loads them.
-import { ROUTES } from '../src/api/route-table.ts';
+import { ROUTES } from './all-routes.ts';
 import type { Route } from '../src/api/route.ts';
 
 /** Text of a module that exports `OPERATIONS`, `STREAMS` and the type `LineOperation`. */
@@ -22,7 +22,7 @@ export type LineOperation = ${lines.join(' | ')};
 `;
 }
 
-function recordOf(name: string, routes: Route[]): string {
+function recordOf(name: string, routes: readonly Route[]): string {
   const rows = routes.map((route) => `  ${route.operationId}: '${route.method} ${route.path}${formOf(route)}',`);
   return `export const ${name} = {\n${rows.join('\n')}\n} as const;\n`;
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { OpenAPI3 } from 'openapi-typescript';
 import { openApiDocument } from '../src/api/openapi.ts';
-import { ROUTES } from '../src/api/route-table.ts';
+import { ROUTES } from './all-routes.ts';
 import { placesText } from './client-places.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');

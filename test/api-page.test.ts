@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { openApiDocument } from '../src/api/openapi.ts';
 import { PROBLEMS } from '../src/api/problem.ts';
-import { ROUTES } from '../src/api/route-table.ts';
+import { ROUTES } from '../scripts/all-routes.ts';
 import { accepted } from '../src/contract/answers.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../docs/api.md'), 'utf8');

@@ -14,7 +14,7 @@ export async function loadModules(
 ) {
   const [shared, own, parts, tracings] = await Promise.all([
     loadShared(),
-    loadOwn(roles),
+    loadOwn(roles, features),
     loadParts(roles, features),
     Promise.all(isTraced ? features.flatMap(({ tracing }) => tracing?.() ?? []) : []),
   ]);
@@ -59,17 +59,19 @@ async function loadShared() {
 }
 
 /** What these roles need. */
-async function loadOwn(roles: readonly Role[]) {
+async function loadOwn(roles: readonly Role[], features: readonly Feature[]) {
   const isApi = roles.includes('api');
-  const [api, apiContext, worker, scheduler] = await Promise.all([
+  const [api, apiContext, routes, worker, scheduler] = await Promise.all([
     isApi ? import('../src/api/create-api.ts') : null,
     isApi ? import('../src/api/context.ts') : null,
+    isApi ? import('../src/api/route-table.ts').then(({ listRoutes }) => listRoutes(features)) : null,
     roles.includes('worker') ? import('./start-worker.ts') : null,
     roles.includes('scheduler') ? import('./scheduler.ts') : null,
   ]);
   return {
     createApi: api?.createApi ?? null,
     createApiContext: apiContext?.createApiContext ?? null,
+    routes: routes ?? [],
     startWorker: worker?.startWorker ?? null,
     Scheduler: scheduler?.Scheduler ?? null,
   };

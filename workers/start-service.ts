@@ -245,6 +245,7 @@ async function startApi(
         }),
       measurePrompt,
     }),
+    modules.routes,
   );
   enders.push(() => api.close());
   await heldPort.release();

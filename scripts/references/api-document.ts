@@ -1,6 +1,6 @@
 // The OpenAPI document as the references read it: its operations in the order of the route table, and its named schemas.
 import { openApiDocument } from '../../src/api/openapi.ts';
-import { ROUTES } from '../../src/api/route-table.ts';
+import { ROUTES } from '../all-routes.ts';
 import type { Schema } from './schema-fields.ts';
 
 export interface Parameter {

@@ -15,11 +15,10 @@ import { answerWithin } from './deadline.ts';
 import { createErrorHandler, toProblem } from './error-handler.ts';
 import type { Identity } from './identify.ts';
 import type { Principal } from './key-ring.ts';
-import { createOnRequest, unknownRoute } from './on-request.ts';
+import { createOnRequest, createRefusal, type RefuseUnknown } from './on-request.ts';
 import { parseJson } from './parse-json.ts';
-import { parseRequest, ANSWERED, roleOf, type Route, type ApiRequest } from './route.ts';
+import { parseRequest, ANSWERED, roleOf, type Api, type Route, type ApiRequest } from './route.ts';
 import { Problem } from './problem.ts';
-import { ROUTES } from './route-table.ts';
 import { createServices, type ApiServices } from './services.ts';
 import { serveWebApp, WEB_DIST } from './web-app.ts';
 import { cutHead } from '../core/cut-text.ts';
@@ -54,14 +53,16 @@ export interface ApiOptions {
   webDist?: string;
 }
 
-/** Makes the API. `listen` starts it; closing it ends its streams and waits first. */
+/** Makes the API of some routes. `listen` starts it; closing it ends its streams and waits first. */
 export function createApi(
   context: ApiContext,
+  routes: readonly Route[],
   { arrivalMsMax = ARRIVAL_MS_MAX, webDist = WEB_DIST }: ApiOptions = {},
 ): FastifyInstance {
   let document: object | undefined;
-  const services = createServices(context, () => (document ??= openApiDocument(ROUTES, context.config.api.publicUrl)));
+  const services = createServices(context, () => (document ??= openApiDocument(routes, context.config.api.publicUrl)));
   const handleError = createErrorHandler(context);
+  const refuseUnknown = createRefusal(routes);
   const app = fastify({
     bodyLimit: context.config.limits.bodyBytes,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
@@ -78,7 +79,7 @@ export function createApi(
     clientErrorHandler: answerBrokenRequest,
   });
   app.decorateRequest('identity', null);
-  app.addHook('onRequest', createOnRequest(context, services, arrivalMsMax));
+  app.addHook('onRequest', createOnRequest(context, services, { refuseUnknown, arrivalMsMax }));
   app.addHook('onResponse', createOnResponse(services));
   const silent = trackSilentConnections(app);
   app.addHook('preClose', (done) => {
@@ -90,7 +91,7 @@ export function createApi(
   });
   app.setErrorHandler(handleError);
   // Makes the hooks run for paths that do not exist, too; `onRequest` refuses them before their body is read.
-  app.setNotFoundHandler((request, reply) => handleError(unknownRoute(request, reply), request, reply));
+  app.setNotFoundHandler((request, reply) => handleError(refuseUnknown(request, reply), request, reply));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     readBody(body as Buffer, context.config.limits.jsonDepth, done);
@@ -103,7 +104,7 @@ export function createApi(
     if (isFormRoute(request)) return done(null, payload);
     done(new Problem('unsupported_media_type', 'Send the body as application/json.'));
   });
-  for (const route of ROUTES) {
+  for (const route of routes) {
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -114,7 +115,7 @@ export function createApi(
         role: roleOf(route),
       },
       ...(route.takesLines === undefined ? {} : { bodyLimit: route.takesLines.bodyBytesMax }),
-      handler: createHandler(route, context, services),
+      handler: createHandler(route, { context, services, refuseUnknown }),
     });
   }
   serveWebApp(app, webDist);
@@ -172,10 +173,10 @@ function createOnResponse({ admission, metrics }: ApiServices) {
 /** The caller of a public route without a key. */
 const NOBODY: Principal = { name: 'nobody', role: 'viewer', keySha256: '' };
 
-function createHandler(route: Route, context: ApiContext, services: ApiServices) {
+function createHandler(route: Route, { context, services, refuseUnknown }: Api & { refuseUnknown: RefuseUnknown }) {
   const own = route.method === 'GET' ? { ...context, views: context.reads } : context;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (route.isOpenAi === true && !context.config.openai.enabled) throw unknownRoute(request, reply);
+    if (route.isOpenAi === true && !context.config.openai.enabled) throw refuseUnknown(request, reply);
     const parsed = parseRequest(route, request, reply, request.identity?.principal ?? NOBODY);
     const handle = () => route.handle(parsed, { context: own, services });
     const answering = request.identity === null ? handle() : audited(route, parsed, context.service, handle);

@@ -8,7 +8,7 @@ import { isLinesRoute, limitArrival } from './broken-requests.ts';
 import type { ApiContext } from './context.ts';
 import { identify, type Identity } from './identify.ts';
 import { notFound, Problem } from './problem.ts';
-import { ROUTES } from './route-table.ts';
+import type { Route } from './route.ts';
 import type { ApiServices } from './services.ts';
 import { MIMEType } from 'node:util';
 import { cutHead } from '../core/cut-text.ts';
@@ -16,7 +16,11 @@ import type { Config } from '../config.ts';
 import { isLoopbackHost } from '../network/public-address.ts';
 
 /** Makes the hook. Routes that do not exist ask for a key too, so that a caller without one cannot find out which ones do (G32). */
-export function createOnRequest({ config }: ApiContext, services: ApiServices, arrivalMsMax: number) {
+export function createOnRequest(
+  { config }: ApiContext,
+  services: ApiServices,
+  { refuseUnknown, arrivalMsMax }: { refuseUnknown: RefuseUnknown; arrivalMsMax: number },
+) {
   const checkHost = createCheckHost(config);
   const { admission, attempts, keys } = services;
 
@@ -28,7 +32,7 @@ export function createOnRequest({ config }: ApiContext, services: ApiServices, a
         reply.header('www-authenticate', 'Bearer');
         throw request.headers.authorization === undefined ? unauthorized() : wrongKey(attempts, request.ip);
       }
-      if (request.is404) throw unknownRoute(request, reply);
+      if (request.is404) throw refuseUnknown(request, reply);
       refuseRole(identity.principal.role, role);
     }
     checkEncoding(request, isLinesRoute(request) && isLinesBody(request));
@@ -73,22 +77,25 @@ function refuseRole(role: KeyRole, needed: KeyRole | undefined): void {
   );
 }
 
-const METHODS_OF = ROUTES.map(({ method, path }) => ({ method, matches: compilePath(path) }));
+export type RefuseUnknown = ReturnType<typeof createRefusal>;
+
+/** Makes the refusal of a method that the path does not have, with `Allow`, or of a path that does not exist. */
+export function createRefusal(routes: readonly Route[]) {
+  const methodsOf = routes.map(({ method, path }) => ({ method, matches: compilePath(path) }));
+  return (request: FastifyRequest, reply: FastifyReply): Problem => {
+    const path = readPath(request);
+    const allowed = methodsOf
+      .filter(({ matches }) => matches.test(path))
+      .flatMap(({ method }) => (method === 'GET' ? [method, 'HEAD'] : [method]));
+    if (allowed.length === 0) return notFound(`${request.method} ${path}`);
+    const allow = [...new Set(allowed)].join(', ');
+    reply.header('allow', allow);
+    return new Problem('method_not_allowed', `${path} does not support ${request.method}. It supports ${allow}.`);
+  };
+}
 
 function compilePath(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/[.]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-}
-
-/** The refusal of a method that the path does not have, with `Allow`, or of a path that does not exist. */
-export function unknownRoute(request: FastifyRequest, reply: FastifyReply): Problem {
-  const path = readPath(request);
-  const allowed = METHODS_OF.filter(({ matches }) => matches.test(path)).flatMap(({ method }) =>
-    method === 'GET' ? [method, 'HEAD'] : [method],
-  );
-  if (allowed.length === 0) return notFound(`${request.method} ${path}`);
-  const allow = [...new Set(allowed)].join(', ');
-  reply.header('allow', allow);
-  return new Problem('method_not_allowed', `${path} does not support ${request.method}. It supports ${allow}.`);
 }
 
 function readPath(request: FastifyRequest): string {

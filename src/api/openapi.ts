@@ -13,7 +13,7 @@ type Json = Record<string, unknown>;
 const COMPONENT_PREFIX = '#/components/schemas/';
 
 /** The document of these routes. `publicUrl`: the address for clients; absent: the address from which the document was loaded. */
-export function openApiDocument(routes: Route[], publicUrl?: string): Json {
+export function openApiDocument(routes: readonly Route[], publicUrl?: string): Json {
   const schemas = componentSchemas();
   const paths: Record<string, Json> = {};
   for (const route of routes) {

@@ -1,6 +1,7 @@
 // What a feature may add to the kernel: the one place where they meet. The kernel imports no feature; a feature declares one of these in
 // its `feature.ts`, and src/features.ts lists them. Each part is a function that loads its code, so that a process loads what its roles need.
 import type { OpenPart, OpenTracing, Role } from './processes/process-part.ts';
+import type { Route } from '../api/route.ts';
 import type { CommandFile } from '../cli/command.ts';
 
 /** A feature: a folder of `src/features`. */
@@ -11,6 +12,8 @@ export interface Feature {
   readonly inRoles?: readonly { roles: readonly Role[]; load: () => Promise<OpenPart> }[];
   /** The traces of a process, when they are exported. */
   readonly tracing?: () => Promise<OpenTracing>;
+  /** The files of the routes that it adds to the API. */
+  readonly routes?: readonly (() => Promise<{ routes: readonly Route[] }>)[];
   /** The words that it adds to the command line. */
   readonly commands?: readonly CommandFile[];
 }

@@ -1,6 +1,6 @@
 // A request without a key neither reads nor writes anything (G32), and no key appears anywhere (G31).
 import { describe, expect, test } from 'vitest';
-import { ROUTES } from '../../src/api/route-table.ts';
+import { ROUTES } from '../../scripts/all-routes.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import openapiTypes, { type OpenAPI3 } from 'openapi-typescript';
 import { expect, onTestFinished, test } from 'vitest';
 import { openApiDocument } from '../../src/api/openapi.ts';
-import { ROUTES } from '../../src/api/route-table.ts';
+import { ROUTES } from '../../scripts/all-routes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 

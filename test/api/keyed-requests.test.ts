@@ -2,7 +2,7 @@
 // leaves a key without an answer; the tests make such keys. Crashes of real processes: test/crash/keyed-sweep.test.ts.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { ROUTES } from '../../src/api/route-table.ts';
+import { ROUTES } from '../../scripts/all-routes.ts';
 import type { Ground, KeyedAnswer } from '../crash/rig/keyed-ground.ts';
 import { KEYED_SCENARIOS } from '../crash/rig/keyed-scenarios.ts';
 import { readInputs } from '../rows/inputs.ts';

@@ -2,7 +2,7 @@
 import { tablesWith } from './tables-with.ts';
 import { describe, expect, test } from 'vitest';
 import { KEY_ROLES, type KeyRole } from '../../src/core/key-role.ts';
-import { ROUTES } from '../../src/api/route-table.ts';
+import { ROUTES } from '../../scripts/all-routes.ts';
 import { roleOf } from '../../src/api/route.ts';
 import { changeApiKeys } from '../rows/keys.ts';
 import { ago } from '../rows/table.ts';

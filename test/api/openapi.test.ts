@@ -1,7 +1,7 @@
 // The document is generated from the route table; these tests check the generation.
 import { describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/openapi.ts';
-import { ROUTES } from '../../src/api/route-table.ts';
+import { ROUTES } from '../../scripts/all-routes.ts';
 import { EVENT_TYPES } from '../../src/contract/events.ts';
 
 interface Operation {
@@ -19,7 +19,7 @@ const document = openApiDocument(ROUTES) as {
   components: { schemas: Record<string, { properties?: object; required?: string[] }> };
 };
 
-/** The document without its descriptions, one section for each operation, webhook and component. */
+/** The document without its descriptions, one section for each operation, webhook and component, in the order of their names. */
 function structure(): string {
   const { paths, webhooks, components, ...head } = withoutDescriptions(document) as Record<
     string,
@@ -28,7 +28,7 @@ function structure(): string {
   const sections = Object.entries({ head, ...paths, ...webhooks, ...components }).flatMap(([name, part]) =>
     Object.entries(part).map(([inner, value]) => linesOf(`${name} ${inner}`, value).join('\n')),
   );
-  return `${sections.join('\n\n')}\n`;
+  return `${sections.toSorted().join('\n\n')}\n`;
 }
 
 /** `holder` is the keyword whose value this is: below `properties`, `description` is the name of a field. A format has its pattern. */
@@ -235,6 +235,6 @@ describe('openapi.json', () => {
     const open = ROUTES.filter(
       (route) => document.paths[route.path]?.[route.method.toLowerCase()]?.security !== undefined,
     );
-    expect(open.map((route) => route.path)).toEqual(['/v1/auth/sessions', '/healthz', '/readyz']);
+    expect(open.map((route) => route.path)).toEqual(['/healthz', '/readyz', '/v1/auth/sessions']);
   });
 });

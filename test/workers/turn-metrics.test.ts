@@ -1,7 +1,7 @@
 // The metrics of a worker: a bounded number of series, and figures with the meaning given in docs/operations.md.
 import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../src/api/metrics.ts';
-import { ROUTES } from '../../src/api/route-table.ts';
+import { ROUTES } from '../../scripts/all-routes.ts';
 import { LANES } from '../../src/config.ts';
 import { measureProcess } from '../../workers/measure-process.ts';
 import { startMetricsServer } from '../../workers/metrics-server.ts';

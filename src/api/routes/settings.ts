@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { z } from 'zod';
 import { ConfigError, reloadablePartOf, type ConfigChange } from '../../config.ts';
 import { reloadConfig } from '../../kernel/use-cases/reload-config.ts';
-import { readDatabaseFacts } from '../../features/overview/views/database-facts.ts';
+import { readDatabaseFacts } from '../../kernel/views/database-facts.ts';
 import type { ApiContext } from '../context.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, defineRead, type Route } from '../route.ts';

@@ -1,17 +1,16 @@
-// Turns: their steps, their model requests, and the routes to stop or retry them.
+// Turns: their steps, their model requests, and the route to stop them.
 import { TURN_STATUSES, TURN_KINDS } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { timeText } from '../../config/schema-scalars.ts';
 import { LANES } from '../../config.ts';
 import { toMicros } from '../../core/prices/call-cost.ts';
-import { redoTurn, retryItemText } from '../../features/dead-letters/redrive-letters.ts';
 import { stopTurn } from '../../kernel/use-cases/stop-session.ts';
 import { COUNT_MAX, countTurns, type TurnFilter } from '../../kernel/views/turn-filter.ts';
 import { listTurns, viewTurn } from '../../kernel/views/turns.ts';
 import { viewToolCall } from '../../kernel/views/tool-call.ts';
 import { viewTurnInputs } from '../../kernel/views/turn-inputs.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { conflict, requireFound, notFound } from '../problem.ts';
+import { requireFound, notFound } from '../problem.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../route.ts';
 import { cappedCount, turnAborted } from '../../contract/answers.ts';
 import { toolCallDetail, turnInputs } from '../../contract/details.ts';
@@ -145,36 +144,4 @@ const abort = defineEffect({
   show: async ({ aborted }) => ({ aborted }),
 });
 
-const retry = defineEffect({
-  operationId: 'retryTurn',
-  path: '/v1/turns/{id}/retry',
-  summary: 'Retry a turn that did not succeed: its messages are queued again',
-  answers: {
-    202: {
-      description:
-        'The messages are queued again. If the session has newer turns, they are new messages whose retryOf names the old ones',
-      schema: z.strictObject({
-        retried: z.uuid().describe('The turn whose messages were queued again'),
-        messageIds: z.array(z.uuid()).describe('The messages that were queued again'),
-      }),
-    },
-    409: { description: 'The turn ended well, still runs, was retried before, or answered an item of a batch' },
-  },
-  async perform({ params, idempotency }, { context }) {
-    const result = await redoTurn(context.service, params.id, idempotency);
-    switch (result.kind) {
-      case 'ok':
-        return { retried: params.id, messageIds: result.messageIds };
-      case 'conflict':
-        throw conflict('Only a turn that did not succeed can be retried, and only once.');
-      case 'item':
-        throw conflict(retryItemText(result));
-      case 'unknown':
-        throw notFound(`turn ${params.id}`);
-      default:
-        return result satisfies never;
-    }
-  },
-});
-
-export const turnRoutes: Route[] = [getTurns, getCount, getTurn, getInputs, getRequest, getToolCall, abort, retry];
+export const turnRoutes: Route[] = [getTurns, getCount, getTurn, getInputs, getRequest, getToolCall, abort];

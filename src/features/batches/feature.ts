@@ -6,6 +6,7 @@ import type { Feature } from '../../kernel/features.ts';
 export const batches: Feature = {
   name: 'batches',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBatchRounds }],
+  routes: [() => import('./routes.ts')],
   commands: [
     [() => import('./commands/batch.ts'), { batch: ['Talk', 'batches: many conversations submitted as one'] }],
   ],

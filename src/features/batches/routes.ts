@@ -230,7 +230,7 @@ async function findBatch({ views }: ApiContext, id: string): Promise<BatchView> 
   return requireFound(await viewBatch(views, id), `batch ${id}`);
 }
 
-export const batchRoutes: Route[] = [
+export const routes: Route[] = [
   postBatch,
   getBatches,
   getBatch,

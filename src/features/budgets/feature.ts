@@ -8,5 +8,6 @@ export const budgets: Feature = {
     { roles: ['api', 'worker', 'scheduler'], load: async () => (await import('./rounds.ts')).openBudgetBook },
     { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBudgetRounds },
   ],
+  routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { budgets: ['Look', 'how much model calls may cost'] }]],
 };

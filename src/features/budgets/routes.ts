@@ -92,4 +92,4 @@ function toBudgetView(
   };
 }
 
-export const budgetRoutes: Route[] = [getBudgets, postBudget, patchBudget, deleteBudget];
+export const routes: Route[] = [getBudgets, postBudget, patchBudget, deleteBudget];

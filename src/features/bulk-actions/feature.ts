@@ -4,6 +4,7 @@ import type { Feature } from '../../kernel/features.ts';
 export const bulkActions: Feature = {
   name: 'bulk-actions',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBulkRounds }],
+  routes: [() => import('./routes.ts')],
   commands: [
     [
       () => import('./commands.ts'),

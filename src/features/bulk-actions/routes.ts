@@ -141,4 +141,4 @@ const cancelAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: string }
   show: ({ id }, _request, { context }) => findBulkAction(context, id),
 });
 
-export const bulkActionRoutes: Route[] = [postBulkAction, getBulkActions, getBulkAction, getBulkItems, cancelAction];
+export const routes: Route[] = [postBulkAction, getBulkActions, getBulkAction, getBulkItems, cancelAction];

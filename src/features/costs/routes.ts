@@ -98,4 +98,4 @@ const getTopCosts = defineRead({
   },
 });
 
-export const costRoutes: Route[] = [getUsage, getTopCosts, getPrices];
+export const routes: Route[] = [getUsage, getTopCosts, getPrices];

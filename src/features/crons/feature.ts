@@ -5,5 +5,6 @@ import type { Feature } from '../../kernel/features.ts';
 export const crons: Feature = {
   name: 'crons',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./schedule.ts')).openCrons }],
+  routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { cron: ['Schedule', 'crons: turns and events by the clock'] }]],
 };

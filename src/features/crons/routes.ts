@@ -234,7 +234,7 @@ function isInstant(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}T[\d:.]{8,12}Z$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-export const cronRoutes: Route[] = [
+export const routes: Route[] = [
   getCrons,
   postCron,
   getSummaries,

@@ -1,11 +1,12 @@
-// Dead letters: work that failed and waits for an operator, grouped by error.
+// Dead letters: work that failed and waits for an operator, grouped by error; and the retry of one turn.
 import { z } from 'zod';
 import type { BulkSelection } from '../bulk-actions/use-cases.ts';
-import { discardLetters, redriveLetters } from './redrive-letters.ts';
+import { discardLetters, redoTurn, redriveLetters, retryItemText } from './redrive-letters.ts';
 import { listDeadLetterGroups } from './views.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Answer } from '../../api/answer.ts';
 import type { ApiContext } from '../../api/context.ts';
+import { conflict, notFound } from '../../api/problem.ts';
 import { defineEffect, defineList, type Route } from '../../api/route.ts';
 import { bulkAction } from '../../contract/bulk-actions.ts';
 import { findBulkAction, submit } from '../bulk-actions/routes.ts';
@@ -98,4 +99,36 @@ async function buildAnswer(decided: LetterDecision, context: ApiContext): Promis
   return { status: 200, body: decided };
 }
 
-export const deadLetterRoutes: Route[] = [getDeadLetters, redrive, discard];
+const retry = defineEffect({
+  operationId: 'retryTurn',
+  path: '/v1/turns/{id}/retry',
+  summary: 'Retry a turn that did not succeed: its messages are queued again',
+  answers: {
+    202: {
+      description:
+        'The messages are queued again. If the session has newer turns, they are new messages whose retryOf names the old ones',
+      schema: z.strictObject({
+        retried: z.uuid().describe('The turn whose messages were queued again'),
+        messageIds: z.array(z.uuid()).describe('The messages that were queued again'),
+      }),
+    },
+    409: { description: 'The turn ended well, still runs, was retried before, or answered an item of a batch' },
+  },
+  async perform({ params, idempotency }, { context }) {
+    const result = await redoTurn(context.service, params.id, idempotency);
+    switch (result.kind) {
+      case 'ok':
+        return { retried: params.id, messageIds: result.messageIds };
+      case 'conflict':
+        throw conflict('Only a turn that did not succeed can be retried, and only once.');
+      case 'item':
+        throw conflict(retryItemText(result));
+      case 'unknown':
+        throw notFound(`turn ${params.id}`);
+      default:
+        return result satisfies never;
+    }
+  },
+});
+
+export const routes: Route[] = [getDeadLetters, redrive, discard, retry];

@@ -7,5 +7,6 @@ export const deliveries: Feature = {
     { roles: ['worker'], load: async () => (await import('./open-relay.ts')).openRelay },
     { roles: ['worker', 'scheduler'], load: async () => (await import('./due-deliveries.ts')).openDueDeliveries },
   ],
+  routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { deliveries: ['Look', 'deliveries: the outbox'] }]],
 };

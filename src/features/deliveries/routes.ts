@@ -97,4 +97,4 @@ const discard = decisionRoute({
   body: discardRequest,
 });
 
-export const deliveryRoutes: Route[] = [getDeliveries, getCounts, getDelivery, redrive, discard];
+export const routes: Route[] = [getDeliveries, getCounts, getDelivery, redrive, discard];

@@ -3,5 +3,6 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const erasure: Feature = {
   name: 'erasure',
+  routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { sessions: null, subjects: ['Look', 'subjects: the people who write'] }]],
 };

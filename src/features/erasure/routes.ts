@@ -1,46 +1,11 @@
-// The export of a conversation as lines, and its permanent deletion.
-import { Readable } from 'node:stream';
+// The permanent deletion of conversations.
 import { z } from 'zod';
 import { erasePerson, previewPerson, eraseSession, previewErasure } from './erase-session.ts';
-import { exportPages, findExportedSession, type ExportedSession } from '../../kernel/views/session-export.ts';
-import type { ViewDatabase } from '../../database/page.ts';
-import { conflict, requireFound, Problem } from '../../api/problem.ts';
+import { conflict, Problem } from '../../api/problem.ts';
 import { defineRoute, type Route } from '../../api/route.ts';
 import { erasure, subjectErasure } from '../../contract/erasure.ts';
 
 const REASON_CHARS_MAX = 500;
-
-const exportSession = defineRoute({
-  operationId: 'exportSession',
-  method: 'GET',
-  path: '/v1/sessions/{key}/export',
-  summary: 'Export everything that is stored for a session, as lines of JSON',
-  isLong: true,
-  answers: {
-    200: {
-      description: 'One line per record, the session first; the last line is `{"type":"end","lines":n}`',
-      contentType: 'application/x-ndjson',
-    },
-  },
-  async handle({ params }, { context }) {
-    const session = requireFound(await findExportedSession(context.views, params.key), `session ${params.key}`);
-    const body = exportLines(context.views, session);
-    return { status: 200, body, headers: { 'content-type': 'application/x-ndjson; charset=utf-8' } };
-  },
-});
-
-/** Page by page as the client takes them. The last line says how many came before it, so a client knows that nothing is missing. */
-function exportLines(views: ViewDatabase, session: ExportedSession): Readable {
-  async function* lines(): AsyncGenerator<string> {
-    let count = 0;
-    for await (const page of exportPages(views, session)) {
-      count += page.length;
-      yield page.map((record) => `${JSON.stringify(record)}\n`).join('');
-    }
-    yield `${JSON.stringify({ type: 'end', lines: count })}\n`;
-  }
-  return Readable.from(lines(), { objectMode: false });
-}
 
 /** Of an erasure. `dryRun`: nothing is stopped and nothing is removed. */
 const erasureQuery = z.strictObject({
@@ -111,4 +76,4 @@ function busy(batchId: string, sessionKey: string | null): Problem {
   return conflict(detail);
 }
 
-export const erasureRoutes: Route[] = [exportSession, deleteSession, deleteSubject];
+export const routes: Route[] = [deleteSession, deleteSubject];

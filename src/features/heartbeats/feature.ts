@@ -5,5 +5,6 @@ import type { Feature } from '../../kernel/features.ts';
 export const heartbeats: Feature = {
   name: 'heartbeats',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./schedule.ts')).openHeartbeats }],
+  routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { heartbeats: ['Schedule', 'heartbeats: polls of agents'] }]],
 };

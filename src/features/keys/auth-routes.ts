@@ -123,4 +123,4 @@ const postCode = defineEffect<'/v1/auth/codes', { code?: string; expiresAt: stri
   }),
 });
 
-export const authRoutes: Route[] = [postSession, getSession, deleteSession, postCode];
+export const routes: Route[] = [postSession, getSession, deleteSession, postCode];

@@ -1,7 +1,7 @@
 // API keys that are made while the service runs, and the audit log.
 import { z } from 'zod';
 import { makeApiKey, revokeApiKey } from './manage-keys.ts';
-import { listApiKeys, listAudit, viewApiKey } from './views.ts';
+import { listApiKeys, viewApiKey } from './views.ts';
 import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../../api/route.ts';
 import * as schemas from '../../contract/keys.ts';
@@ -74,20 +74,4 @@ const deleteKey = defineRoute({
   },
 });
 
-const getAudit = defineList({
-  operationId: 'listAudit',
-  path: '/v1/audit',
-  summary: 'The audit log: changes through the API, newest first, without messages and system events',
-  role: 'admin',
-  filter: {
-    principal: z.string().max(200).optional().describe('Only requests of this caller: `admin`, or `key:<name>`'),
-    action: z.string().max(100).optional().describe('Only requests of this operation, by its name in this document'),
-  },
-  shows: { description: 'A page of changes', item: schemas.auditEntry },
-  async list({ query }, page, { context }) {
-    const { principal, action } = query;
-    return listAudit(context.views, { principal, action }, page);
-  },
-});
-
-export const keyRoutes: Route[] = [getKeys, postKey, deleteKey, getAudit];
+export const routes: Route[] = [getKeys, postKey, deleteKey];

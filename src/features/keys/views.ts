@@ -1,7 +1,7 @@
-// API keys and the audit log, as the API shows them and checks requests against them.
-import type { ApiKeyView, AuditView } from '../../contract/keys.ts';
+// API keys, as the API shows them and checks requests against them.
+import type { ApiKeyView } from '../../contract/keys.ts';
 import { fromNow, now } from '../../rows/columns.ts';
-import { apiKeys, audit, webSessions } from '../../rows/keys.ts';
+import { apiKeys, webSessions } from '../../rows/keys.ts';
 import { and, desc, eq, getTableColumns, gt, inArray, isNull, lt, or, query, sql } from '../../database/drizzle.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
@@ -41,21 +41,4 @@ export async function listApiKeys(db: ViewDatabase, { after, limit }: PageReques
     of.select(KEY_COLUMNS).from(apiKeys).where(isLater).orderBy(desc(apiKeys.id)).limit(extra),
   );
   return cutPage(keys, limit, ({ id }) => id);
-}
-
-/** Changes, newest first. */
-export async function listAudit(
-  db: ViewDatabase,
-  { principal, action }: { principal?: string | undefined; action?: string | undefined },
-  { after, limit }: PageRequest,
-): Promise<Page<AuditView>> {
-  // Each condition is left out when it is not asked for, so that each plan uses its own index.
-  const fitting = and(
-    principal === undefined ? undefined : eq(audit.principal, principal),
-    action === undefined ? undefined : eq(audit.action, action),
-    after === null ? undefined : lt(audit.id, after),
-  );
-  const extra = limit + 1;
-  const changes = await query(db, (of) => of.select().from(audit).where(fitting).orderBy(desc(audit.id)).limit(extra));
-  return cutPage(changes, limit, ({ id }) => id);
 }

@@ -4,5 +4,6 @@ import type { Feature } from '../../kernel/features.ts';
 export const overview: Feature = {
   name: 'overview',
   inRoles: [{ roles: ['api', 'scheduler'], load: async () => (await import('./trouble-log.ts')).openTroubleLog }],
+  routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { attention: ['Look', 'problems that need an operator'] }]],
 };

@@ -106,5 +106,4 @@ async function findEntry({ context, services }: Api, id: string): Promise<Attent
   return found;
 }
 
-export const overviewRoutes: Route[] = [getOverview, getAttention];
-export const attentionRoutes: Route[] = [postAcknowledge, postSnooze];
+export const routes: Route[] = [getOverview, getAttention, postAcknowledge, postSnooze];

@@ -5,4 +5,5 @@ import type { Feature } from '../../kernel/features.ts';
 export const providerBatches: Feature = {
   name: 'provider-batches',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./provider-lane.ts')).openProviderLane }],
+  routes: [() => import('./routes.ts')],
 };

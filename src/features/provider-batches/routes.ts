@@ -36,4 +36,4 @@ const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { i
     requireFound(await viewProviderBatch(context.views, id), `submission ${id}`),
 });
 
-export const providerBatchRoutes: Route[] = [getProviderBatches, forgetProviderBatch];
+export const routes: Route[] = [getProviderBatches, forgetProviderBatch];

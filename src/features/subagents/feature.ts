@@ -5,6 +5,7 @@ import type { Feature } from '../../kernel/features.ts';
 export const subagents: Feature = {
   name: 'subagents',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openRunRounds }],
+  routes: [() => import('./routes.ts')],
   commands: [
     [
       () => import('./commands.ts'),

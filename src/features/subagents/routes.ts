@@ -160,5 +160,4 @@ const getFamily = defineRead({
     requireFound(await viewFamily(context.views, params.key), `session ${params.key}`),
 });
 
-export const subagentRoutes: Route[] = [postSpawn, getSubagents, getSubagent, postKill, postSteer];
-export const familyRoutes: Route[] = [getFamily];
+export const routes: Route[] = [postSpawn, getSubagents, getSubagent, postKill, postSteer, getFamily];

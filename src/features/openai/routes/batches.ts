@@ -182,4 +182,4 @@ async function shown({ views }: ApiContext, id: string): Promise<ReturnType<type
   return batchObject(found);
 }
 
-export const openAiBatchRoutes: Route[] = [postBatch, getBatches, getBatch, cancelBatch];
+export const routes: Route[] = [postBatch, getBatches, getBatch, cancelBatch];

@@ -100,4 +100,4 @@ const createChatCompletion = defineRoute({
   handle: complete,
 });
 
-export const openAiChatRoutes: Route[] = atBothPlaces([createChatCompletion]);
+export const routes: Route[] = atBothPlaces([createChatCompletion]);

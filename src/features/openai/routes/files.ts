@@ -198,4 +198,4 @@ function buildOutput({ id }: ClientBatch, kind: 'output' | 'errors', createdAt: 
   return { id, kind, filename: `batch-${kind}.jsonl`, purpose: 'batch_output', bytes: 0, createdAt, expiresAt: null };
 }
 
-export const openAiFileRoutes: Route[] = [postFile, getFiles, getFile, getContent, deleteFile];
+export const routes: Route[] = [postFile, getFiles, getFile, getContent, deleteFile];

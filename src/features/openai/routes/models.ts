@@ -51,4 +51,4 @@ const getModel = defineRoute({
   },
 });
 
-export const openAiModelRoutes: Route[] = atBothPlaces([listModels, getModel]);
+export const routes: Route[] = atBothPlaces([listModels, getModel]);

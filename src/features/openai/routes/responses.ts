@@ -165,9 +165,4 @@ const cancelResponse = defineEffect({
 /** A worker notices a stop within a second, and a tool has some time to end. */
 const CANCEL_MS_MAX = 30_000;
 
-export const openAiResponseRoutes: Route[] = atBothPlaces([
-  createResponse,
-  getResponse,
-  deleteResponse,
-  cancelResponse,
-]);
+export const routes: Route[] = atBothPlaces([createResponse, getResponse, deleteResponse, cancelResponse]);

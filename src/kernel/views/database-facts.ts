@@ -1,5 +1,5 @@
 // Facts about the database: its version, and its layout.
-import { viewQuery } from '../../../database/literal-query.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 
 export interface DatabaseFacts {
   /** PostgreSQL's own text, such as `18.1`. */

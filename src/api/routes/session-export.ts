@@ -1,0 +1,40 @@
+// The export of a conversation as lines.
+import { Readable } from 'node:stream';
+import type { ViewDatabase } from '../../database/page.ts';
+import { exportPages, findExportedSession, type ExportedSession } from '../../kernel/views/session-export.ts';
+import { requireFound } from '../problem.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const exportSession = defineRoute({
+  operationId: 'exportSession',
+  method: 'GET',
+  path: '/v1/sessions/{key}/export',
+  summary: 'Export everything that is stored for a session, as lines of JSON',
+  isLong: true,
+  answers: {
+    200: {
+      description: 'One line per record, the session first; the last line is `{"type":"end","lines":n}`',
+      contentType: 'application/x-ndjson',
+    },
+  },
+  async handle({ params }, { context }) {
+    const session = requireFound(await findExportedSession(context.views, params.key), `session ${params.key}`);
+    const body = exportLines(context.views, session);
+    return { status: 200, body, headers: { 'content-type': 'application/x-ndjson; charset=utf-8' } };
+  },
+});
+
+/** Page by page as the client takes them. The last line says how many came before it, so a client knows that nothing is missing. */
+function exportLines(views: ViewDatabase, session: ExportedSession): Readable {
+  async function* lines(): AsyncGenerator<string> {
+    let count = 0;
+    for await (const page of exportPages(views, session)) {
+      count += page.length;
+      yield page.map((record) => `${JSON.stringify(record)}\n`).join('');
+    }
+    yield `${JSON.stringify({ type: 'end', lines: count })}\n`;
+  }
+  return Readable.from(lines(), { objectMode: false });
+}
+
+export const sessionExportRoutes: Route[] = [exportSession];
