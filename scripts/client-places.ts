@@ -6,7 +6,7 @@ import type { Route } from '../src/api/route.ts';
 /** Text of a module that exports `OPERATIONS`, `STREAMS` and the type `LineOperation`. */
 export function placesText(): string {
   // The endpoints in OpenAI's form have clients of their own, and pages are for people.
-  const own = ROUTES.filter((route) => route.isOpenAi !== true && typeOf(route) !== 'text/html');
+  const own = ROUTES.filter((route) => route.form === undefined && typeOf(route) !== 'text/html');
   const isStream = (route: Route): boolean => typeOf(route) === 'text/event-stream';
   const lines = own.filter((route) => route.takesLines !== undefined).map(({ operationId }) => `'${operationId}'`);
   return `

@@ -116,19 +116,6 @@ const MAY_IMPORT: Record<string, string[]> = {
 
 /** Imports that the table does not allow, and that are left to be turned round. */
 const NOT_YET = new Set([
-  'src/api/batch-lines.ts -> src/features/openai/upload.ts',
-  'src/api/context.ts -> src/features/batches/submit-batch.ts',
-  'src/api/error-handler.ts -> src/features/openai/error-shape.ts',
-  'src/api/key-ring.ts -> src/features/keys/manage-keys.ts',
-  'src/api/key-ring.ts -> src/features/keys/views.ts',
-  'src/api/metrics.ts -> src/features/overview/views/scrape-figures.ts',
-  'src/api/services.ts -> src/features/budgets/store/budgets.ts',
-  'src/api/services.ts -> src/features/keys/manage-keys.ts',
-  'src/api/services.ts -> src/features/keys/views.ts',
-  'src/api/services.ts -> src/features/overview/read-overview.ts',
-  'src/api/services.ts -> src/features/overview/views/scrape-figures.ts',
-  'src/api/services.ts -> src/features/overview/views/service-health.ts',
-  'src/api/services.ts -> src/features/overview/views/stats.ts',
   'src/features/backup/commands.ts -> src/embedded-postgres/start-embedded-postgres.ts',
   'src/kernel/effects/carry-out.ts -> src/features/subagents/rules/run-end.ts',
   'src/kernel/effects/carry-out.ts -> src/features/subagents/store/end-runs.ts',
@@ -154,7 +141,6 @@ const NOT_YET = new Set([
   'src/kernel/use-cases/operate-service.ts -> src/features/overview/store/attention-marks.ts',
   'src/kernel/use-cases/operate-service.ts -> src/features/provider-batches/store/follow-submissions.ts',
   'src/kernel/use-cases/service.ts -> src/features/budgets/store/budget-book.ts',
-  'src/kernel/use-cases/service.ts -> src/features/overview/views/stats.ts',
   'src/kernel/use-cases/stop-session.ts -> src/features/subagents/store/stop-family.ts',
   'src/kernel/use-cases/stop-session.ts -> src/features/subagents/store/subagents.ts',
   'src/tools/core-tools.ts -> src/features/memory/memory-get-tool.ts',
@@ -168,7 +154,9 @@ const TYPE_FILES: Record<string, string[]> = {
 };
 
 /** Single files that may be imported as types in addition: what a feature adds to a front door is a row of it. */
-const DOOR_TYPES = ['src/kernel/features.ts -> src/api/route.ts', 'src/kernel/features.ts -> src/cli/command.ts'];
+const DOOR_TYPES = ['src/api/part.ts', 'src/api/route.ts', 'src/cli/command.ts'].map(
+  (to) => `src/kernel/features.ts -> ${to}`,
+);
 
 /** The folders of a turn: each may import those before it, and all of them the files of `src/kernel/turn` itself. */
 const TURN_FOLDERS = ['gate', 'open', 'compact', 'loop', 'end'].map((name) => `src/kernel/turn/${name}/`);

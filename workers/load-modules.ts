@@ -1,7 +1,7 @@
 // Loads the code of a service: each role costs a part of the start, and some of the memory.
 import type { Feature } from '../src/kernel/features.ts';
 import type { OpenPart, Role } from '../src/kernel/processes/process-part.ts';
-import type { MeasurePrompt } from '../src/features/batches/submit-batch.ts';
+import type { MeasurePrompt } from '../src/kernel/turn/open/measure-prompt.ts';
 import type { Database } from '../src/database/database.ts';
 import type { openPromptMeter } from './start-worker.ts';
 
@@ -61,20 +61,27 @@ async function loadShared() {
 /** What these roles need. */
 async function loadOwn(roles: readonly Role[], features: readonly Feature[]) {
   const isApi = roles.includes('api');
-  const [api, apiContext, routes, worker, scheduler] = await Promise.all([
+  const [api, apiContext, door, worker, scheduler] = await Promise.all([
     isApi ? import('../src/api/create-api.ts') : null,
     isApi ? import('../src/api/context.ts') : null,
-    isApi ? import('../src/api/route-table.ts').then(({ listRoutes }) => listRoutes(features)) : null,
+    isApi ? loadDoor(features) : null,
     roles.includes('worker') ? import('./start-worker.ts') : null,
     roles.includes('scheduler') ? import('./scheduler.ts') : null,
   ]);
   return {
     createApi: api?.createApi ?? null,
     createApiContext: apiContext?.createApiContext ?? null,
-    routes: routes ?? [],
+    door: door ?? { routes: [], parts: [] },
     startWorker: worker?.startWorker ?? null,
     Scheduler: scheduler?.Scheduler ?? null,
   };
+}
+
+/** What the kernel and the features add to the API. */
+async function loadDoor(features: readonly Feature[]) {
+  const { listParts, listRoutes } = await import('../src/api/route-table.ts');
+  const [routes, parts] = await Promise.all([listRoutes(features), listParts(features)]);
+  return { routes, parts };
 }
 
 /** Measures prompts in a process without a worker. What that needs is loaded when the first estimate asks for it. */

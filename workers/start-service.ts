@@ -5,7 +5,7 @@ import { agentOf, ensureApiKey, isAgent, type LiveConfig, type Setting } from '.
 import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
-import type { MeasurePrompt } from '../src/features/batches/submit-batch.ts';
+import type { MeasurePrompt } from '../src/kernel/turn/open/measure-prompt.ts';
 import type { WorkerIdentity } from '../src/kernel/processes/report-worker.ts';
 import { FEATURES } from '../src/features.ts';
 import type { Feature } from '../src/kernel/features.ts';
@@ -245,7 +245,7 @@ async function startApi(
         }),
       measurePrompt,
     }),
-    modules.routes,
+    modules.door,
   );
   enders.push(() => api.close());
   await heldPort.release();

@@ -41,7 +41,7 @@ interface Document {
 export function apiDocument(): { operations: Operation[]; schemas: Record<string, Schema> } {
   const { paths, components } = JSON.parse(JSON.stringify(openApiDocument(ROUTES))) as Document;
   const openAi = new Set(
-    ROUTES.filter(({ isOpenAi }) => isOpenAi === true).map(({ method, path }) => `${method} ${path}`),
+    ROUTES.filter(({ form }) => form !== undefined).map(({ method, path }) => `${method} ${path}`),
   );
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, doc]) => {

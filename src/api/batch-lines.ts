@@ -5,9 +5,8 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
-import { UPLOAD_HOURS } from '../features/batches/rules/batch.ts';
 import { fieldProblem, Problem } from './problem.ts';
-import { arriving, type UploadLimits } from '../features/openai/upload.ts';
+import { arriving, type UploadLimits } from './upload.ts';
 
 export const LINE_TYPES = ['application/x-ndjson', 'application/jsonl'];
 
@@ -57,12 +56,12 @@ export class LineReader {
       isGzip,
       limits,
       ...more
-    }: { isGzip: boolean; limits: LineLimits } & Partial<Pick<UploadLimits, 'silentMsMax' | 'hoursMax'>>,
+    }: { isGzip: boolean; limits: LineLimits } & Pick<UploadLimits, 'silentMsMax' | 'hoursMax'>,
   ) {
     this.#source = source;
     this.#isGzip = isGzip;
     this.#limits = limits;
-    this.#uploadLimits = { noun: 'batch', bytesMax: limits.batchBytes, hoursMax: UPLOAD_HOURS, ...more };
+    this.#uploadLimits = { noun: 'batch', bytesMax: limits.batchBytes, ...more };
   }
 
   /** The hash of all bytes read; called once, at the end. */

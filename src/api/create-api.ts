@@ -17,6 +17,7 @@ import type { Identity } from './identify.ts';
 import type { Principal } from './key-ring.ts';
 import { createOnRequest, createRefusal, type RefuseUnknown } from './on-request.ts';
 import { parseJson } from './parse-json.ts';
+import type { CreateApiPart } from './part.ts';
 import { parseRequest, ANSWERED, roleOf, type Api, type Route, type ApiRequest } from './route.ts';
 import { Problem } from './problem.ts';
 import { createServices, type ApiServices } from './services.ts';
@@ -53,15 +54,18 @@ export interface ApiOptions {
   webDist?: string;
 }
 
-/** Makes the API of some routes. `listen` starts it; closing it ends its streams and waits first. */
+/** Makes the API of some routes, and of what features add to it. `listen` starts it; closing it ends its streams and waits first. */
 export function createApi(
   context: ApiContext,
-  routes: readonly Route[],
+  { routes, parts }: { routes: readonly Route[]; parts: readonly CreateApiPart[] },
   { arrivalMsMax = ARRIVAL_MS_MAX, webDist = WEB_DIST }: ApiOptions = {},
 ): FastifyInstance {
-  let document: object | undefined;
-  const services = createServices(context, () => (document ??= openApiDocument(routes, context.config.api.publicUrl)));
-  const handleError = createErrorHandler(context);
+  const services = createServices(
+    context,
+    parts.map((create) => create(context)),
+    describeOnce(routes, context.config.api.publicUrl),
+  );
+  const handleError = createErrorHandler(context, routes);
   const refuseUnknown = createRefusal(routes);
   const app = fastify({
     bodyLimit: context.config.limits.bodyBytes,
@@ -122,6 +126,12 @@ export function createApi(
   return app;
 }
 
+/** Makes the document when it is first requested. */
+function describeOnce(routes: readonly Route[], publicUrl: string | undefined): () => object {
+  let document: object | undefined;
+  return () => (document ??= openApiDocument(routes, publicUrl));
+}
+
 /**
  * The connections without a request yet, as browsers open them in advance. Closing a server waits for them, though no answer
  * is sent on them.
@@ -176,7 +186,7 @@ const NOBODY: Principal = { name: 'nobody', role: 'viewer', keySha256: '' };
 function createHandler(route: Route, { context, services, refuseUnknown }: Api & { refuseUnknown: RefuseUnknown }) {
   const own = route.method === 'GET' ? { ...context, views: context.reads } : context;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (route.isOpenAi === true && !context.config.openai.enabled) throw refuseUnknown(request, reply);
+    if (route.form?.isEnabled(context.config) === false) throw refuseUnknown(request, reply);
     const parsed = parseRequest(route, request, reply, request.identity?.principal ?? NOBODY);
     const handle = () => route.handle(parsed, { context: own, services });
     const answering = request.identity === null ? handle() : audited(route, parsed, context.service, handle);

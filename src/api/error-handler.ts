@@ -6,13 +6,17 @@ import { isPassingFault } from '../database/database.ts';
 import { Problem, problemBody } from './problem.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiContext } from './context.ts';
-import { isOpenAiPath, toOpenAiError, toOpenAiHeaders } from '../features/openai/error-shape.ts';
+import type { Route } from './route.ts';
 
 const RETRY_AFTER_MS = 1000;
 /** The SQLSTATE of a statement that the time limit of its connection has ended. */
 const QUERY_CANCELED = '57014';
 
-export function createErrorHandler({ config, logger, outages }: Pick<ApiContext, 'config' | 'logger' | 'outages'>) {
+export function createErrorHandler(
+  { config, logger, outages }: Pick<ApiContext, 'config' | 'logger' | 'outages'>,
+  routes: readonly Route[],
+) {
+  const forms = new Set(routes.flatMap(({ form }) => form ?? []));
   function log(problem: Problem, request: FastifyRequest): void {
     const { code, status, cause } = problem;
     const facts = { code, status, requestId: request.id, method: request.method, route: request.routeOptions.url };
@@ -30,12 +34,14 @@ export function createErrorHandler({ config, logger, outages }: Pick<ApiContext,
     }
     // The rest of the body would have to be read before the next request of the connection.
     if (hasUnreadBody(request)) reply.header('connection', 'close');
-    if (isOpenAiPath(request.url)) {
+    const form = [...forms].find(({ hasPath }) => hasPath(request.url));
+    if (form !== undefined) {
+      const { headers, body } = form.formatError(problem);
       void reply
         .code(problem.status)
-        .headers(toOpenAiHeaders(problem))
+        .headers(headers)
         .type('application/json; charset=utf-8')
-        .send(JSON.stringify(toOpenAiError(problem)));
+        .send(JSON.stringify(body));
       return;
     }
     void reply

@@ -1,12 +1,11 @@
 // The API keys that open this API: those of its configuration, and those that were made while it ran. A key is known by its SHA-256, which is
 // enough because keys are random and long (G32). Stored keys are read together, at most once a second, and only for a request that has
 // one: a revoked key opens nothing a second later.
-import { timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isUuid } from '../core/ids.ts';
+import type { ApiKeyView } from '../contract/keys.ts';
 import type { KeyRole } from '../core/key-role.ts';
-import { hashSecret } from '../features/keys/manage-keys.ts';
-import type { ValidApiKey, WebSession } from '../features/keys/views.ts';
 
 /** The caller. */
 export interface Principal {
@@ -29,8 +28,22 @@ interface FixedKey {
   key: string;
 }
 
-export interface KeyRingOptions {
-  fixed: readonly FixedKey[];
+/** A stored key that is valid. */
+interface ValidApiKey extends Pick<ApiKeyView, 'id' | 'name' | 'role' | 'expiresAt'> {
+  sha256: string;
+  isUseNoted: boolean;
+}
+
+/** A sign-in, found by its cookie. */
+export interface WebSession {
+  id: string;
+  secretSha256: string;
+  keySha256: string;
+  expiresAt: string;
+}
+
+/** Keys and sign-ins that are stored. */
+export interface StoredKeys {
   readKeys: () => Promise<ValidApiKey[]>;
   /** Those of these sign-ins that exist. */
   readSessions: (ids: readonly string[]) => Promise<WebSession[]>;
@@ -38,7 +51,24 @@ export interface KeyRingOptions {
   onUse: (id: string) => void;
   /** What stored keys begin with. */
   prefix: string;
+}
+
+const NOTHING_STORED: StoredKeys = {
+  readKeys: () => Promise.resolve([]),
+  readSessions: () => Promise.resolve([]),
+  onUse: () => undefined,
+  prefix: '',
+};
+
+interface KeyRingOptions {
+  fixed: readonly FixedKey[];
+  /** Absent: only the fixed keys open the API. */
+  stored?: StoredKeys | undefined;
   nowMs?: () => number;
+}
+
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'hex');
 }
 
 /** For this long, a key or a sign-in that was read is assumed to be unchanged. */
@@ -53,7 +83,7 @@ const IN_USE_MS = 60_000;
 const COOKIE = /^([0-9a-f-]{36})\.([\w-]{43})$/;
 
 export class KeyRing {
-  readonly #options: KeyRingOptions;
+  readonly #store: StoredKeys;
   #fixed: Map<string, Principal>;
   #stored: { keys: Map<string, ValidApiKey>; readAtMs: number } | null = null;
   #reading: Promise<Map<string, ValidApiKey>> | null = null;
@@ -64,10 +94,10 @@ export class KeyRing {
   #changes = 0;
   readonly #nowMs: () => number;
 
-  constructor(options: KeyRingOptions) {
-    this.#options = options;
-    this.#nowMs = options.nowMs ?? Date.now;
-    this.#fixed = indexPrincipals(options.fixed);
+  constructor({ fixed, stored = NOTHING_STORED, nowMs = Date.now }: KeyRingOptions) {
+    this.#store = stored;
+    this.#nowMs = nowMs;
+    this.#fixed = indexPrincipals(fixed);
     this.#sessions = new LRUCache({ max: SESSIONS_MAX, ttl: FRESH_MS });
     this.#inUse = new LRUCache({ max: SESSIONS_READ_MAX, ttl: IN_USE_MS });
   }
@@ -77,7 +107,7 @@ export class KeyRing {
     const keySha256 = hashSecret(key);
     const fixed = this.#fixed.get(keySha256);
     if (fixed !== undefined) return fixed;
-    return key.startsWith(this.#options.prefix) ? this.findStored(keySha256) : null;
+    return key.startsWith(this.#store.prefix) ? this.findStored(keySha256) : null;
   }
 
   /** The principal of the key with this SHA-256, while it is valid. */
@@ -90,7 +120,7 @@ export class KeyRing {
       return null;
     if (!stored.isUseNoted) {
       stored.isUseNoted = true;
-      this.#options.onUse(stored.id);
+      this.#store.onUse(stored.id);
     }
     return { name: `key:${stored.name}`, role: stored.role, keySha256 };
   }
@@ -133,7 +163,7 @@ export class KeyRing {
     const changes = this.#changes;
     const read = async (): Promise<WebSession[]> => {
       try {
-        const found = await this.#options.readSessions(ids);
+        const found = await this.#store.readSessions(ids);
         if (changes === this.#changes) for (const session of found) this.#sessions.set(session.id, session);
         return found;
       } finally {
@@ -149,7 +179,7 @@ export class KeyRing {
     const stored = this.#stored;
     if (stored !== null && this.#nowMs() - stored.readAtMs < ageMsMax) return stored.keys;
     const readAtMs = this.#nowMs();
-    const reading = (this.#reading ??= this.#options
+    const reading = (this.#reading ??= this.#store
       .readKeys()
       .then((keys) => new Map(keys.map((key) => [key.sha256, key]))));
     try {

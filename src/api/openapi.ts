@@ -42,7 +42,7 @@ export function openApiDocument(routes: readonly Route[], publicUrl?: string): J
           description: `The cookie of a signed-in browser; its name ends with the port. Requests other than GET also need the header ${REQUEST_HEADER}: 1`,
         },
       },
-      responses: { Problem: problemAnswer(), OpenAiError: openAiErrorAnswer() },
+      responses: Object.assign({ Problem: problemAnswer() }, ...routes.map(({ form }) => formAnswer(form))) as Json,
     },
   };
 }
@@ -118,7 +118,7 @@ function buildOperation(route: Route): Json {
       ...Object.fromEntries(
         Object.entries(route.answers).map(([status, doc]) => [status, buildAnswer(Number(status), doc)]),
       ),
-      default: { $ref: `#/components/responses/${route.isOpenAi === true ? 'OpenAiError' : 'Problem'}` },
+      default: { $ref: `#/components/responses/${route.form?.errorName ?? 'Problem'}` },
     },
   };
 }
@@ -174,11 +174,11 @@ function problemAnswer(): Json {
   };
 }
 
-function openAiErrorAnswer(): Json {
-  return {
-    description: 'The error, in the format of OpenAI',
-    content: { 'application/json': { schema: { $ref: `${COMPONENT_PREFIX}OpenAiError` } } },
-  };
+/** The errors of a foreign form, by their name. */
+function formAnswer(form: Route['form']): Json {
+  if (form === undefined) return {};
+  const schema = { $ref: COMPONENT_PREFIX + form.errorName };
+  return { [form.errorName]: { description: form.errorText, content: jsonContent(schema) } };
 }
 
 function descriptionOfRoute({ summary, method, query }: Route): string {

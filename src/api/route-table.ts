@@ -1,5 +1,6 @@
 // Every route there is: the kernel's, one file per noun, and those of the features of the process. A path that is not here does not exist.
 import type { Feature } from '../kernel/features.ts';
+import type { CreateApiPart } from './part.ts';
 import type { Route } from './route.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { auditRoutes } from './routes/audit.ts';
@@ -36,6 +37,12 @@ const KERNEL_ROUTES: readonly Route[] = [
   ...auditRoutes,
   ...operationRoutes,
 ];
+
+/** What features add to an API beside their routes. */
+export async function listParts(features: readonly Pick<Feature, 'api'>[]): Promise<readonly CreateApiPart[]> {
+  const files = await Promise.all(features.flatMap(({ api }) => api?.() ?? []));
+  return files.map(({ createApiPart }) => createApiPart);
+}
 
 export async function listRoutes(features: readonly Pick<Feature, 'routes'>[]): Promise<readonly Route[]> {
   const files = await Promise.all(features.flatMap(({ routes = [] }) => routes.map((load) => load())));

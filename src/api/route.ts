@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Answer } from './answer.ts';
 import type { ApiContext } from './context.ts';
+import type { Config } from '../config.ts';
 import type { KeyRole } from '../core/key-role.ts';
 import type { Principal } from './key-ring.ts';
 import { listAnswer, parsePageRequest, type ListIdentity, type PageRules } from './cursor.ts';
@@ -16,7 +17,7 @@ import type { ApiServices } from './services.ts';
 import { describeList } from '../contract/answers.ts';
 import { pageQuery } from '../contract/queries.ts';
 import { parseWith } from './check-fields.ts';
-import { fieldProblem, type ProblemCode } from './problem.ts';
+import { fieldProblem, type Problem, type ProblemCode } from './problem.ts';
 
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 type ParamsOf<Path> = Pick<PathValues, NamesIn<Path> & keyof PathValues>;
@@ -57,6 +58,17 @@ export interface AnswerDoc {
   contentType?: string;
 }
 
+/** The form of another API, whose clients call some routes. */
+export interface ForeignForm {
+  isEnabled: (config: Config) => boolean;
+  /** True for a path in this form, also for one that does not exist. */
+  hasPath: (url: string) => boolean;
+  /** The schema of its errors, by its name in the document. */
+  errorName: string;
+  errorText: string;
+  formatError: (problem: Problem) => { headers: Record<string, string>; body: object };
+}
+
 export interface RouteSpec<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
   /** The name of its operation in the OpenAPI document, of the function of generated clients, and in the audit log. */
   operationId: string;
@@ -69,8 +81,8 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   role?: KeyRole;
   /** False: the audit log leaves it out, because the rows that it writes say who has sent them. */
   isAudited?: false;
-  /** In OpenAI's form, with errors in OpenAI's shape. */
-  isOpenAi?: true;
+  /** Absent: the form of Holdfast. */
+  form?: ForeignForm;
   /** May stay open longer than an ordinary request: streams, and waits. */
   isLong?: true;
   /** Takes its body as a stream too, line by line: its handler reads and checks it, and binds the Idempotency-Key to it. */

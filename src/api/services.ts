@@ -1,52 +1,38 @@
 // The services that the routes of one API share: keys, waits, streams, metrics, shared reads. Made with the server, closed with it.
 import { shareFor } from '../coalesce/share-for.ts';
 import { shareNext } from '../coalesce/share-next.ts';
-import { budgetName } from '../features/budgets/rules/budget.ts';
-import type { Budget } from '../features/budgets/store/budgets.ts';
 import { readEvents } from '../kernel/views/events.ts';
 import { viewSettlements } from '../kernel/views/settlements.ts';
-import { readScrapeFigures } from '../features/overview/views/scrape-figures.ts';
-import { viewStats, pingDatabase } from '../features/overview/views/stats.ts';
+import { pingDatabase } from '../kernel/views/ping-database.ts';
 import { listWorkers } from '../kernel/views/workers.ts';
-import { KEY_PREFIX, noteUse } from '../features/keys/manage-keys.ts';
-import { readValidApiKeys, readWebSessions } from '../features/keys/views.ts';
 import { createAttempts } from './attempts.ts';
 import type { ApiContext, Dependency } from './context.ts';
 import { EventStreams } from './event-streams.ts';
 import { EventTail } from './event-tail.ts';
-import { KeyRing } from './key-ring.ts';
+import { KeyRing, type StoredKeys } from './key-ring.ts';
 import { createMetrics } from './metrics.ts';
-import { FIGURES_MS_MAX, readFigures, readTroubles, withMarks } from '../features/overview/read-overview.ts';
+import type { ApiPart } from './part.ts';
 import { SettlementWaiter } from './settlement-waiter.ts';
 import type { FastifyRequest } from 'fastify';
 import { overloaded } from './problem.ts';
 import type { Readiness } from '../contract/answers.ts';
-import type { HealthKind } from '../features/overview/rules/service-health.ts';
 import { withDeadline } from '../deadline.ts';
-import { readServiceHealth } from '../features/overview/views/service-health.ts';
 
 /** The processes that an open page shows, which is also the default of their list. */
 export const WORKERS_SHOWN = 50;
+
+/** How old figures are at most that several requests share, in milliseconds. */
+export const SHOWN_MS_MAX = 1_000;
 
 /** Ordinary requests in flight in one process. */
 const REQUESTS_MAX = 4096;
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
 
-/** The cap of a batch is no budget of the metrics: there would be a series for each batch. */
-function usedBudgets(budgets: readonly Budget[]): { name: string; usedRatio: number }[] {
-  return budgets
-    .filter(({ origin }) => origin !== 'batch')
-    .map((budget) => ({
-      name: budgetName(budget),
-      usedRatio: budget.limitMicros === 0 ? 1 : (budget.spentMicros + budget.reservedMicros) / budget.limitMicros,
-    }));
-}
-
 export type ApiServices = ReturnType<typeof createServices>;
 
-/** `openApi` returns the document of the routes. */
-export function createServices(context: ApiContext, openApi: () => object) {
-  const { config, views, reads, wake, outages } = context;
+/** `openApi` returns the document of the routes; `parts` are those of the features. */
+export function createServices(context: ApiContext, parts: readonly ApiPart[], openApi: () => object) {
+  const { config, views, wake, outages } = context;
   const waiter = new SettlementWaiter({
     readSettled: (ids) => viewSettlements(views, ids),
     wake,
@@ -61,38 +47,35 @@ export function createServices(context: ApiContext, openApi: () => object) {
     bodyBytesMax: BODY_BYTES_MAX,
     unknownBodyBytes: config.limits.bodyBytes,
   });
-  const checkReadiness = createReadinessCheck(context);
+  const checkReadiness = createReadinessCheck(
+    context,
+    parts.flatMap(({ readTroubles }) => readTroubles ?? []),
+  );
   const readReadiness = shareNext(checkReadiness);
-  const troubles = shareFor(FIGURES_MS_MAX, () => readTroubles(context, readReadiness()), monotonic);
   return {
-    keys: createKeyRing(context),
+    keys: createKeyRing(context, parts.find(({ storedKeys }) => storedKeys !== undefined)?.storedKeys),
     attempts: createAttempts(),
     admission,
     waiter,
     tail,
     streams,
-    metrics: createMetrics(context.metrics, {
-      budgets: () => usedBudgets(context.service.budgets.all),
-      requestsInside: () => admission.size,
-      eventStreams: () => streams.size,
-      waitingRequests: () => waiter.size,
-    }),
+    metrics: createMetrics(
+      context.metrics,
+      {
+        requestsInside: () => admission.size,
+        eventStreams: () => streams.size,
+        waitingRequests: () => waiter.size,
+      },
+      parts.flatMap(({ addMetrics }) => addMetrics ?? []),
+    ),
     /** It needs no key, so simultaneous requests share one check. */
     readReadiness,
     openApi,
-    /** The figures of the overview, at most a second old. */
-    readOverview: shareFor(FIGURES_MS_MAX, () => readFigures(context), monotonic),
-    /** What needs a person, at most a second old, with what operators have decided about it until now. */
-    readAttention: async () => withMarks(context, await troubles()),
-    readStats: shareNext(() => viewStats(reads)),
-    /** Further queries of a scrape. */
-    readScrapeFigures: shareNext(() => readScrapeFigures(reads)),
     /** For pages of the dashboard, of which many may be open: at most a second old. */
     pages: {
-      readReadiness: shareFor(FIGURES_MS_MAX, checkReadiness, monotonic),
-      readStats: shareFor(FIGURES_MS_MAX, () => viewStats(reads), monotonic),
+      readReadiness: shareFor(SHOWN_MS_MAX, checkReadiness, monotonic),
       /** The first page of processes, of `WORKERS_SHOWN`. */
-      readWorkers: shareFor(FIGURES_MS_MAX, () => listWorkers(views, { limit: WORKERS_SHOWN, after: null }), monotonic),
+      readWorkers: shareFor(SHOWN_MS_MAX, () => listWorkers(views, { limit: WORKERS_SHOWN, after: null }), monotonic),
     },
     close() {
       waiter.close();
@@ -101,18 +84,12 @@ export function createServices(context: ApiContext, openApi: () => object) {
   };
 }
 
-function createKeyRing({ config, live, adminKey, views, service }: ApiContext): KeyRing {
+function createKeyRing({ config, live, adminKey }: ApiContext, stored: StoredKeys | undefined): KeyRing {
   const fixedKeys = () => [
     ...config.api.keys.map(({ name, key, role = 'operator' }) => ({ name: `key:${name}`, key, role })),
     { name: 'admin', role: 'admin' as const, key: config.runtime.apiKey ?? adminKey },
   ];
-  const ring = new KeyRing({
-    fixed: fixedKeys(),
-    readKeys: () => readValidApiKeys(views),
-    readSessions: (ids) => readWebSessions(views, ids),
-    onUse: (id) => noteUse(service, id),
-    prefix: KEY_PREFIX,
-  });
+  const ring = new KeyRing({ fixed: fixedKeys(), stored });
   live.follow({ apply: () => ring.replaceFixed(fixedKeys()) });
   return ring;
 }
@@ -173,15 +150,16 @@ const CHECK_MS_MAX = 2_000;
 const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
 
 /** Makes the check of readiness: it asks the database and all other dependencies, and never rejects. */
-function createReadinessCheck(context: ApiContext): () => Promise<Readiness> {
+function createReadinessCheck(context: ApiContext, readTroubles: readonly ReadTroubles[]): () => Promise<Readiness> {
   const { outages, views } = context;
   const database: Dependency = { name: 'database', outages, check: () => pingDatabase(views) };
   const asked = [database, ...context.dependencies].map((dependency) => ({ dependency, check: toCheck(dependency) }));
   return async () => {
-    const [troubles, dependencies] = await Promise.all([
-      readTroubleKinds(context),
+    const [found, dependencies] = await Promise.all([
+      Promise.all(readTroubles.map(troublesInTime)),
       Promise.all(asked.map(({ check }) => check())),
     ]);
+    const troubles = found.flat();
     const missing = asked.filter((_, index) => dependencies[index]?.status === 'failed');
     return {
       status: judgeStatus(
@@ -197,13 +175,14 @@ function createReadinessCheck(context: ApiContext): () => Promise<Readiness> {
   };
 }
 
+type ReadTroubles = NonNullable<ApiPart['readTroubles']>;
+
 /** None when the database does not answer in time: that is said by its own check. */
-async function readTroubleKinds({ reads }: ApiContext): Promise<HealthKind[]> {
-  const facts = await withDeadline({ ms: CHECK_MS_MAX, late }, () => readServiceHealth(reads)).catch(() => []);
-  return [...new Set(facts.map(({ kind }) => kind))];
+function troublesInTime(read: ReadTroubles): Promise<Readiness['troubles']> {
+  return withDeadline({ ms: CHECK_MS_MAX, late }, read).catch(() => []);
 }
 
-function judgeStatus(missing: Dependency[], troubles: HealthKind[]): Readiness['status'] {
+function judgeStatus(missing: Dependency[], troubles: Readiness['troubles']): Readiness['status'] {
   if (missing.length === 0) return troubles.length === 0 ? 'ready' : 'degraded';
   return missing.every(({ isOptional }) => isOptional === true) ? 'degraded' : 'unavailable';
 }

@@ -1,6 +1,7 @@
 // What a feature may add to the kernel: the one place where they meet. The kernel imports no feature; a feature declares one of these in
 // its `feature.ts`, and src/features.ts lists them. Each part is a function that loads its code, so that a process loads what its roles need.
 import type { OpenPart, OpenTracing, Role } from './processes/process-part.ts';
+import type { CreateApiPart } from '../api/part.ts';
 import type { Route } from '../api/route.ts';
 import type { CommandFile } from '../cli/command.ts';
 
@@ -14,6 +15,8 @@ export interface Feature {
   readonly tracing?: () => Promise<OpenTracing>;
   /** The files of the routes that it adds to the API. */
   readonly routes?: readonly (() => Promise<{ routes: readonly Route[] }>)[];
+  /** What it adds to the API beside them: keys, metrics, troubles. */
+  readonly api?: () => Promise<{ createApiPart: CreateApiPart }>;
   /** The words that it adds to the command line. */
   readonly commands?: readonly CommandFile[];
 }

@@ -3,7 +3,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createApi } from '../../src/api/create-api.ts';
 import { createApiContext, type ApiContext, type Dependency } from '../../src/api/context.ts';
-import { ROUTES } from '../../scripts/all-routes.ts';
+import { DOOR, ROUTES } from '../../scripts/all-routes.ts';
 import { problem } from '../../src/contract/answers.ts';
 import { systemClock } from '../../src/clock.ts';
 import { LiveConfig, type Config } from '../../src/config.ts';
@@ -100,7 +100,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     }),
     ...options.context,
   };
-  const app = createApi(context, ROUTES);
+  const app = createApi(context, DOOR);
   let listening: Promise<string> | undefined;
   let closing: Promise<void> | undefined;
 

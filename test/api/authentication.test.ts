@@ -19,12 +19,12 @@ describe('without a key', () => {
     ROUTES.filter(({ path }) => !PUBLIC.includes(path) && path !== SIGN_IN).map(
       (route) => [route.method, route.path, route] as const,
     ),
-  )('%s %s is 401', async (method, path, { isOpenAi }) => {
+  )('%s %s is 401', async (method, path, { form }) => {
     const answer = await holder.rig.app.inject({ method, url: filled(path) });
     expect(answer.statusCode).toBe(401);
     expect(answer.headers['www-authenticate']).toBe('Bearer');
     expect(answer.json()).toMatchObject(
-      isOpenAi === true ? { error: { code: 'invalid_api_key' } } : { code: 'unauthorized', status: 401 },
+      form !== undefined ? { error: { code: 'invalid_api_key' } } : { code: 'unauthorized', status: 401 },
     );
   });
 

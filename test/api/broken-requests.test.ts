@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { ROUTES } from '../../scripts/all-routes.ts';
+import { DOOR } from '../../scripts/all-routes.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { ADMIN_KEY } from './api-rig.ts';
@@ -15,7 +15,7 @@ test('a request whose body arrives creates no problem', async () => {
       created += 1;
     }
   }
-  const app = createApi(holder.rig.context, ROUTES);
+  const app = createApi(holder.rig.context, DOOR);
   await app.ready();
   Object.setPrototypeOf(Problem, CountedError);
   onTestFinished(() => void Object.setPrototypeOf(Problem, Error));

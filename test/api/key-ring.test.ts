@@ -1,9 +1,8 @@
 // How often browser sessions are read. Their permissions are tested in sign-in.test.ts.
 import { hash, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { KeyRing } from '../../src/api/key-ring.ts';
+import { KeyRing, type WebSession } from '../../src/api/key-ring.ts';
 import { newId } from '../../src/ids.ts';
-import type { WebSession } from '../../src/features/keys/views.ts';
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
@@ -16,19 +15,20 @@ test('the sign-ins of all open pages are read together, and each is still compar
     id,
     secretSha256: sha256(secret),
     keySha256: sha256('key'),
-    createdAt: new Date().toISOString(),
     expiresAt: new Date(Date.now() + 60_000).toISOString(),
   }));
   const reads: (readonly string[])[] = [];
   const ring = new KeyRing({
     fixed: [{ name: 'admin', role: 'admin', key: 'key' }],
-    readKeys: () => Promise.resolve([]),
-    readSessions(ids) {
-      reads.push(ids);
-      return Promise.resolve(sessions.filter(({ id }) => ids.includes(id)));
+    stored: {
+      readKeys: () => Promise.resolve([]),
+      readSessions(ids) {
+        reads.push(ids);
+        return Promise.resolve(sessions.filter(({ id }) => ids.includes(id)));
+      },
+      onUse: () => undefined,
+      prefix: 'hf_',
     },
-    onUse: () => undefined,
-    prefix: 'hf_',
   });
   const findAll = () => Promise.all(secrets.map(({ id, secret }) => ring.findSession(`${id}.${secret}`)));
   await findAll();

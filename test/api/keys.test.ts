@@ -51,7 +51,7 @@ describe('a role', () => {
       expect(answer.statusCode).toBe(403);
       const needed = expect.stringContaining(`needs ${roleOf(route)}`);
       expect(answer.json()).toMatchObject(
-        route.isOpenAi === true
+        route.form !== undefined
           ? { error: { code: 'forbidden', message: needed } }
           : { code: 'forbidden', detail: needed },
       );

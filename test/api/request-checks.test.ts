@@ -4,7 +4,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createApi } from '../../src/api/create-api.ts';
-import { ROUTES } from '../../scripts/all-routes.ts';
+import { DOOR, ROUTES } from '../../scripts/all-routes.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -22,7 +22,7 @@ function nested(depth: number): string {
 }
 
 test('a body that does not arrive in time is answered 408, and the connection is closed', async () => {
-  const app = createApi(holder.rig.context, ROUTES, { arrivalMsMax: 50 });
+  const app = createApi(holder.rig.context, DOOR, { arrivalMsMax: 50 });
   const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
   const socket = connect(Number(port), '127.0.0.1');
   socket.write(

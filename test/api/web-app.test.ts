@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gzipSync, gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ROUTES } from '../../scripts/all-routes.ts';
+import { DOOR } from '../../scripts/all-routes.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { SCREENS } from '../../src/api/web-app.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -25,8 +25,8 @@ beforeAll(async () => {
   await writeFile(join(folder, 'assets', 'app-1a2b.js.br'), brotliCompressSync(SCRIPT));
   await writeFile(join(folder, 'assets', 'app-1a2b.js.gz'), gzipSync(SCRIPT));
   await cp(join(folder, 'index.html'), join(folder, 'secret.txt'));
-  built = createApi(holder.rig.context, ROUTES, { webDist: folder });
-  unbuilt = createApi(holder.rig.context, ROUTES, { webDist: join(folder, 'nothing') });
+  built = createApi(holder.rig.context, DOOR, { webDist: folder });
+  unbuilt = createApi(holder.rig.context, DOOR, { webDist: join(folder, 'nothing') });
 });
 afterAll(async () => {
   await Promise.all([built.close(), unbuilt.close()]);

@@ -224,7 +224,7 @@ describe('a submission that cannot be read as a whole is refused, and nothing is
   test('60 s without a byte', async () => {
     const source = new PassThrough();
     source.write(GOOD);
-    const reader = new LineReader(source, { isGzip: false, limits, silentMsMax: 20 });
+    const reader = new LineReader(source, { isGzip: false, limits, hoursMax: 1, silentMsMax: 20 });
     const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(Problem);
     expect(fault).toMatchObject({ code: 'request_timeout', status: 408 });
@@ -244,6 +244,7 @@ describe('an upload that never ends is ended', () => {
     }
     const reader = new LineReader(Readable.from(members()), {
       isGzip: true,
+      hoursMax: 1,
       limits: { ...limits, batchBytes: 10_000 },
     });
     const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);

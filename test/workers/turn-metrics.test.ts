@@ -1,7 +1,8 @@
 // The metrics of a worker: a bounded number of series, and figures with the meaning given in docs/operations.md.
 import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../src/api/metrics.ts';
-import { ROUTES } from '../../scripts/all-routes.ts';
+import { DOOR, ROUTES } from '../../scripts/all-routes.ts';
+import type { ApiContext } from '../../src/api/context.ts';
 import { LANES } from '../../src/config.ts';
 import { measureProcess } from '../../workers/measure-process.ts';
 import { startMetricsServer } from '../../workers/metrics-server.ts';
@@ -16,7 +17,11 @@ const FACTS = {
   faults: () => ({ database: 0, queue: 0 }),
 };
 
-const NOW = { budgets: () => [], requestsInside: () => 0, eventStreams: () => 0, waitingRequests: () => 0 };
+const NOW = { requestsInside: () => 0, eventStreams: () => 0, waitingRequests: () => 0 };
+
+/** No statement is sent before a scrape. */
+const CONTEXT = { service: { budgets: { all: [] } } } as unknown as ApiContext;
+const ADDED = DOOR.parts.flatMap((create) => create(CONTEXT).addMetrics ?? []);
 
 const TURN: MeteredTurn = {
   kind: 'message',
@@ -121,7 +126,7 @@ test('tools, models and codes have 100 labels each, and then `other`', async () 
 test('after 10,000 turns of as many sessions with 500 tools, a process with every role has at most 2,000 series', async () => {
   const meters = measureProcess({ roles: ['api', 'worker', 'scheduler'], host: '', port: undefined });
   if (meters?.work == null) throw new Error('A process with the api role is not measured.');
-  const api = createMetrics(meters.registry, NOW);
+  const api = createMetrics(meters.registry, NOW, ADDED);
   const { meter } = meters.work;
   const kinds = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch'] as const;
   for (let n = 0; n < 10_000; n += 1) {
@@ -144,7 +149,7 @@ test('after 10,000 turns of as many sessions with 500 tools, a process with ever
 
 test('every metric has a unit, a help text and a name by the rules of Prometheus', async () => {
   const { registry, ...meters } = measureProcess({ roles: ['api', 'worker', 'scheduler'], host: '', port: undefined })!;
-  createMetrics(registry, NOW);
+  createMetrics(registry, NOW, ADDED);
   const enders: (() => Promise<unknown>)[] = [];
   await meters.start(FACTS, enders);
   onTestFinished(() => Promise.all(enders.map((end) => end())).then(() => undefined));

@@ -1,26 +1,10 @@
-// Routes for operators: liveness, readiness, counts, metrics and the description of the API.
+// Routes for operators: liveness, readiness, metrics and the description of the API.
 import type { z } from 'zod';
 import { answerWithin } from '../deadline.ts';
-import { isOfPage } from '../identify.ts';
 import { defineRoute, defineRead, type Route } from '../route.ts';
 import { liveness, readiness } from '../../contract/answers.ts';
-import { stats } from '../../contract/overview.ts';
 
 const SCRAPE_MS_MAX = 3_000;
-
-const getStats = defineRead({
-  operationId: 'getStats',
-  path: '/v1/stats',
-  summary: 'Counts of sessions, messages, turns and deliveries, and of what needs attention',
-  shows: { description: 'Counts', schema: stats },
-  async read({ reply }, { services }) {
-    const read = isOfPage(reply.request) ? services.pages.readStats : services.readStats;
-    const [counts, { items }] = await Promise.all([read(), services.readAttention()]);
-    const open = items.filter(({ state }) => state === 'open');
-    const errors = open.filter(({ severity }) => severity === 'error').length;
-    return { ...counts, attention: { errors, warnings: open.length - errors } };
-  },
-});
 
 const getHealth = defineRead({
   operationId: 'getHealth',
@@ -56,12 +40,8 @@ const getMetrics = defineRoute({
   summary: 'All metrics, for Prometheus',
   answers: { 200: { description: 'Prometheus text', contentType: 'text/plain' } },
   async handle(_request, { services }) {
-    const [view, figures, readiness] = await Promise.all([
-      answerWithin(services.readStats(), SCRAPE_MS_MAX, '').catch(() => null),
-      answerWithin(services.readScrapeFigures(), SCRAPE_MS_MAX, '').catch(() => null),
-      answerWithin(services.readReadiness(), SCRAPE_MS_MAX, '').catch(() => null),
-    ]);
-    const text = await services.metrics.render(view, figures, readiness);
+    const readiness = answerWithin(services.readReadiness(), SCRAPE_MS_MAX, '').catch(() => null);
+    const text = await services.metrics.render(readiness);
     return { status: 200, body: text, headers: { 'content-type': services.metrics.registry.contentType } };
   },
 });
@@ -74,4 +54,4 @@ const getOpenApi = defineRead({
   read: async (_request, { services }) => services.openApi(),
 });
 
-export const operationRoutes: Route[] = [getStats, getHealth, getReadiness, getMetrics, getOpenApi];
+export const operationRoutes: Route[] = [getHealth, getReadiness, getMetrics, getOpenApi];

@@ -58,7 +58,7 @@ export function submitList(context: ApiContext, request: SubmitRequest, items: r
 
 export function submitLines(context: ApiContext, request: SubmitRequest, upload: Upload): Promise<Answer> {
   const { views, config } = context;
-  const reader = new LineReader(upload.body, { isGzip: upload.isGzip, limits: config.limits });
+  const reader = new LineReader(upload.body, { isGzip: upload.isGzip, limits: config.limits, hoursMax: UPLOAD_HOURS });
   const items = itemsOfLines(reader.lines(), { depthMax: config.limits.jsonDepth, format: upload.format });
   return answerUpload(views, request.idempotency, {
     content: items,
@@ -83,7 +83,7 @@ export function estimateList(context: ApiContext, request: SubmitRequest, items:
 /** The same of lines. */
 export function estimateLines(context: ApiContext, request: SubmitRequest, upload: Upload): Promise<Answer> {
   const { limits } = context.config;
-  const reader = new LineReader(upload.body, { isGzip: upload.isGzip, limits });
+  const reader = new LineReader(upload.body, { isGzip: upload.isGzip, limits, hoursMax: UPLOAD_HOURS });
   return estimate(
     context,
     request,

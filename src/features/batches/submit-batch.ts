@@ -5,7 +5,6 @@ import { inputOfItem, type BatchInput } from './rules/batch.ts';
 import { ItemChecker, type ItemFault, type PlacedItem, type ReadItem } from './rules/check-items.ts';
 import { emptyEstimate, withItem, type BatchEstimate, type ItemPrompt } from './rules/estimate.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
-import type { SessionKey } from '../../core/ids.ts';
 import { priceAt } from '../../core/prices/price-table.ts';
 import { agentIdOf } from '../../core/session-key.ts';
 import { estimateTextTokens } from '../../core/token-estimate.ts';
@@ -13,6 +12,7 @@ import { patchBatch, type BatchControl, type BatchPatch } from './store/control.
 import { addItems, beginUpload, deleteUpload, startBatch, type NewBatch, type NewItem } from './store/upload.ts';
 import type { AskedBatch } from '../openai/rules/batch-objects.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
+import type { MeasurePrompt } from '../../kernel/turn/open/measure-prompt.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 // These need nothing but the database: the schedulers do the rest.
@@ -77,12 +77,6 @@ export async function submitBatch(service: Service, submission: BatchSubmission)
     if (!isStarted) await deleteUpload(database, batch.id);
   }
 }
-
-/** Measures the prompt of an item: as `measurePrompt` of the turns, which use cases do not know. */
-export type MeasurePrompt = (item: {
-  sessionKey: SessionKey;
-  input: BatchInput;
-}) => Promise<Pick<ItemPrompt, 'promptTokens' | 'prefixTokens' | 'model'>>;
 
 /** The estimated cost of a batch, or why it would be refused. Nothing is stored. */
 export async function estimateBatch(

@@ -9,5 +9,6 @@ export const budgets: Feature = {
     { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openBudgetRounds },
   ],
   routes: [() => import('./routes.ts')],
+  api: () => import('./api-part.ts'),
   commands: [[() => import('./commands.ts'), { budgets: ['Look', 'how much model calls may cost'] }]],
 };

@@ -6,6 +6,7 @@ export const costs: Feature = {
   inRoles: [
     { roles: ['worker'], load: async () => (await import('./keep-prices.ts')).keepPrices },
     { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openUsageRounds },
+  ],
   routes: [() => import('./routes.ts')],
   commands: [
     [

@@ -4,5 +4,6 @@ import type { Feature } from '../../kernel/features.ts';
 export const keys: Feature = {
   name: 'keys',
   routes: [() => import('./auth-routes.ts'), () => import('./routes.ts')],
+  api: () => import('./api-part.ts'),
   commands: [[() => import('./commands.ts'), { keys: ['Run', 'API keys, with roles (needs an admin key)'] }]],
 };

@@ -1,8 +1,9 @@
 // API keys that are created and revoked while the service runs, and browsers that sign in with a key, or with a code that represents a key and opens
 // one session. A change applies in this process immediately, in all others within a second. A cookie is `<id>.<secret>`; of a secret only its SHA-256
 // is stored.
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { KeyRole } from '../../core/key-role.ts';
+import { hashSecret } from '../../api/key-ring.ts';
 import { newId } from '../../ids.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { createApiKey, noteKeyUse } from './store/api-keys.ts';
@@ -26,10 +27,6 @@ const SECRET_BYTES = 32;
 function newSecret(): { secret: string; sha256: string } {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   return { secret, sha256: hashSecret(secret) };
-}
-
-export function hashSecret(secret: string): string {
-  return hash('sha256', secret, 'hex');
 }
 
 /** Makes a key and returns its id and its text, which is not stored; `name_taken`: another valid key has the name. Rejects as `createApiKey` does. */

@@ -5,9 +5,6 @@ import { apiKeys, webSessions } from '../../rows/keys.ts';
 import { and, desc, eq, getTableColumns, gt, inArray, isNull, lt, or, query, sql } from '../../database/drizzle.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
-/** A key that opens the API now. */
-export type ValidApiKey = Awaited<ReturnType<typeof readValidApiKeys>>[number];
-
 /** The keys that open the API now. */
 export function readValidApiKeys(db: ViewDatabase) {
   const { id, name, role, sha256, expiresAt } = apiKeys;
@@ -16,11 +13,11 @@ export function readValidApiKeys(db: ViewDatabase) {
   return query(db, (of) => of.select({ id, name, role, sha256, expiresAt, isUseNoted }).from(apiKeys).where(isValid));
 }
 
-/** A sign-in, found by its cookie. */
-export type WebSession = typeof webSessions.$inferSelect;
-
 /** Those of these sign-ins that exist and have not ended. */
-export function readWebSessions(db: ViewDatabase, ids: readonly string[]): Promise<WebSession[]> {
+export function readWebSessions(
+  db: ViewDatabase,
+  ids: readonly string[],
+): Promise<(typeof webSessions.$inferSelect)[]> {
   const those = and(inArray(webSessions.id, [...ids]), gt(webSessions.expiresAt, now));
   return query(db, (of) => of.select().from(webSessions).where(those));
 }

@@ -1,12 +1,9 @@
 // Errors in OpenAI's shape, for its clients: which of them they try again by themselves depends on the status and on `x-should-retry`.
 import type { OpenAiError } from '../../contract/answers.ts';
+import type { ForeignForm } from '../../api/route.ts';
 import type { Problem, ProblemCode } from '../../api/problem.ts';
 
 const PATHS = /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models(?!\/unblock(?:\?|$)))(?:[/?]|$))/;
-
-export function isOpenAiPath(url: string): boolean {
-  return PATHS.test(url);
-}
 
 /** What OpenAI calls these; all other codes are ours. */
 const CODES: Partial<Record<ProblemCode, string>> = {
@@ -34,8 +31,17 @@ function toErrorType(code: ProblemCode, status: number): string {
 }
 
 /** The headers of a problem: OpenAI's clients repeat some requests by themselves, which helps with some of these alone. */
-export function toOpenAiHeaders({ code, status }: Problem): Record<string, string> {
+function toOpenAiHeaders({ code, status }: Problem): Record<string, string> {
   const isLasting =
     code === 'insufficient_quota' || code === 'turn_failed' || (status < 500 && status !== 429 && status !== 408);
   return isLasting ? { 'x-should-retry': 'false' } : {};
 }
+
+/** The form of the routes for OpenAI's clients. */
+export const OPENAI_FORM: ForeignForm = {
+  isEnabled: ({ openai }) => openai.enabled,
+  hasPath: (url) => PATHS.test(url),
+  errorName: 'OpenAiError',
+  errorText: 'The error, in the format of OpenAI',
+  formatError: (problem) => ({ headers: toOpenAiHeaders(problem), body: toOpenAiError(problem) }),
+};

@@ -4,7 +4,7 @@ import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { FILE_UPLOAD_HOURS } from '../batches/rules/batch.ts';
 import { cutHead } from '../../core/cut-text.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
-import { arriving } from './upload.ts';
+import { arriving } from '../../api/upload.ts';
 
 export interface FormFile {
   filename: string;

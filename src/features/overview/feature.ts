@@ -5,5 +5,6 @@ export const overview: Feature = {
   name: 'overview',
   inRoles: [{ roles: ['api', 'scheduler'], load: async () => (await import('./trouble-log.ts')).openTroubleLog }],
   routes: [() => import('./routes.ts')],
+  api: () => import('./api-part.ts'),
   commands: [[() => import('./commands.ts'), { attention: ['Look', 'problems that need an operator'] }]],
 };

@@ -19,9 +19,6 @@ import type { ApiContext } from '../../api/context.ts';
 import type { Readiness } from '../../contract/answers.ts';
 import type { Attention, AttentionEntry, Overview } from '../../contract/overview.ts';
 
-/** How old figures are at most that several requests share, in milliseconds. */
-export const FIGURES_MS_MAX = 1_000;
-
 export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
   const { now, waiting, parked, lanes, spentTodayMicros, isTodaySimulated, ...facts } = await readOverview(reads);
   const { minutes: read, ...measured } = facts;

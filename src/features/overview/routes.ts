@@ -3,22 +3,67 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../../api/answer.ts';
-import { defineRoute, defineEffect, type Route, type Api } from '../../api/route.ts';
+import { isOfPage } from '../../api/identify.ts';
+import { defineRoute, defineEffect, defineRead, type Route, type Api } from '../../api/route.ts';
+import { SHOWN_MS_MAX, type ApiServices } from '../../api/services.ts';
+import { shareFor } from '../../coalesce/share-for.ts';
+import { shareNext } from '../../coalesce/share-next.ts';
 import {
   attention,
   overview,
   acknowledgeRequest,
   attentionEntry,
   snoozeRequest,
+  stats,
   type AttentionEntry,
 } from '../../contract/overview.ts';
 import { markAttention } from '../../kernel/use-cases/operate-service.ts';
 import { notFound } from '../../api/problem.ts';
-import { readTroubles, withMarks } from './read-overview.ts';
+import { readFigures, readTroubles, withMarks } from './read-overview.ts';
+import { viewStats } from './views/stats.ts';
 
 const TAG_CHARS = 22;
 const UNCHANGED = { description: 'It is as If-None-Match says' };
 const CONDITION = { 'If-None-Match': 'the ETag of an earlier answer' };
+
+type Reads = ReturnType<typeof createReads>;
+const READS = new WeakMap<ApiServices, Reads>();
+
+/** The reads that all requests of an API share. */
+function shareReads(api: Api): Reads {
+  const reads = READS.get(api.services) ?? createReads(api);
+  READS.set(api.services, reads);
+  return reads;
+}
+
+function createReads({ context, services }: Api) {
+  const { reads } = context;
+  const monotonic = (): number => context.clock.monotonicMs();
+  const troubles = shareFor(SHOWN_MS_MAX, () => readTroubles(context, services.readReadiness()), monotonic);
+  return {
+    readFigures: shareFor(SHOWN_MS_MAX, () => readFigures(context), monotonic),
+    /** With what operators have decided until now. */
+    readAttention: async () => withMarks(context, await troubles()),
+    readStats: shareNext(() => viewStats(reads)),
+    /** For pages of the dashboard, of which many may be open. */
+    readPageStats: shareFor(SHOWN_MS_MAX, () => viewStats(reads), monotonic),
+  };
+}
+
+const getStats = defineRead({
+  operationId: 'getStats',
+  path: '/v1/stats',
+  summary: 'Counts of sessions, messages, turns and deliveries, and of what needs attention',
+  shows: { description: 'Counts', schema: stats },
+  async read({ reply }, api) {
+    const { readStats, readPageStats, readAttention } = shareReads(api);
+    const counting = isOfPage(reply.request) ? readPageStats() : readStats();
+    const [counts, { items }] = await Promise.all([counting, readAttention()]);
+    const open = items.filter(({ state }) => state === 'open');
+    const errors = open.filter(({ severity }) => severity === 'error').length;
+    return { ...counts, attention: { errors, warnings: open.length - errors } };
+  },
+});
 
 const getOverview = defineRoute({
   operationId: 'getOverview',
@@ -27,8 +72,8 @@ const getOverview = defineRoute({
   summary: 'Waiting messages, running turns and costs, with the last 60 minutes; at most a second old',
   headers: CONDITION,
   answers: { 200: { description: 'The figures', schema: overview }, 304: UNCHANGED },
-  async handle({ headers }, { services }) {
-    const body = await services.readOverview();
+  async handle({ headers }, api) {
+    const body = await shareReads(api).readFigures();
     return tagged(headers, body, { ...body, now: null });
   },
 });
@@ -40,8 +85,8 @@ const getAttention = defineRoute({
   summary: 'Problems that need an operator, errors first; at most a second old',
   headers: CONDITION,
   answers: { 200: { description: 'The problems; empty if there are none', schema: attention }, 304: UNCHANGED },
-  async handle({ headers }, { services }) {
-    const body = await services.readAttention();
+  async handle({ headers }, api) {
+    const body = await shareReads(api).readAttention();
     return tagged(headers, body, body);
   },
 });
@@ -106,4 +151,4 @@ async function findEntry({ context, services }: Api, id: string): Promise<Attent
   return found;
 }
 
-export const routes: Route[] = [getOverview, getAttention, postAcknowledge, postSnooze];
+export const routes: Route[] = [getStats, getOverview, getAttention, postAcknowledge, postSnooze];

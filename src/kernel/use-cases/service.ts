@@ -11,7 +11,7 @@ import type { Database } from '../../database/database.ts';
 import { createInbox, type Inbox } from '../inbox/inbox.ts';
 import type { NewInput } from '../inbox/new-input.ts';
 import type { ViewDatabase } from '../../database/page.ts';
-import { countWaiting } from '../../features/overview/views/stats.ts';
+import { countWaiting } from '../views/count-waiting.ts';
 import { createPublish, type PublishParts } from '../queue/publish.ts';
 
 export interface Service {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { cutHead } from '../../../core/cut-text.ts';
 import { UPLOAD_HOURS } from '../../batches/rules/batch.ts';
+import { OPENAI_FORM } from '../error-shape.ts';
 import { batchObject, toLineErrors, type AskedBatch, type LineError } from '../rules/batch-objects.ts';
 import { formatClientBatchId, parseClientBatchId, parseFileId } from '../../../core/client-ids.ts';
 import { failClientBatch } from '../client-files.ts';
@@ -48,7 +49,7 @@ const postBatch = defineEffect({
   path: '/openai/v1/batches',
   summary: 'Submit the lines of an uploaded file as a batch',
   isLong: true,
-  isOpenAi: true,
+  form: OPENAI_FORM,
   body: z.record(z.string(), z.unknown()),
   answers,
   async perform(request, { context }) {
@@ -90,6 +91,7 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
   const reader = new LineReader(Readable.from(readFileParts(views, asked.inputFileId), { objectMode: false }), {
     isGzip: false,
     limits,
+    hoursMax: UPLOAD_HOURS,
   });
   const items = itemsOfLines(reader.lines(), { depthMax: limits.jsonDepth, format: 'openai' });
   const finish = () => ({ idempotency, sha256: reader.sha256() });
@@ -127,7 +129,7 @@ const getBatches = defineRead({
   operationId: 'listBatchesForClients',
   path: '/openai/v1/batches',
   summary: 'The OpenAI-compatible batches, newest first',
-  isOpenAi: true,
+  form: OPENAI_FORM,
   query: LIST_QUERY,
   shows: {
     description: 'A page of batches',
@@ -147,7 +149,7 @@ const getBatch = defineRead({
   operationId: 'getBatchForClients',
   path: '/openai/v1/batches/{clientBatchId}',
   summary: 'An OpenAI-compatible batch with its progress',
-  isOpenAi: true,
+  form: OPENAI_FORM,
   shows: answers[200],
   read: ({ params }, { context }) => shown(context, parseId(params.clientBatchId)),
 });
@@ -156,7 +158,7 @@ const cancelBatch = defineEffect({
   operationId: 'cancelBatchForClients',
   path: '/openai/v1/batches/{clientBatchId}/cancel',
   summary: 'Cancel a batch: items in flight finish, and the others are cancelled',
-  isOpenAi: true,
+  form: OPENAI_FORM,
   answers,
   async perform({ params, idempotency }, { context }) {
     const batchId = parseId(params.clientBatchId);

@@ -13,7 +13,7 @@ import type { Answer } from '../../../api/answer.ts';
 import { answerCallHeaders } from '../call-headers.ts';
 import { answerWhole, calledTools, follow, toHeaders, openCall, toProblem, type Call } from '../answer-call.ts';
 import { beginCall, parseConversation } from '../begin-call.ts';
-import { toOpenAiError } from '../error-shape.ts';
+import { OPENAI_FORM, toOpenAiError } from '../error-shape.ts';
 import { readChat, type ChatRequest } from '../read-chat.ts';
 import { abandon, sseSink } from '../sse.ts';
 import { atBothPlaces } from '../at-both-places.ts';
@@ -85,7 +85,7 @@ const createChatCompletion = defineRoute({
   summary:
     'OpenAI-compatible chat completions: send a message to an agent and receive the answer, streamed or in one object',
   isLong: true,
-  isOpenAi: true,
+  form: OPENAI_FORM,
   body: z.record(z.string(), z.unknown()),
   headers: answerCallHeaders,
   answers: {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { cutHead } from '../../../core/cut-text.ts';
 import { FILE_UPLOAD_HOURS } from '../../batches/rules/batch.ts';
+import { OPENAI_FORM } from '../error-shape.ts';
 import { fileObject, type ClientBatch, type ClientFile } from '../rules/batch-objects.ts';
 import { formatFileId, parseFileId } from '../../../core/client-ids.ts';
 import { newId } from '../../../ids.ts';
@@ -30,7 +31,7 @@ const postFile = defineRoute({
   path: '/openai/v1/files',
   summary: 'Upload a file of lines for a batch, as multipart/form-data with purpose and file',
   isLong: true,
-  isOpenAi: true,
+  form: OPENAI_FORM,
   takesForm: true,
   body: z.strictObject({}),
   answers: { 200: { description: 'The file', schema: file } },
@@ -100,7 +101,7 @@ const getFiles = defineRead({
   operationId: 'listFilesForClients',
   path: '/openai/v1/files',
   summary: 'The uploaded files, newest first',
-  isOpenAi: true,
+  form: OPENAI_FORM,
   query: LIST_QUERY.extend({ purpose: z.string().optional().describe('Only files of this purpose') }),
   shows: {
     description: 'A page of files',
@@ -121,7 +122,7 @@ const getFile = defineRead({
   operationId: 'getFileForClients',
   path: '/openai/v1/files/{fileId}',
   summary: 'A file: an upload, or the output of a batch',
-  isOpenAi: true,
+  form: OPENAI_FORM,
   shows: { description: 'The file', schema: file },
   read: async ({ params }, { context }) => fileObject((await fileOf(context, params.fileId)).file),
 });
@@ -132,7 +133,7 @@ const getContent = defineRoute({
   path: '/openai/v1/files/{fileId}/content',
   summary: 'The content of a file; the content of an output file is generated from the items of its batch',
   isLong: true,
-  isOpenAi: true,
+  form: OPENAI_FORM,
   answers: { 200: { description: 'The bytes', contentType: 'application/octet-stream' } },
   async handle({ params }, { context }) {
     const { file: found, batch } = await fileOf(context, params.fileId);
@@ -156,7 +157,7 @@ const deleteFile = defineRoute({
   method: 'DELETE',
   path: '/openai/v1/files/{fileId}',
   summary: 'Delete an uploaded file; batches that were created from it stay',
-  isOpenAi: true,
+  form: OPENAI_FORM,
   answers: {
     200: {
       description: 'Deleted',

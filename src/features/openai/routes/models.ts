@@ -1,5 +1,6 @@
 // The models of the OpenAI-compatible endpoints.
 import { z } from 'zod';
+import { OPENAI_FORM } from '../error-shape.ts';
 import { chooseModel, modelNames } from '../models.ts';
 import { atBothPlaces } from '../at-both-places.ts';
 import { defineRoute, type Route } from '../../../api/route.ts';
@@ -23,7 +24,7 @@ const listModels = defineRoute({
   method: 'GET',
   path: '/v1/models',
   summary: 'The names that OpenAI-compatible requests can use as model',
-  isOpenAi: true,
+  form: OPENAI_FORM,
   answers: {
     200: {
       description: 'All of them',
@@ -43,7 +44,7 @@ const getModel = defineRoute({
   method: 'GET',
   path: '/v1/models/{model}',
   summary: 'A name that OpenAI-compatible requests can use as model, or a model of a provider',
-  isOpenAi: true,
+  form: OPENAI_FORM,
   answers: { 200: { description: 'The model', schema: model } },
   async handle({ params }, { context }) {
     const { agent } = chooseModel(context.config, params.model, undefined);

@@ -1,5 +1,6 @@
 // Responses in OpenAI's form. They are messages and turns: they continue without the client, and can be read again.
 import { z } from 'zod';
+import { OPENAI_FORM } from '../error-shape.ts';
 import { ResponseEvents, responseObject } from '../rules/response-objects.ts';
 import { hideResponse } from '../client-calls.ts';
 import type { Answer } from '../../../api/answer.ts';
@@ -85,7 +86,7 @@ const createResponse = defineRoute({
   summary:
     'OpenAI-compatible responses: send a message to an agent and receive the answer, streamed, in one object, or in the background',
   isLong: true,
-  isOpenAi: true,
+  form: OPENAI_FORM,
   body: z.record(z.string(), z.unknown()),
   headers: answerCallHeaders,
   answers,
@@ -100,7 +101,7 @@ const getResponse = defineRoute({
   path: '/v1/responses/{responseId}',
   summary: 'A response, or its events from the beginning or after a given event',
   isLong: true,
-  isOpenAi: true,
+  form: OPENAI_FORM,
   query: z.looseObject({
     stream: text.describe('`true`: server-sent events instead of one object'),
     starting_after: text.describe('Only events after the one with this `sequence_number`'),
@@ -121,7 +122,7 @@ const deleteResponse = defineRoute({
   method: 'DELETE',
   path: '/v1/responses/{responseId}',
   summary: 'Hide a response; its messages stay in the session',
-  isOpenAi: true,
+  form: OPENAI_FORM,
   answers: {
     200: {
       description: 'The response is hidden',
@@ -144,7 +145,7 @@ const cancelResponse = defineEffect({
   path: '/v1/responses/{responseId}/cancel',
   summary: 'Abort the turn of a response',
   isLong: true,
-  isOpenAi: true,
+  form: OPENAI_FORM,
   answers,
   async perform(request, api) {
     const call = await findResponse(api, request.params.responseId, { isSentWhole: true });

@@ -1,5 +1,4 @@
 // Counts of sessions, messages, turns and deliveries, in one snapshot. They are exact, and cost the same however many rows there are.
-import { sql } from '../../../database/drizzle.ts';
 import type { StatsView } from '../../../contract/overview.ts';
 import { literal } from '../../../database/statement.ts';
 import { countChangesSql, UNREAD_EVENTS } from '../../costs/store/usage-rows.ts';
@@ -14,23 +13,6 @@ export async function viewStats(db: ViewDatabase): Promise<StatsView> {
   const result = await db.query<{ stats: StatsView }>(STATS_BY_ROWS.prepared([]));
   // A select without a table in `from` has one row.
   return result.rows[0]!.stats;
-}
-
-/** The database answers, and takes no writes: it is a standby, or was made read-only. */
-class ReadOnlyDatabaseError extends Error {
-  readonly code = 'read_only';
-  constructor() {
-    super('The database is read-only.');
-    this.name = 'ReadOnlyDatabaseError';
-  }
-}
-
-/** Resolves when the database answers and takes writes; throws `ReadOnlyDatabaseError` when it only answers. */
-export async function pingDatabase(db: ViewDatabase): Promise<void> {
-  const { rows } = await db.query<{ is_read_only: boolean }>(
-    sql`select current_setting('transaction_read_only')::boolean as is_read_only`,
-  );
-  if (rows[0]?.is_read_only === true) throw new ReadOnlyDatabaseError();
 }
 
 // Rows that have come to an end are in the roll-ups, and the latest in the events after their cursor: in one snapshot, both together are
@@ -108,11 +90,3 @@ select json_build_object('sessions', (select count(*) from holdfast.sessions), '
   ${LIVE_FIELDS}
 ) as stats`,
 });
-
-/** How many messages wait in all sessions together: read from the sessions that have work, so it costs what those are. */
-export async function countWaiting(db: ViewDatabase): Promise<number> {
-  const result = await db.query<{ count: number }>(sql`
-    select coalesce(sum(s.waiting), 0)::int as count
-    from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id`);
-  return result.rows[0]?.count ?? 0;
-}

@@ -23,6 +23,9 @@ export interface MeasuredPrompt {
   model: string;
 }
 
+/** The function for an API, which knows no turns. */
+export type MeasurePrompt = (item: Parameters<typeof measurePrompt>[1]) => Promise<MeasuredPrompt>;
+
 /** Measures the prompt of an item of a batch. Throws `TurnFailed` when it cannot be assembled. */
 export async function measurePrompt(
   context: TurnContext,

@@ -1,7 +1,7 @@
 // An upload as it arrives, bounded: by the time without a byte, by the time of all of it, and by its bytes. A body that only has to keep
 // arriving would otherwise hold a request open forever, with a byte a minute or with bytes that expand to nothing.
 import type { Readable } from 'node:stream';
-import { Problem } from '../../api/problem.ts';
+import { Problem } from './problem.ts';
 
 /** The longest time without a byte. */
 const SILENT_MS_MAX = 60_000;
