@@ -114,6 +114,20 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/cli/': [''],
 };
 
+/** The features whose code a feature uses beside its own and the kernel's. It does that also where their lines in src/features.ts are missing. */
+const FEATURES_MAY_IMPORT: Record<string, string[]> = {
+  batches: ['budgets', 'provider-batches'],
+  'bulk-actions': ['dead-letters', 'deliveries'],
+  crons: ['budgets', 'deliveries', 'subagents'],
+  'dead-letters': ['bulk-actions', 'deliveries'],
+  erasure: ['budgets', 'costs', 'subagents'],
+  heartbeats: ['budgets', 'crons'],
+  limits: ['budgets'],
+  openai: ['batches'],
+  overview: ['budgets', 'costs', 'retention'],
+  'provider-batches': ['batches'],
+};
+
 /** Imports that the table does not allow, and that are left to be turned round. */
 const NOT_YET = new Set([
   'src/features/backup/commands.ts -> src/embedded-postgres/start-embedded-postgres.ts',
@@ -138,8 +152,6 @@ const NOT_YET = new Set([
   'src/kernel/turn/open/own-inputs.ts -> src/features/batches/rules/batch.ts',
   'src/kernel/turn/recent-outputs.ts -> src/features/budgets/rules/likely-cost.ts',
   'src/kernel/turn/turn-journal.ts -> src/features/budgets/store/budget-book.ts',
-  'src/kernel/use-cases/operate-service.ts -> src/features/overview/store/attention-marks.ts',
-  'src/kernel/use-cases/operate-service.ts -> src/features/provider-batches/store/follow-submissions.ts',
   'src/kernel/use-cases/service.ts -> src/features/budgets/store/budget-book.ts',
   'src/kernel/use-cases/stop-session.ts -> src/features/subagents/store/stop-family.ts',
   'src/kernel/use-cases/stop-session.ts -> src/features/subagents/store/subagents.ts',
@@ -226,6 +238,15 @@ test('every relative import is allowed by the table', () => {
     ({ from, to, isOfTypes }) => to !== null && !mayImport(from, to) && !(isOfTypes && mayImportTypes(from, to)),
   );
   expect(forbidden.map(({ from, to }) => `${from} -> ${to}`).filter((one) => !NOT_YET.has(one))).toEqual([]);
+});
+
+test('a feature imports the features that the list names for it', () => {
+  const strays = imports.filter(({ from, to }) => {
+    const [own, other] = [from, to ?? ''].map((file) => /^src\/features\/([^/]+)\//.exec(file)?.[1]);
+    if (own === undefined || other === undefined || own === other) return false;
+    return FEATURES_MAY_IMPORT[own]?.includes(other) !== true;
+  });
+  expect(strays.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
 });
 
 test('the folders of a turn import each other in one direction', () => {
@@ -471,7 +492,7 @@ function fileOf(from: string, specifier: string): string {
 }
 
 function mayImport(from: string, to: string): boolean {
-  if (isPure(to)) return !to.startsWith('src/features/') || !from.startsWith('src/kernel/');
+  if (isPure(to)) return !to.startsWith('src/features/') || !/^src\/(?:kernel|api)\//.test(from);
   if (isPure(from)) return false;
   const room = Object.keys(MAY_IMPORT)
     .filter((name) => from.startsWith(name))

@@ -74,3 +74,6 @@ export function sessionKindOf(key: SessionKey): SessionKind {
 export function laneOf(kind: SessionKind): SessionLane {
   return kind === 'subagent' || kind === 'cron' || kind === 'batch' ? kind : 'main';
 }
+
+/** The key of a session that is being erased begins with this, so that its own key is free for a new session. */
+export const ERASING = 'erasing:';

@@ -1,5 +1,6 @@
 // Files that OpenAI's clients upload, and what they ask of a batch beside its items.
-import type { AskedBatch, LineError } from '../features/openai/rules/batch-objects.ts';
+import type { AskedBatch } from '../features/batches/rules/batch.ts';
+import type { LineError } from '../features/openai/rules/batch-objects.ts';
 import { bytea, count, holdfast, integer, json, now, text, time, uuid } from './columns.ts';
 
 export const clientFiles = holdfast.table('client_files', {

@@ -1,6 +1,6 @@
 // Messages in, what became of them, and why they wait.
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
-import { parseKeyName } from '../../features/budgets/rules/budget.ts';
+import { parseKeyName } from '../../core/key-role.ts';
 import { acceptMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
 import { listMessages, viewMessage } from '../../kernel/views/messages.ts';
 import { answerWithin } from '../deadline.ts';

@@ -2,7 +2,8 @@
 // what its concurrency has room for. Everything follows from rows, so any number of schedulers may do it, and what a crash leaves out the next
 // round does.
 import { priceBookOf } from '../../config.ts';
-import { budgetName, parseKeyName } from '../budgets/rules/budget.ts';
+import { parseKeyName } from '../../core/key-role.ts';
+import { budgetName } from '../budgets/rules/budget.ts';
 import { batchSessionKey, inputOfItem } from './rules/batch.ts';
 import { judgeBatch, type BatchVerdict } from './rules/judge-batch.ts';
 import { shareRoom } from './rules/share-room.ts';

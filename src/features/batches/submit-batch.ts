@@ -1,7 +1,7 @@
 // Submits a batch: reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
 // stored, and the upload is deleted; reading continues for the sake of the list of faults.
 import { isAgent, modelFault, priceBookOf, toolPolicyFault } from '../../config.ts';
-import { inputOfItem, type BatchInput } from './rules/batch.ts';
+import { inputOfItem, type AskedBatch, type BatchInput } from './rules/batch.ts';
 import { ItemChecker, type ItemFault, type PlacedItem, type ReadItem } from './rules/check-items.ts';
 import { emptyEstimate, withItem, type BatchEstimate, type ItemPrompt } from './rules/estimate.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
@@ -10,7 +10,6 @@ import { agentIdOf } from '../../core/session-key.ts';
 import { estimateTextTokens } from '../../core/token-estimate.ts';
 import { patchBatch, type BatchControl, type BatchPatch } from './store/control.ts';
 import { addItems, beginUpload, deleteUpload, startBatch, type NewBatch, type NewItem } from './store/upload.ts';
-import type { AskedBatch } from '../openai/rules/batch-objects.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { MeasurePrompt } from '../../kernel/turn/open/measure-prompt.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';

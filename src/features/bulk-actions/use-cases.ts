@@ -20,8 +20,8 @@ import { isKeyTaken, readKey, type KeyedRequest } from '../../database/idempoten
 import { listDeliveryIds, type DeliveryFilter } from '../deliveries/views/delivery-filter.ts';
 import { waitingMessageIds } from '../../kernel/views/messages.ts';
 import { findAllTurnIds, type TurnFilter } from '../../kernel/views/turn-filter.ts';
+import { decideDelivery } from '../deliveries/redrive-delivery.ts';
 import {
-  decideDelivery,
   done,
   redoTurn,
   redriveLetter,

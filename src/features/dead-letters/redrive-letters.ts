@@ -3,7 +3,7 @@
 // and nothing is redriven twice (G17).
 import type { RedrivenLetters } from '../../contract/dead-letters.ts';
 import { keepRedriveKey, readOpenLetters, type LetterFilter, type OpenLetter } from './decide-dead-letters.ts';
-import { discardDelivery, redriveDelivery, type DeliveryDecision } from '../deliveries/store/decide-delivery.ts';
+import { decideDelivery } from '../deliveries/redrive-delivery.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { retryTurn, type RetriedItem, type RetryResult } from '../../kernel/turn/journal/retry-turn.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
@@ -41,16 +41,6 @@ export async function redoTurn(
 /** How to retry an item of a batch. */
 export function retryItemText({ batchId, n }: RetriedItem): string {
   return `The turn answered item ${n} of the batch ${batchId}. Retry the item: "holdfast batch retry-failed ${batchId} --n ${n}".`;
-}
-
-/** Sends a delivery again, or discards it; the reconciler rings for its session. */
-export async function decideDelivery(
-  { views }: Service,
-  id: string,
-  { decision, idempotency }: { decision: 'redrive' | 'discard'; idempotency: KeyedRequest | null },
-): Promise<DeliveryDecision> {
-  const decide = decision === 'redrive' ? redriveDelivery : discardDelivery;
-  return decide(views, id, idempotency);
 }
 
 /** Redrives open letters, at most 500 in one request. */

@@ -30,7 +30,8 @@ import {
   isUsageCounted,
   nextProcesses,
 } from './store/erase-sessions.ts';
-import { ERASING, findErasedFamily, stopCrons, type FamilyMember } from './store/find-family.ts';
+import { ERASING } from '../../core/session-key.ts';
+import { findErasedFamily, stopCrons, type FamilyMember } from './store/find-family.ts';
 import { stopFamily } from '../subagents/store/stop-family.ts';
 import { rollUp } from '../costs/store/roll-up.ts';
 import { findSessionsOfSender } from '../../kernel/views/subjects.ts';

@@ -3,7 +3,7 @@
 import { cutHead } from '../../core/cut-text.ts';
 import { modelRefOf } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
-import { parseKeyName } from '../budgets/rules/budget.ts';
+import { parseKeyName } from '../../core/key-role.ts';
 import { pickOptions, withOptions } from '../../core/input-options.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { Sampling } from '../../core/model-request.ts';

@@ -14,10 +14,14 @@ import { toPoints, computeRates } from './rules/figures.ts';
 import { toDollars } from '../../core/prices/call-cost.ts';
 import type { Budget } from '../budgets/store/budgets.ts';
 import { readAttention, readAttentionMarks } from './views/attention.ts';
-import { readOverview, WAITING_MAX } from './views/overview.ts';
+import { WAITING_MAX } from '../costs/store/usage-rows.ts';
+import { readOverview } from './views/overview.ts';
 import type { ApiContext } from '../../api/context.ts';
 import type { Readiness } from '../../contract/answers.ts';
 import type { Attention, AttentionEntry, Overview } from '../../contract/overview.ts';
+
+// It needs nothing but the database.
+export { markAttention } from './store/attention-marks.ts';
 
 export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
   const { now, waiting, parked, lanes, spentTodayMicros, isTodaySimulated, ...facts } = await readOverview(reads);

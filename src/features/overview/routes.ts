@@ -17,9 +17,8 @@ import {
   stats,
   type AttentionEntry,
 } from '../../contract/overview.ts';
-import { markAttention } from '../../kernel/use-cases/operate-service.ts';
 import { notFound } from '../../api/problem.ts';
-import { readFigures, readTroubles, withMarks } from './read-overview.ts';
+import { markAttention, readFigures, readTroubles, withMarks } from './read-overview.ts';
 import { viewStats } from './views/stats.ts';
 
 const TAG_CHARS = 22;

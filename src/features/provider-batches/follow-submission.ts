@@ -9,6 +9,9 @@ import { sendOpen } from './collect-requests.ts';
 import { SubmissionLease, type LaneParts } from './lane-parts.ts';
 import { readResults } from './read-results.ts';
 
+// It needs nothing but the database.
+export { forgetSubmission } from './store/follow-submissions.ts';
+
 /** How often the provider's list is searched for a lost submission, which may appear in it late. */
 const LOST_SEARCH_MS = 300_000;
 

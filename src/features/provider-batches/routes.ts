@@ -1,7 +1,7 @@
 // Submissions to the provider.
 import { z } from 'zod';
 import { SUBMISSION_STATUSES } from './rules/submission.ts';
-import { forgetSubmission } from '../../kernel/use-cases/operate-service.ts';
+import { forgetSubmission } from './follow-submission.ts';
 import { listProviderBatches, viewProviderBatch } from './views.ts';
 import { conflict, requireFound, notFound } from '../../api/problem.ts';
 import { defineEffect, defineList, type Route } from '../../api/route.ts';

@@ -1,5 +1,5 @@
 // Routes to spawn, view, steer and stop subagents, and the family of a session.
-import { parseKeyName } from '../budgets/rules/budget.ts';
+import { parseKeyName } from '../../core/key-role.ts';
 import { nestOptions } from '../../core/input-options.ts';
 import { spawnSubagent, type SpawnAnswer } from './spawn-subagent.ts';
 import { steerSubagent, type SteerAnswer } from './steer-subagent.ts';

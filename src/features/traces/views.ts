@@ -1,6 +1,8 @@
-// The data of the traces of turns: the turns as the API shows them, and the rows that relate them to others.
+// The data of traces: turns as the API shows them with the rows that relate them to others, and batches.
+import type { TracedBatch } from './rules/step-spans.ts';
 import type { TracedInput, TracedTurn } from './rules/traced-turn.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
+import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
 import { literal } from '../../database/statement.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { idAt } from '../../database/id-of-time.ts';
@@ -103,4 +105,20 @@ export async function findTurnsOfLost(db: ViewDatabase, workers: readonly string
   const since = idAt(now.getTime() - LASTED_MS);
   const { rows } = await db.query<{ id: string }>(TURNS_OF_LOST.prepared([[...workers], since]));
   return rows.map(({ id }) => id);
+}
+
+export const BATCH_TRACES = literal({
+  name: 'batch-traces',
+  purpose: 'Read batches that have ended.',
+  text: `select b.id, b.name, b.agent_id as "agentId", b.outcome, json_build_object('total', b.item_count, 'answered', b.answered,
+    'silent', b.silent, 'failed', b.failed, 'cancelled', b.cancelled, 'expired', b.expired) as counts,
+  ${dollarsSql('b.cost_micros')} as "costUsd", ${isoSql('b.created_at')} as "createdAt", ${isoSql('b.ended_at')} as "endedAt"
+from holdfast.batches b where b.id = any ($1::uuid[]) and b.status = 'ended'`,
+});
+
+/** The batches of these ids, in no order. */
+export async function viewBatchTraces(db: ViewDatabase, ids: string[]): Promise<TracedBatch[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await db.query<TracedBatch>(BATCH_TRACES.prepared([ids]));
+  return rows;
 }

@@ -1,5 +1,4 @@
-// What operators do to the service: pause work, lift the blocks of models, drain a process, abandon a submission to the provider, and decide
-// about a problem.
+// What operators do to the service: pause work, lift the blocks of models, and drain a process.
 import type { BlockView } from '../../contract/model-blocks.ts';
 import type { PauseView } from '../../contract/pauses.ts';
 import * as blocks from '../turn/gate/unblock-models.ts';
@@ -9,9 +8,7 @@ import type { PauseScope } from '../views/pauses.ts';
 import type { Service } from './service.ts';
 
 // These need nothing but the database, and nothing follows from them at once.
-export { markAttention } from '../../features/overview/store/attention-marks.ts';
 export { pause } from '../processes/pauses.ts';
-export { forgetSubmission } from '../../features/provider-batches/store/follow-submissions.ts';
 export { drainWorker } from '../processes/drain-worker.ts';
 
 /** Ends the pause of this scope, or all pauses if the scope is empty, and rings for the sessions that can run again. */

@@ -1,5 +1,5 @@
 // A batch: many conversations that are submitted as one. The states are those of docs/batches.md.
-import { parseKeyName } from '../../budgets/rules/budget.ts';
+import { parseKeyName } from '../../../core/key-role.ts';
 import type { CacheSetting } from '../../../core/cache-markers.ts';
 import type { Choice, Way } from '../../provider-batches/rules/choose-way.ts';
 import type { InboundMessage, MessageVia } from '../../../core/inbound.ts';
@@ -135,4 +135,12 @@ export function inputOfItem(
     ...(expiresAt === undefined ? {} : { expiresAt }),
     deliver: body.deliver ?? null,
   };
+}
+
+/** A client's request for a batch. */
+export interface AskedBatch {
+  inputFileId: string;
+  endpoint: string;
+  completionWindow: string;
+  metadata: Record<string, string> | null;
 }

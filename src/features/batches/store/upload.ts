@@ -1,9 +1,8 @@
 // The upload of a batch: a row that no feeder sees, its items in groups as they are read, and one statement that starts it. An upload that is
 // refused or broken off is deleted; one whose process crashed is deleted by the housekeeping.
-import type { ItemDefaults } from '../rules/batch.ts';
+import type { AskedBatch, ItemDefaults } from '../rules/batch.ts';
 import type { PlacedItem } from '../rules/check-items.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
-import type { AskedBatch } from '../../openai/rules/batch-objects.ts';
 import type { Database } from '../../../database/database.ts';
 import { startedCapsSql } from './batch-cap.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';

@@ -57,13 +57,6 @@ export function isCovered(scope: string, facts: BudgetFacts): boolean {
   }
 }
 
-const KEY_PREFIX = 'key:';
-
-/** The name of an API key, from the name of the caller; null: the caller has no key with a name. */
-export function parseKeyName(caller: string): string | null {
-  return caller.startsWith(KEY_PREFIX) ? caller.slice(KEY_PREFIX.length) : null;
-}
-
 const SCOPE = /^(?:all|agent:[a-z0-9][a-z0-9_-]{0,63}|session:\S+|key:\S+)$/;
 
 /** True for a scope that a person may give. */

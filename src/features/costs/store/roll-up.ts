@@ -9,7 +9,6 @@ import { idOfTimeSql } from '../../../database/id-of-time.ts';
 import { sendLongQuery } from '../../../database/send-long-query.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
-import { WAITING_MAX } from '../../overview/views/overview.ts';
 import { waitingCountSql } from '../../../kernel/views/why-sql.ts';
 import {
   countChangesSql,
@@ -21,6 +20,7 @@ import {
   usageOfJournalSql,
   USAGE_SUMS,
   usageOfEventsSql,
+  WAITING_MAX,
 } from './usage-rows.ts';
 
 /** Events that one statement adds. */

@@ -1,6 +1,9 @@
 // What happened, as rows that the roll-ups add up: SQL that makes them of events, of the journal, and of the changes of statuses. Every row
 // has the same columns, wherever it comes from, and `sign` -1 takes one away again.
 
+/** Waiting messages are counted up to this. */
+export const WAITING_MAX = 10_000;
+
 /** The key of a bucket, besides its size and its start. */
 export const USAGE_KEYS = ['agent_id', 'model', 'lane', 'tier', 'kind'] as const;
 

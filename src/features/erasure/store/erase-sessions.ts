@@ -16,7 +16,7 @@ import { literalQuery } from '../../../database/literal-query.ts';
 import { sendInOrder } from '../../../database/send-in-order.ts';
 import { literal } from '../../../database/statement.ts';
 import { eraseEvents, eraseQuery, ERASED_ROWS, type RemovedRows } from './erased-rows.ts';
-import { ERASING } from './find-family.ts';
+import { ERASING } from '../../../core/session-key.ts';
 
 export const fenceSessions = literalQuery({
   name: 'fence-sessions',

@@ -1,9 +1,7 @@
 // Which sessions an erasure is about: a session with all subagents below it. What its turns have scheduled goes with it.
 import type { SessionId } from '../../../core/ids.ts';
+import { ERASING } from '../../../core/session-key.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-
-/** The key of a session that is being erased begins with this, so that its own key is free for a new session. */
-export const ERASING = 'erasing:';
 
 export interface FamilyMember {
   id: SessionId;

@@ -2,9 +2,9 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { cutHead } from '../../../core/cut-text.ts';
-import { UPLOAD_HOURS } from '../../batches/rules/batch.ts';
+import { UPLOAD_HOURS, type AskedBatch } from '../../batches/rules/batch.ts';
 import { OPENAI_FORM } from '../error-shape.ts';
-import { batchObject, toLineErrors, type AskedBatch, type LineError } from '../rules/batch-objects.ts';
+import { batchObject, toLineErrors, type LineError } from '../rules/batch-objects.ts';
 import { formatClientBatchId, parseClientBatchId, parseFileId } from '../../../core/client-ids.ts';
 import { failClientBatch } from '../client-files.ts';
 import { controlBatch, submitBatch } from '../../batches/submit-batch.ts';

@@ -1,4 +1,5 @@
 // Files and batches as OpenAI's clients see them.
+import type { AskedBatch } from '../../batches/rules/batch.ts';
 import type { ItemFault } from '../../batches/rules/check-items.ts';
 import { formatClientBatchId, formatFileId } from '../../../core/client-ids.ts';
 
@@ -49,14 +50,6 @@ export function toLineErrors(faults: readonly ItemFault[]): LineError[] {
       param: param === undefined ? null : (PARAMS[param] ?? param),
     };
   });
-}
-
-/** A client's request for a batch. */
-export interface AskedBatch {
-  inputFileId: string;
-  endpoint: string;
-  completionWindow: string;
-  metadata: Record<string, string> | null;
 }
 
 /** The request of a batch, and its state. */

@@ -4,7 +4,7 @@ import type { ContentBlock } from '../../../core/content.ts';
 import { listToolUses } from '../../../core/content.ts';
 import { isCallersTool, type CallerRequest } from '../../../core/caller-request.ts';
 import type { StoredHistory, StoredSaid } from '../rules/conversation.ts';
-import { ERASING } from '../../erasure/store/find-family.ts';
+import { ERASING } from '../../../core/session-key.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import type { ViewDatabase } from '../../../database/page.ts';
 

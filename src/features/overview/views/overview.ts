@@ -12,6 +12,7 @@ import {
   UNREAD_EVENTS,
   USAGE_SUMS,
   usageOfEventsSql,
+  WAITING_MAX,
 } from '../../costs/store/usage-rows.ts';
 import {
   LANE_FACTS_SQL,
@@ -61,9 +62,6 @@ export interface OverviewFacts {
   firstChunkP95Ms: number | null;
   turnP95Ms: number | null;
 }
-
-/** Waiting messages are counted up to this. */
-export const WAITING_MAX = 10_000;
 
 const MINUTES = 60;
 
