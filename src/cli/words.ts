@@ -34,15 +34,6 @@ export const FILES: readonly CommandFile[] = [
   [() => import('./commands/turns.ts'), { turns: ['Look', 'turns: the runs of sessions'] }],
   [() => import('./commands/events.ts'), { 'events [options]': ['Look', 'print live events until Ctrl-C'] }],
   [
-    () => import('./commands/open.ts'),
-    {
-      'open [options] [path]': [
-        'Look',
-        'open the dashboard in the browser, signed in; without a browser, print the address',
-      ],
-    },
-  ],
-  [
     () => import('./commands/waiting.ts'),
     {
       'waiting [options]': ['Look', 'list waiting messages with their reasons, oldest first'],

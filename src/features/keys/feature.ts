@@ -5,5 +5,16 @@ export const keys: Feature = {
   name: 'keys',
   routes: [() => import('./auth-routes.ts'), () => import('./routes.ts')],
   api: () => import('./api-part.ts'),
-  commands: [[() => import('./commands.ts'), { keys: ['Run', 'API keys, with roles (needs an admin key)'] }]],
+  commands: [
+    [() => import('./commands.ts'), { keys: ['Run', 'API keys, with roles (needs an admin key)'] }],
+    [
+      () => import('./open-command.ts'),
+      {
+        'open [options] [path]': [
+          'Look',
+          'open the dashboard in the browser, signed in; without a browser, print the address',
+        ],
+      },
+    ],
+  ],
 };

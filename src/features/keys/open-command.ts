@@ -1,8 +1,8 @@
 // `holdfast open`: the dashboard in the browser of this machine, signed in. The address has a code for one sign-in after its #, which
 // browsers send to no server; the key itself is in no address.
 import { spawn } from 'node:child_process';
-import { usageError } from '../cli-error.ts';
-import { command, type Words } from '../command.ts';
+import { usageError } from '../../cli/cli-error.ts';
+import { command, type Words } from '../../cli/command.ts';
 
 export const words: Words = {
   open: command({
