@@ -22,7 +22,7 @@ import { assertRetryable, chargeNext } from '../../kernel/turn/loop/after-failed
 import { enterNextGate, nextRequest, pruneWhenCold } from '../../kernel/turn/loop/begin-call.ts';
 import { askOnce, sampled, type AnsweredCall } from '../../kernel/turn/loop/ask-model.ts';
 import { waitStop } from '../../kernel/turn/gate/park-turn.ts';
-import { providerBatch } from '../../kernel/turn/gate/wait-reasons.ts';
+import { providerBatch } from '../../kernel/rules/why.ts';
 import { nextCallNo } from '../../kernel/turn/position.ts';
 import { createInputTransform } from '../../kernel/turn/input-transform.ts';
 import { CallRecord, failedBy } from '../../kernel/turn/model-call.ts';

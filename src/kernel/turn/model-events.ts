@@ -5,7 +5,7 @@ import { formatCallId } from '../../model/observers/observer.ts';
 import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { EarlierPark } from '../sessions/claim-session.ts';
 import type { NewEvent } from '../events/events.ts';
-import type { ParkReason } from './journal/park-turn.ts';
+import type { Reason } from '../rules/why.ts';
 import type { ModelCallRow } from './journal/journal.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 
@@ -15,7 +15,7 @@ export function turnResumed(park: EarlierPark): NewEvent {
 }
 
 /** A model cannot be called for a time: this turn waits, as all others that ask it. */
-export function modelBlocked({ by, code, text }: ParkReason): NewEvent {
+export function modelBlocked({ by, code, text }: Reason): NewEvent {
   return { type: 'model.blocked', data: { provider: by, code, text } };
 }
 

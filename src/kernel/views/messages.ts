@@ -7,10 +7,8 @@ import { literal } from '../../database/statement.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import type { MessageView, SessionFacts } from '../../contract/views.ts';
 import { announcementText, type Announcement } from '../../core/announcement.ts';
-import type { WaitFacts } from '../rules/explain-wait.ts';
-import type { Why } from '../rules/why.ts';
 import type { StoredDisposition } from '../inbox/accept-messages.ts';
-import { LANE_FACTS_SQL, describeOpenWait, waitFactsSql, describeWait, type LanesRow } from './why-sql.ts';
+import { describeOpenWait, describeWait, msSql, waitSql, type WaitRow } from './why-sql.ts';
 import { findMessageIds, type MessageFilter } from './message-filter.ts';
 
 export const waitingMessageIds = viewQuery({
@@ -32,15 +30,18 @@ export async function listMessages(
   return cutPage(await readMessages(db, ids), page.limit, ({ id }) => id);
 }
 
-const IS_OPEN = `i.status in ('waiting', 'claimed')`;
+/** SQL of why a message `i` waits, which has not been settled. */
+export const messageWaitSql = waitSql(
+  'i.session_id',
+  'i.received_at',
+  `case when i.status = 'delayed' then json_build_object('at', ${msSql('i.deliver_at')}, 'iso', ${isoSql('i.deliver_at')}) end`,
+);
 
 export const VIEW_MESSAGES = literal({
   name: 'view-messages',
   purpose: 'Read messages ($1), newest first, with the facts that say why they wait.',
   text: `select ${messageSql()} as message, i.body -> 'announcement' as announcement,
-  case when i.status = 'delayed' then ${isoSql('i.deliver_at')} end as "deliverAt",
-  case when ${IS_OPEN} then ${waitFactsSql('i.session_id', 'i.received_at')} end as wait,
-  case when ${IS_OPEN} then ${LANE_FACTS_SQL} end as lanes
+  case when i.status in ('delayed', 'waiting', 'claimed') then ${messageWaitSql} end as wait
 from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
 where i.id = any ($1::uuid[]) order by i.id desc`,
 });
@@ -49,29 +50,16 @@ where i.id = any ($1::uuid[]) order by i.id desc`,
 export interface MessageRow {
   message: MessageView;
   announcement: Announcement | null;
-  /** Null: it is not delivered later. */
-  deliverAt: string | null;
-  wait: WaitFacts | null;
-  lanes: LanesRow | null;
+  wait: WaitRow | null;
 }
 
 async function readMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
   const { rows } = await db.query<MessageRow>(VIEW_MESSAGES.prepared([ids]));
-  return rows.map(({ message, announcement, deliverAt, wait, lanes }) => ({
+  return rows.map(({ message, announcement, wait }) => ({
     ...message,
     text: messageText(message.text, announcement),
-    why:
-      deliverAt !== null
-        ? delayedWhy(message.receivedAt, deliverAt)
-        : wait === null || lanes === null || message.status === 'claimed'
-          ? describeOpenWait(db, wait, lanes)
-          : describeWait(db, wait, lanes),
+    why: wait === null || message.status === 'claimed' ? describeOpenWait(db, wait) : describeWait(db, wait),
   }));
-}
-
-/** Why a message waits that is delivered later. */
-export function delayedWhy(since: string, until: string | null): Why {
-  return { code: 'delayed', text: `The message is delivered at ${until} (deliverAt).`, since, until, by: null };
 }
 
 /** The text of an input, from its body. */

@@ -1,9 +1,7 @@
 // Pauses: what they hold, and how they are shown.
 import type { PauseView } from '../../contract/pauses.ts';
-import type { PauseFacts } from '../rules/explain-wait.ts';
 import type { Lane } from '../../config.ts';
 import { isoSql } from '../sessions/session-facts.ts';
-import { jsonObjectSql } from '../../database/record-set.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 
 /** The scope of a pause; null matches any. */
@@ -29,19 +27,6 @@ export const PAUSES_MAX = 1_000;
 /** SQL of the pause `p` as a `PauseView` in JSON. */
 export const PAUSE_JSON = `json_build_object('id', p.id, 'lane', p.lane, 'agent', p.agent_id, 'session', p.session_key, 'reason', p.reason,
   'pausedBy', p.paused_by, 'since', ${isoSql('p.created_at')})`;
-
-/** SQL of the oldest pause that holds the session, as `PauseFacts` in JSON; null: none does. */
-export function pauseFactsSql(session: string): string {
-  const fields: Record<keyof PauseFacts, string> = {
-    lane: 'p.lane',
-    agent: 'p.agent_id',
-    session: 'p.session_key',
-    reason: 'p.reason',
-    pausedBy: 'p.paused_by',
-    since: '(extract(epoch from p.created_at) * 1000)::float8',
-  };
-  return `(select ${jsonObjectSql(fields)} from holdfast.pauses p where ${holdsSql('p', session)} order by p.created_at, p.id limit 1)`;
-}
 
 export const listPauses = viewQuery({
   name: 'list-pauses',

@@ -6,11 +6,10 @@
 import { join, raw, type Sql, sql } from '../../database/drizzle.ts';
 import type { SessionDetails, SessionFacts } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
-import type { WaitFacts } from '../rules/explain-wait.ts';
 import { whyRetried, type RetriedDelivery } from '../rules/why.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
-import { LANE_FACTS_SQL, describeOpenWait, waitFactsSql, type LanesRow } from './why-sql.ts';
+import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 
@@ -37,8 +36,7 @@ function toLocked({ facts, rest }: LockedRow): LockedSession {
 const OLDEST_SQL = `coalesce((select min(i.received_at) from holdfast.inbox i where i.turn_id = s.turn_id and i.status = 'claimed'),
   (select i.received_at from holdfast.inbox i where i.session_id = s.id and i.status = 'waiting' order by i.seq limit 1), s.updated_at)`;
 const IS_OPEN = raw('s.turn_id is not null or s.waiting > 0');
-const wait = sql`case when ${IS_OPEN} then ${raw(waitFactsSql('s.id', OLDEST_SQL))} end`;
-const lanes = sql`case when ${IS_OPEN} then ${raw(LANE_FACTS_SQL)} end`;
+const wait = sql`case when ${IS_OPEN} then ${raw(waitSql('s.id', OLDEST_SQL))} end`;
 /** The first of its deliveries, for which the later ones wait. */
 const undelivered = sql`case when not (${IS_OPEN}) then (
   select json_build_object('status', d.status, 'lastError', d.last_error, 'attempts', d.attempts, 'createdAt', ${raw(isoSql('d.created_at'))},
@@ -54,19 +52,18 @@ export async function viewSession(db: ViewDatabase, key: string): Promise<Sessio
 }
 
 interface WaitingRow extends LockedRow {
-  wait: WaitFacts | null;
-  lanes: LanesRow | null;
+  wait: WaitRow | null;
   undelivered: RetriedDelivery | null;
 }
 
 /** The same with its lock. */
 export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
   const { rows } = await db.query<WaitingRow>(sql`
-    select ${LOCKED}, ${wait} as wait, ${lanes} as lanes, ${undelivered} as undelivered
+    select ${LOCKED}, ${wait} as wait, ${undelivered} as undelivered
     from holdfast.sessions s where s.key = ${key}`);
   const [row] = rows;
   if (row === undefined) return null;
-  const why = row.undelivered === null ? describeOpenWait(db, row.wait, row.lanes) : whyRetried(row.undelivered);
+  const why = row.undelivered === null ? describeOpenWait(db, row.wait) : whyRetried(row.undelivered);
   return { ...toLocked(row), why };
 }
 

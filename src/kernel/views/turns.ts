@@ -7,8 +7,7 @@ import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import type { ListedTurn, SpanView, StepView, TurnView } from '../../contract/views.ts';
 import { cutPiece } from '../../core/cut-text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
-import type { WaitFacts } from '../rules/explain-wait.ts';
-import { LANE_FACTS_SQL, describeOpenWait, waitFactsSql, type LanesRow } from './why-sql.ts';
+import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import { viewWaits, type TurnWaits } from './turn-waits.ts';
 
@@ -21,8 +20,7 @@ export const VIEW_TURNS = literal({
   text: `select ${turnSql('case when $3::int is null then t.reply else left(t.reply, $3) end')} as turn,
   case when $2::boolean then ${callsSql('holdfast.model_calls')} end as calls,
   case when $2::boolean then ${toolsSql('holdfast.tool_calls')} end as tools,
-  case when t.ended_at is null then ${waitFactsSql('t.session_id', 't.claimed_at')} end as wait,
-  case when t.ended_at is null then ${LANE_FACTS_SQL} end as lanes
+  case when t.ended_at is null then ${waitSql('t.session_id', 't.claimed_at')} end as wait
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($1::uuid[]) order by t.id desc`,
 });
 
@@ -32,9 +30,9 @@ async function readTurns(
   { hasSteps, textCharsMax = null }: { hasSteps: boolean; textCharsMax?: number | null | undefined },
 ): Promise<TurnRow[]> {
   const query = VIEW_TURNS.prepared([ids, hasSteps, textCharsMax]);
-  const { rows } = await db.query<TurnRow & { wait: WaitFacts | null; lanes: LanesRow | null }>(query);
-  for (const { turn, wait, lanes } of rows) {
-    turn.why = describeOpenWait(db, wait, lanes);
+  const { rows } = await db.query<TurnRow & { wait: WaitRow | null }>(query);
+  for (const { turn, wait } of rows) {
+    turn.why = describeOpenWait(db, wait);
     // The database counts a pair of units as one.
     if (turn.reply !== null && textCharsMax !== null) turn.reply = cutPiece(turn.reply, 0, textCharsMax);
   }

@@ -1,14 +1,12 @@
 // Waiting messages, oldest first, with those that are delivered later and those of parked turns, each with the reason, its lane and its place in
 // the queue of its session.
 import type { WaitingView } from '../../contract/waiting.ts';
-import type { WaitFacts } from '../rules/explain-wait.ts';
 import { cutPiece } from '../../core/cut-text.ts';
 import { WAITING_COUNT_MAX } from '../rules/why.ts';
-import { isoSql } from '../sessions/session-facts.ts';
 import { messageSql } from './settlement-sql.ts';
 import { literal } from '../../database/statement.ts';
-import { LANE_FACTS_SQL, waitFactsSql, describeWait, type LanesRow } from './why-sql.ts';
-import { delayedWhy, messageText, type MessageRow } from './messages.ts';
+import { describeWait, type WaitRow } from './why-sql.ts';
+import { messageText, messageWaitSql, type MessageRow } from './messages.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
 /** Absent fields do not filter. */
@@ -66,55 +64,53 @@ const pageSql = (source: string): string =>
   `(select i.id, i.session_id, i.seq, i.status, i.turn_id, i.deliver_at, i.received_at, s.key, s.lane from ${source}
     and i.id > coalesce($4::uuid, '00000000-0000-0000-0000-000000000000') order by i.id limit $5)`;
 
+const LISTS_WAITING = 'Read a page of what waits, oldest first, with the facts that say why.';
+
 /** A page of some sources; $4: only rows after this id, $5: how many, $6: at most this many characters of each text. */
 const listSql = (sources: string[]): string => `with page as materialized (
   select * from (${sources.map(pageSql).join('\n  union all ')}) as found order by id limit $5
 )
 select ${messageSql(`case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end`)} as message,
-  page.lane, i.body -> 'announcement' as announcement, case when page.status = 'delayed' then ${isoSql('page.deliver_at')} end as "deliverAt",
-  ${POSITION_SQL} as position,
-  ${waitFactsSql('page.session_id', 'page.received_at')} as wait, ${LANE_FACTS_SQL} as lanes
+  page.lane, i.body -> 'announcement' as announcement, ${POSITION_SQL} as position, ${messageWaitSql} as wait
 from page join holdfast.inbox i on i.id = page.id cross join lateral (select page.key) as s left join holdfast.turns t on t.id = i.turn_id
 order by page.id`;
+
+export const LIST_WAITING = literal({
+  name: 'list-waiting',
+  purpose: LISTS_WAITING,
+  text: listSql(SOURCES.all),
+});
+export const LIST_WAITING_OF_SESSION = literal({
+  name: 'list-waiting-of-session',
+  purpose: LISTS_WAITING,
+  text: listSql(SOURCES.session),
+});
+export const LIST_WAITING_OF_BATCH = literal({
+  name: 'list-waiting-of-batch',
+  purpose: LISTS_WAITING,
+  text: listSql(SOURCES.batch),
+});
+
+const COUNTS_WAITING = `Count what waits, up to ${WAITING_COUNT_MAX}; one more means that there are more.`;
 
 const countSql = (sources: string[]): string =>
   `select least(count(*), ${WAITING_COUNT_MAX + 1})::int as count from (${sources
     .map((source) => `(select from ${source} limit ${WAITING_COUNT_MAX + 1})`)
     .join('\n  union all ')}) as counted`;
 
-export const LIST_WAITING = literal({
-  name: 'list-waiting',
-  purpose: 'Read a page of what waits, oldest first, with the facts that say why.',
-  text: listSql(SOURCES.all),
-});
-
-export const LIST_WAITING_OF_SESSION = literal({
-  name: 'list-waiting-of-session',
-  purpose: 'Read a page of what waits, oldest first, with the facts that say why.',
-  text: listSql(SOURCES.session),
-});
-
-export const LIST_WAITING_OF_BATCH = literal({
-  name: 'list-waiting-of-batch',
-  purpose: 'Read a page of what waits, oldest first, with the facts that say why.',
-  text: listSql(SOURCES.batch),
-});
-
 export const COUNT_WAITING = literal({
   name: 'count-waiting',
-  purpose: `Count what waits, up to ${WAITING_COUNT_MAX}; one more means that there are more.`,
+  purpose: COUNTS_WAITING,
   text: countSql(SOURCES.all),
 });
-
 export const COUNT_WAITING_OF_SESSION = literal({
   name: 'count-waiting-of-session',
-  purpose: `Count what waits, up to ${WAITING_COUNT_MAX}; one more means that there are more.`,
+  purpose: COUNTS_WAITING,
   text: countSql(SOURCES.session),
 });
-
 export const COUNT_WAITING_OF_BATCH = literal({
   name: 'count-waiting-of-batch',
-  purpose: `Count what waits, up to ${WAITING_COUNT_MAX}; one more means that there are more.`,
+  purpose: COUNTS_WAITING,
   text: countSql(SOURCES.batch),
 });
 
@@ -141,12 +137,11 @@ export async function listWaiting(
   return { ...shown, count: Math.min(count, WAITING_COUNT_MAX), isCapped: count > WAITING_COUNT_MAX };
 }
 
-type WaitingRow = MessageRow &
-  Pick<WaitingView, 'lane' | 'position'> & { message: WaitingView; wait: WaitFacts; lanes: LanesRow };
+type WaitingRow = MessageRow & Pick<WaitingView, 'lane' | 'position'> & { message: WaitingView; wait: WaitRow };
 
 function toView(
   db: ViewDatabase,
-  { message, announcement, deliverAt, wait, lanes, ...place }: WaitingRow,
+  { message, announcement, wait, ...place }: WaitingRow,
   textCharsMax: number | null,
 ): WaitingView {
   const whole = messageText(message.text, announcement);
@@ -154,6 +149,6 @@ function toView(
     ...message,
     ...place,
     text: textCharsMax === null ? whole : cutPiece(whole, 0, textCharsMax),
-    why: deliverAt === null ? describeWait(db, wait, lanes) : delayedWhy(message.receivedAt, deliverAt),
+    why: describeWait(db, wait),
   };
 }

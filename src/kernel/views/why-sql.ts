@@ -1,10 +1,9 @@
 // The rows that say why something waits, read with what waits and in the same statement: the reason follows from these facts
-// (src/kernel/rules/explain-wait.ts), and from what the process that reads them knows of the disk. A message waits until a turn has claimed it, and again while that turn is parked.
-import { explainWait, type ServedLane, type WaitFacts } from '../rules/explain-wait.ts';
-import type { Why } from '../rules/why.ts';
+// (src/kernel/rules/why.ts), and from what the process that reads them knows of the disk. A message waits until a turn has claimed it, and again while that turn is parked.
+import { explainWait, type ServedLane, type WaitFacts, type Why } from '../rules/why.ts';
 import { WORKER_LOST_MS } from '../rules/worker-state.ts';
 import type { ViewDatabase } from '../../database/page.ts';
-import { isPausedSql, pauseFactsSql } from './pauses.ts';
+import { holdsSql, isPausedSql } from './pauses.ts';
 
 /** The messages `i` that parked turns `t` have claimed, after `from`. */
 export const PARKED_MESSAGES_SQL = `holdfast.turns t join holdfast.inbox i on i.turn_id = t.id
@@ -15,29 +14,11 @@ export const waitingCountSql = (max: number): string =>
   `(select count(*) from (select from ((select from holdfast.inbox where status = 'waiting' limit ${max})
     union all (select from ${PARKED_MESSAGES_SQL} limit ${max})) as each_source limit ${max}) as waiting)`;
 
-const msSql = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`;
+export const msSql = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`;
 
 /** SQL of until when messages are gathered, from the doorbell `d` and its session. */
 const gatherUntilSql = (session: string): string =>
   `least(${session}.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until)`;
-
-/** SQL of `WaitFacts` as json, of a message of the session whose id the SQL `sessionId` gives: of no row that is called as one in here. */
-export function waitFactsSql(sessionId: string, receivedAt: string): string {
-  return `(select json_build_object('receivedAt', ${msSql(receivedAt)}, 'lane', ws.lane,
-    'turn', case when open_turn.id is not null then json_build_object('id', open_turn.id, 'claimedAt', ${msSql('open_turn.claimed_at')}, 'park',
-      case when open_turn.status = 'parked' then json_build_object('code', open_turn.park_code, 'text', open_turn.park_text, 'since', ${msSql('open_turn.park_since')},
-        'until', ${msSql('d.due_at')}, 'by', open_turn.park_by) end) end,
-    'lock', case when ws.owner is not null and ws.lease_expires_at is not null then json_build_object('owner', ws.owner,
-      'expiresAt', ${msSql('ws.lease_expires_at')}, 'seenAt', ${msSql('w.seen_at')}) end,
-    'dueAt', ${msSql('d.due_at')}, 'rungAt', ${msSql('d.rung_at')},
-    'gatherUntil', case when d.quiet_ms is not null then
-      ${msSql(gatherUntilSql('ws'))} end,
-    'pause', ${pauseFactsSql('ws')},
-    'yielded', case when y.session_id is not null then json_build_object('since', ${msSql('y.created_at')}, 'until', ${msSql('y.due_at')}) end)
-  from holdfast.sessions ws left join holdfast.doorbells d on d.session_id = ws.id left join holdfast.turns open_turn on open_turn.id = ws.turn_id
-  left join holdfast.workers w on w.name = ws.owner left join holdfast.yields y on y.session_id = ws.id and y.epoch = ws.epoch
-  where ws.id = ${sessionId})`;
-}
 
 /** True for a row `w` of `workers` whose worker takes work. */
 export const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' and w.draining_at is null`;
@@ -45,11 +26,8 @@ export const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * in
 /** So many due sessions are read: a paused lane may have any number of them. */
 const DUE_READ_MAX = 10_000;
 
-/**
- * SQL of `{now, lanes}` as json: the time, and the `ServedLane` of each lane that a known worker serves. It depends on no row, so a statement
- * evaluates it once. It reads the workers, the turns that run, and the sessions that are due for the longest time.
- */
-export const LANE_FACTS_SQL = `(select json_build_object('now', ${msSql('clock_timestamp()')}, 'lanes', coalesce(json_object_agg(served.lane,
+/** SQL of `service`: it depends on no row, so a statement evaluates it once. It reads the workers, the turns that run, and the sessions that are due for the longest time. */
+const SERVICE_SQL = `(select json_build_object('now', ${msSql('clock_timestamp()')}, 'lanes', coalesce(json_object_agg(served.lane,
     json_build_object('workers', served.workers, 'slots', served.slots, 'due', (select count(*) from (
         select from (select * from holdfast.doorbells where due_at <= now() order by due_at limit ${DUE_READ_MAX}) as d
         cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
@@ -70,24 +48,45 @@ export const LANE_FACTS_SQL = `(select json_build_object('now', ${msSql('clock_t
     from holdfast.workers w cross join json_each(w.lanes) as l group by l.key
   ) as served)`;
 
-/** What `LANE_FACTS_SQL` answers. */
-export interface LanesRow {
-  now: number;
-  lanes: Record<string, ServedLane>;
+/**
+ * SQL of why something waits, as a `WaitRow` in JSON: the one place that reads the stored waits. The SQL `sessionId` gives its session, in no name
+ * that is given in here; `receivedAt` and `delivery` are those of the message.
+ */
+export const waitSql = (
+  sessionId: string,
+  receivedAt: string,
+  delivery = 'null',
+): string => `(select json_build_object('receivedAt', ${msSql(receivedAt)}, 'delivery', ${delivery}, 'lane', ws.lane,
+    'turn', case when open_turn.id is not null then json_build_object('id', open_turn.id, 'claimedAt', ${msSql('open_turn.claimed_at')}, 'park',
+      case when open_turn.status = 'parked' then json_build_object('code', open_turn.park_code, 'text', open_turn.park_text, 'since', ${msSql('open_turn.park_since')},
+        'until', ${msSql('d.due_at')}, 'by', open_turn.park_by) end) end,
+    'lock', case when ws.owner is not null and ws.lease_expires_at is not null then json_build_object('owner', ws.owner,
+      'expiresAt', ${msSql('ws.lease_expires_at')}, 'seenAt', ${msSql('w.seen_at')}) end,
+    'dueAt', ${msSql('d.due_at')}, 'rungAt', ${msSql('d.rung_at')},
+    'gatherUntil', case when d.quiet_ms is not null then ${msSql(gatherUntilSql('ws'))} end,
+    'pause', (select json_build_object('lane', p.lane, 'agent', p.agent_id, 'session', p.session_key, 'reason', p.reason, 'pausedBy', p.paused_by,
+        'since', ${msSql('p.created_at')}) from holdfast.pauses p where ${holdsSql('p', 'ws')} order by p.created_at, p.id limit 1),
+    'yielded', case when y.session_id is not null then json_build_object('since', ${msSql('y.created_at')}, 'until', ${msSql('y.due_at')}) end,
+    'service', ${SERVICE_SQL})
+  from holdfast.sessions ws left join holdfast.doorbells d on d.session_id = ws.id left join holdfast.turns open_turn on open_turn.id = ws.turn_id
+  left join holdfast.workers w on w.name = ws.owner left join holdfast.yields y on y.session_id = ws.id and y.epoch = ws.epoch
+  where ws.id = ${sessionId})`;
+
+/** What `waitSql` answers. */
+export interface WaitRow extends WaitFacts {
+  service: { now: number; lanes: Record<string, ServedLane> };
 }
 
-/** The reason why a message waits, from what `waitFactsSql` and `LANE_FACTS_SQL` answer. */
-export function describeWait(db: ViewDatabase, facts: WaitFacts, { now, lanes }: LanesRow): Why {
-  const storage = db.storage?.fault() ?? null;
-  const { since, until, ...reason } = explainWait(facts, { lanes, storage }, now);
+/** Why something waits. */
+export function describeWait(db: ViewDatabase, { service: { now, lanes }, ...facts }: WaitRow): Why {
+  const { since, until, ...reason } = explainWait(facts, { lanes, storage: db.storage?.fault() ?? null }, now);
   return { ...reason, since: toIso(since), until: until === null ? null : toIso(until) };
 }
 
-/** The reason why an open turn, its messages or its session waits; null: a worker runs it. `facts` is null when no turn is open. */
-export function describeOpenWait(db: ViewDatabase, facts: WaitFacts | null, lanes: LanesRow | null): Why | null {
-  if (facts === null || lanes === null) return null;
-  const why = describeWait(db, facts, lanes);
-  return why.code === 'session_busy' ? null : why;
+/** Why an open turn, its messages or its session waits; null: a worker runs it, or no turn is open. */
+export function describeOpenWait(db: ViewDatabase, wait: WaitRow | null): Why | null {
+  const why = wait === null ? null : describeWait(db, wait);
+  return why?.code === 'session_busy' ? null : why;
 }
 
 function toIso(ms: number): string {

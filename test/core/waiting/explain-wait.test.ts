@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { explainWait, type ServedLane, type WaitFacts } from '../../../src/kernel/rules/explain-wait.ts';
+import { explainWait, type ServedLane, type WaitFacts } from '../../../src/kernel/rules/why.ts';
 import { WORKER_LOST_MS, workerState } from '../../../src/kernel/rules/worker-state.ts';
 
 const NOW = 1_000_000;
@@ -20,6 +20,7 @@ const SILENT = NOW - WORKER_LOST_MS - 1;
 
 const facts = (more: Partial<WaitFacts> = {}): WaitFacts => ({
   receivedAt: 500,
+  delivery: null,
   lane: 'main',
   turn: null,
   lock: null,
@@ -169,6 +170,7 @@ test('a process is lost when it has missed three reports, also while it drains',
 const time = fc.integer({ min: 0, max: 2 * NOW });
 const anyFacts: fc.Arbitrary<WaitFacts> = fc.record({
   receivedAt: fc.integer({ min: 0, max: NOW }),
+  delivery: fc.constant(null),
   lane: fc.constant('main'),
   turn: fc.option(fc.record({ id: fc.constant('turn'), claimedAt: time, park: fc.constantFrom(null, PARK) })),
   lock: fc.option(fc.record({ owner: fc.constant('worker'), expiresAt: time, seenAt: fc.option(time) })),

@@ -1,17 +1,11 @@
 // The items of a batch and their results as the API shows them. Reads only; items in flight are read one by one.
 import type { BatchItemView, ItemResult } from '../../../contract/batches.ts';
 import { toDollars } from '../../../core/prices/call-cost.ts';
-import type { WaitFacts } from '../../../kernel/rules/explain-wait.ts';
 import { dollarsSql } from '../../../kernel/turn/journal/cost-sql.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { literal } from '../../../database/statement.ts';
-import {
-  LANE_FACTS_SQL,
-  describeOpenWait,
-  waitFactsSql,
-  describeWait,
-  type LanesRow,
-} from '../../../kernel/views/why-sql.ts';
+import { describeOpenWait, describeWait, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
+import { ITEM_WAITS } from '../rules/item-waits.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../../database/page.ts';
 import { tokenUsageSql } from '../../../kernel/turn/journal/token-usage.ts';
 
@@ -25,14 +19,14 @@ const SIMULATED_SQL = `coalesce(t.is_simulated, (select ended.is_simulated from 
 // A pending item waits for its batch, or for the item before it; one in flight for what its turn waits for.
 const SUBMITTED_SQL = isoSql('coalesce(b.started_at, b.created_at)');
 const ITEM_WHY_SQL = `case when i.status = 'pending' and b.status = 'paused' then json_build_object('code', 'batch_paused',
-      'text', coalesce(b.pause_detail, 'The batch is paused.'), 'since', ${isoSql('b.paused_at')}, 'until', null, 'by', b.pause_reason)
+      'text', coalesce(b.pause_detail, '${ITEM_WAITS.batch_paused}'), 'since', ${isoSql('b.paused_at')}, 'until', null, 'by', b.pause_reason)
     when i.status = 'pending' and b.probe_to < i.n then json_build_object('code', 'batch_window',
-      'text', 'The first items show which way is cheaper; the others wait for them, at most an hour.',
+      'text', '${ITEM_WAITS.batch_window}',
       'since', ${isoSql('b.probe_at')}, 'until', ${isoSql(`(b.probe_at + interval '1 hour')`)}, 'by', null)
     when i.status = 'pending' and not i.is_ready then json_build_object('code', 'session_busy',
-      'text', 'An earlier item of the same session has not ended.', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', i.after_n::text)
+      'text', '${ITEM_WAITS.session_busy}', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', i.after_n::text)
     when i.status = 'pending' then json_build_object('code', 'lane_full',
-      'text', 'As many items of the batch are in flight as its concurrency and the lane allow.', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', 'batch')
+      'text', '${ITEM_WAITS.lane_full}', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', 'batch')
     end`;
 
 export const LIST_ITEMS = literal({
@@ -40,8 +34,7 @@ export const LIST_ITEMS = literal({
   purpose: 'Read a page of the items of a batch, in input order. $2 to $4 filter by status, code and text.',
   text: `select i.n, i.custom_id as "customId", i.session_key as "sessionKey", ${ITEM_STATUS_SQL} as status, i.attempt,
   i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.error, i.cost_micros::float8 as "costMicros", ${SIMULATED_SQL} as simulated,
-  ${ITEM_WHY_SQL} as why, case when x.status in ('waiting', 'claimed') then ${waitFactsSql('x.session_id', 'x.received_at')} end as wait,
-  case when x.status in ('waiting', 'claimed') then ${LANE_FACTS_SQL} end as lanes
+  ${ITEM_WHY_SQL} as why, case when x.status in ('waiting', 'claimed') then ${waitSql('x.session_id', 'x.received_at')} end as wait
 from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
 left join holdfast.inbox x on x.id = i.message_id and i.status = 'fed' left join holdfast.turns t on t.id = x.turn_id
 where b.id = $1 and ($2::text is null or ${ITEM_STATUS_SQL} = $2) and ($3::text is null or i.error_code = $3)
@@ -53,8 +46,7 @@ order by i.n limit $6`,
 type BatchItemRow = Omit<BatchItemView, 'costUsd'> & {
   costMicros: number | null;
   /** Of an item in flight. */
-  wait: WaitFacts | null;
-  lanes: LanesRow | null;
+  wait: WaitRow | null;
 };
 
 /** The items of a batch, in input order. */
@@ -67,15 +59,10 @@ export async function listItems(
   const after = page.after === null ? null : Number(page.after);
   const query = LIST_ITEMS.prepared([batchId, status ?? null, code ?? null, q ?? null, after, page.limit + 1]);
   const { rows } = await db.query<BatchItemRow>(query);
-  const items = rows.map(({ costMicros, wait, lanes, ...item }) => ({
+  const items = rows.map(({ costMicros, wait, ...item }) => ({
     ...item,
     costUsd: toDollars(costMicros),
-    why:
-      wait === null || lanes === null
-        ? item.why
-        : item.status === 'waiting'
-          ? describeWait(db, wait, lanes)
-          : describeOpenWait(db, wait, lanes),
+    why: wait !== null && item.status === 'waiting' ? describeWait(db, wait) : (describeOpenWait(db, wait) ?? item.why),
   }));
   return cutPage(items, page.limit, ({ n }) => String(n));
 }

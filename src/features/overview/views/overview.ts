@@ -2,7 +2,6 @@
 // today. Of each lane it names the session whose message waits longest, with the facts that say why. Minutes and money are those of the
 // roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a table that grows.
 import type { Overview } from '../../../contract/overview.ts';
-import type { WaitFacts } from '../../../kernel/rules/explain-wait.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/worker-state.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { literal } from '../../../database/statement.ts';
@@ -14,13 +13,7 @@ import {
   usageOfEventsSql,
   WAITING_MAX,
 } from '../../costs/store/usage-rows.ts';
-import {
-  LANE_FACTS_SQL,
-  waitFactsSql,
-  waitingCountSql,
-  describeWait,
-  type LanesRow,
-} from '../../../kernel/views/why-sql.ts';
+import { describeWait, waitingCountSql, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
 import type { ViewDatabase } from '../../../database/page.ts';
 import { doorsSql } from './stats.ts';
 
@@ -146,11 +139,10 @@ select json_build_object(
       'parked', (select count(*) from open_turns where open_turns.lane = lanes.lane and status = 'parked'),
       'oldestAt', (select ${isoSql('oldest_at')} from oldest where oldest.lane = lanes.lane),
       'oldest', (select json_build_object('sessionKey', (select s.key from holdfast.sessions s where s.id = oldest.session_id),
-        'wait', ${waitFactsSql('oldest.session_id', 'oldest.oldest_at')}) from oldest where oldest.lane = lanes.lane),
+        'wait', ${waitSql('oldest.session_id', 'oldest.oldest_at')}) from oldest where oldest.lane = lanes.lane),
       'running', (select count(*) from open_turns where open_turns.lane = lanes.lane and status = 'running'),
       'slots', (select coalesce(sum((w.lanes -> lanes.lane ->> 'slots')::int), 0) from workers w)) order by n)
     from unnest(array['main', 'subagent', 'cron', 'batch']) with ordinality as lanes (lane, n)),
-  'served', ${LANE_FACTS_SQL},
   'minutes', (select json_agg(json_build_object('startsAt', ${isoSql('m.at')},
       'arrivals', coalesce(arrivals, 0), 'longestWaitMs', coalesce(longest_wait_ms, 0),
       'turns', coalesce(turns, 0), 'failedTurns', coalesce(failed_turns, 0), 'inputTokens', coalesce(input_tokens, 0),
@@ -172,17 +164,16 @@ select json_build_object(
 export async function readOverview(db: ViewDatabase): Promise<OverviewFacts> {
   const { rows } = await db.query<{ facts: OverviewRow }>(OVERVIEW.prepared([]));
   // A select without a table in `from` has one row.
-  const { served, lanes, ...facts } = rows[0]!.facts;
+  const { lanes, ...facts } = rows[0]!.facts;
   return {
     ...facts,
     lanes: lanes.map(({ oldest, ...lane }) => ({
       ...lane,
-      oldest: oldest && { sessionKey: oldest.sessionKey, why: describeWait(db, oldest.wait, served) },
+      oldest: oldest && { sessionKey: oldest.sessionKey, why: describeWait(db, oldest.wait) },
     })),
   };
 }
 
 interface OverviewRow extends Omit<OverviewFacts, 'lanes'> {
-  lanes: (Omit<LaneFigures, 'oldest'> & { oldest: { sessionKey: string; wait: WaitFacts } | null })[];
-  served: LanesRow;
+  lanes: (Omit<LaneFigures, 'oldest'> & { oldest: { sessionKey: string; wait: WaitRow } | null })[];
 }

@@ -5,10 +5,9 @@ import {
   OLDEST_TRANSACTION_SQL,
   type OldestTransaction,
 } from '../../../database/oldest-transaction.ts';
-import type { WaitFacts } from '../../../kernel/rules/explain-wait.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/worker-state.ts';
 import { literal } from '../../../database/statement.ts';
-import { LANE_FACTS_SQL, waitFactsSql, describeWait, type LanesRow } from '../../../kernel/views/why-sql.ts';
+import { describeWait, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
 import { countChangesSql, UNPRICED_CALLS, UNREAD_EVENTS } from '../../costs/store/usage-rows.ts';
 import type { ViewDatabase } from '../../../database/page.ts';
 import { OLDEST_COLUMNS_SQL } from './overview.ts';
@@ -115,9 +114,8 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
   (select coalesce(json_object_agg(park_code, count), '{}') from (select park_code, count(*) as count from parked group by park_code) as counted) as "parkedTurns",
   (select coalesce(json_agg(json_build_object('lane', lane, 'code', park_code, 'ageMs', age)), '[]')
     from (select lane, park_code, ${sinceMsSql('min(oldest_at)')} as age from parked where oldest_at is not null group by 1, 2) as aged) as parked,
-  (select coalesce(json_agg(json_build_object('lane', lane, 'ageMs', ${sinceMsSql('oldest_at')}, 'wait', ${waitFactsSql('unclaimed.session_id', 'unclaimed.oldest_at')})), '[]')
+  (select coalesce(json_agg(json_build_object('lane', lane, 'ageMs', ${sinceMsSql('oldest_at')}, 'wait', ${waitSql('unclaimed.session_id', 'unclaimed.oldest_at')})), '[]')
     from unclaimed) as unclaimed,
-  ${LANE_FACTS_SQL} as lanes,
   (select coalesce(json_object_agg(kind, count), '{}') from (select kind, sum(count)::int as count from (${HEALTH_FACTS_SQL}) as facts group by kind) as counted) as troubles,
   (select json_build_object('pid', o.pid, 'database', o.database, 'application', o.application, 'ageMs', ${sinceMsSql('o.began_at')})
     from (${OLDEST_TRANSACTION_SQL}) as o) as "oldestTransaction",
@@ -128,13 +126,12 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
 export async function readScrapeFigures(db: ViewDatabase): Promise<ScrapeFigures> {
   const { rows } = await db.query<ScrapeRow>(SCRAPE_FIGURES.prepared([]));
   // A select without a table in `from` has one row.
-  const { parked, unclaimed, lanes, ...figures } = rows[0]!;
-  const first = unclaimed.map(({ lane, ageMs, wait }) => ({ lane, ageMs, code: describeWait(db, wait, lanes).code }));
+  const { parked, unclaimed, ...figures } = rows[0]!;
+  const first = unclaimed.map(({ lane, ageMs, wait }) => ({ lane, ageMs, code: describeWait(db, wait).code }));
   return { ...figures, oldestWaits: [...parked, ...first] };
 }
 
 interface ScrapeRow extends Omit<ScrapeFigures, 'oldestWaits'> {
   parked: ScrapeFigures['oldestWaits'];
-  unclaimed: { lane: string; ageMs: number; wait: WaitFacts }[];
-  lanes: LanesRow;
+  unclaimed: { lane: string; ageMs: number; wait: WaitRow }[];
 }

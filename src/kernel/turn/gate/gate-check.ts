@@ -6,7 +6,7 @@ import type { NamedModel } from '../../../core/model-ref.ts';
 import type { ModelRequest } from '../../../core/model-request.ts';
 import type { ModelError } from '../../../model/model.ts';
 import type { ModelCallRow } from '../journal/journal.ts';
-import type { ParkReason } from '../journal/park-turn.ts';
+import type { Reason } from '../../rules/why.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { TurnFailed, TurnWait } from '../turn-end.ts';
 
@@ -25,7 +25,7 @@ export interface ComingCall {
 
 /** How long a call waits and for what. The code and the object of the reason are the key under which its turn is parked, and woken. */
 export interface Wait extends Partial<Omit<TurnWait, 'reason' | 'delayMs'>> {
-  reason: ParkReason;
+  reason: Reason;
   /** In milliseconds; null: until the turn is woken. */
   forMs: number | null;
   /** Calls that wait for the same thing are spread over this time in addition, in milliseconds. */

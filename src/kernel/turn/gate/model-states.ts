@@ -21,11 +21,11 @@ import type { Logger } from '../../../logger.ts';
 import type { Model, ModelError } from '../../../model/model.ts';
 import type { Database } from '../../../database/database.ts';
 import { blockModel, markAway, markBack, takeProbe, type BlockedModel, type ModelBlock } from './model-blocks.ts';
-import type { ParkReason } from '../journal/park-turn.ts';
+import { modelAway, modelBlocked, type Reason } from '../../rules/why.ts';
 import { wake } from '../../queue/wake-parked.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { PASS, type ComingCall, type GateCheck, type Hold, type Setback } from './gate-check.ts';
-import { modelAway, modelBlocked, WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
+import { WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
 
 export interface ModelStatesOptions {
   clock: Clock;
@@ -248,7 +248,7 @@ export class ModelStates {
 }
 
 /** Why a turn waits whose call has failed: what the provider said. */
-function explainAbsence({ model }: KnownModel, fault: ModelError): ParkReason {
+function explainAbsence({ model }: KnownModel, fault: ModelError): Reason {
   return { code: classifyOutage(fault) ?? 'model_away', text: fault.message, by: providerOf(modelOfRef(model)) };
 }
 

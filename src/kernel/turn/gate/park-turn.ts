@@ -5,7 +5,7 @@ import { BUDGET_REACHED } from '../../../features/budgets/rules/budget.ts';
 import { given } from '../../../core/given.ts';
 import { lastExpiry } from '../../rules/message-expiry.ts';
 import type { NewEvent } from '../../events/events.ts';
-import type { ParkReason } from '../journal/park-turn.ts';
+import type { Reason } from '../../rules/why.ts';
 import type { TurnContext } from '../context.ts';
 import { modelBlocked, modelEnded, modelStarted } from '../model-events.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -47,7 +47,7 @@ export function waitStop(wait: TurnWait): TurnStopped {
   return new TurnStopped({ kind: 'parked', message: wait.reason.text, wait });
 }
 
-type Cause = Pick<ParkReason, 'code' | 'text'>;
+type Cause = Pick<Reason, 'code' | 'text'>;
 
 /** How much longer a turn may wait for such a reason, in milliseconds. */
 function patienceMs({ config, clock }: Patience, { journal }: OpenedTurn, { code }: Cause): number {

@@ -1,8 +1,8 @@
-// All reasons for which an open turn waits, with their codes and texts (docs/api.md lists the codes), and how a turn ends that has waited too long.
+// The waits of an open turn: which of them are short, which are for a rate or have a bound of their own, and how a turn ends that has waited too
+// long. Their texts are in src/kernel/rules/why.ts.
 import { BUDGET_REACHED, budgetName, type BudgetSettings } from '../../../features/budgets/rules/budget.ts';
-import { providerOf, refOfModel, type NamedModel } from '../../../core/model-ref.ts';
 import { toDollars } from '../../../core/prices/call-cost.ts';
-import type { ParkReason } from '../journal/park-turn.ts';
+import type { Reason } from '../../rules/why.ts';
 
 /** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
 export const WAIT_IN_SLOT_MS_MAX = 5_000;
@@ -22,45 +22,17 @@ export function isOutage(code: string): boolean {
   return !BOUNDED_CODES.has(code);
 }
 
-export function modelAway(model: NamedModel): ParkReason {
-  return { code: 'model_away', text: `The model ${refOfModel(model)} does not answer.`, by: providerOf(model) };
-}
-
-export function modelBlocked(model: NamedModel, leftMs: number): ParkReason {
-  const by = refOfModel(model);
-  const text = `The provider has asked for no calls of ${by} for ${Math.ceil(leftMs / 1000)} s.`;
-  return { code: 'model_blocked', text, by };
-}
-
-export function rateLimited(model: NamedModel): ParkReason {
-  const by = refOfModel(model);
-  return { code: 'rate_limited', text: `The rate limits of ${by} (models.limits) have no room for the call yet.`, by };
-}
-
-export function retryWait(model: NamedModel, fault: string): ParkReason {
-  return { code: 'retry_wait', text: `The model call is retried later: ${fault}`, by: providerOf(model) };
-}
-
 /** `askedMicros`: what the call is likely to cost, where it's more than the whole budget. */
 export function budgetReached(
   budget: Pick<BudgetSettings, 'scope' | 'per' | 'limitMicros'> & { id: string },
   askedMicros: number | null,
-): ParkReason {
+): Reason {
   const [name, limit] = [`"${budgetName(budget)}"`, `$${toDollars(budget.limitMicros)}`];
   const text =
     askedMicros === null
       ? `The budget ${name} of ${limit} has no room for the next call.`
       : `The next call is likely to cost $${toDollars(askedMicros)}, more than the whole budget ${name} of ${limit}. No window has room for it until its limit is raised.`;
   return { code: BUDGET_REACHED, text, by: budget.id };
-}
-
-export function providerBatch(model: NamedModel): ParkReason {
-  return { code: PROVIDER_BATCH, text: 'The request waits for a batch of the provider.', by: providerOf(model) };
-}
-
-export function callerReason(tools: readonly string[]): ParkReason {
-  const text = `The turn waits for the client: it has not sent the results of ${tools.join(', ')} yet.`;
-  return { code: CALLER, text, by: null };
 }
 
 /** The text of a turn whose messages have expired while it waited. */

@@ -6,6 +6,7 @@ import { storableText } from '../../../core/storable-text.ts';
 import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertedEvents } from '../../events/events.ts';
+import type { Reason } from '../../rules/why.ts';
 import type { JournalWrite } from './journal.ts';
 import { buildAfter } from '../../queue/rings.ts';
 import { firstRingSql } from '../../sessions/session-locks.ts';
@@ -15,18 +16,8 @@ import type { NewProviderRequest } from '../../../features/provider-batches/stor
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
 
-/** The kind of reason for which a turn waits. */
-export interface ParkReason {
-  /** A code of docs/api.md: `model_away`, `rate_limited`, ... */
-  code: string;
-  /** For people. */
-  text: string;
-  /** The object for which it waits; for a model, its provider. */
-  by: string | null;
-}
-
 export interface TurnPark extends JournalWrite {
-  reason: ParkReason;
+  reason: Reason;
   /** How long it waits, in milliseconds; a stop of the turn ends the wait. Null: until the event for which it waits. */
   delayMs: number | null;
   /** How long it waits at least, also when it is woken, in milliseconds. */

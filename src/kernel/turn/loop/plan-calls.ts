@@ -16,7 +16,8 @@ import type { OpenedTurn } from '../opened-turn.ts';
 import { callerCallId } from '../../../core/client-ids.ts';
 import type { TurnContext } from '../context.ts';
 import { waitStop } from '../gate/park-turn.ts';
-import { CALLER, callerReason } from '../gate/wait-reasons.ts';
+import { callerReason } from '../../rules/why.ts';
+import { CALLER } from '../gate/wait-reasons.ts';
 import type { TurnStopped } from '../turn-end.ts';
 
 /** The plan for a call: run it, answer it from the ledger, or leave it to the client. */
