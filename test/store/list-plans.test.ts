@@ -8,8 +8,8 @@ import { RECENT_CRON_FIRES } from '../../src/features/crons/views.ts';
 import { viewTopCosts } from '../../src/features/costs/views/top-costs.ts';
 import { FAMILY } from '../../src/features/subagents/views/family.ts';
 import { DEAD_LETTER_GROUPS, DEAD_LETTER_TRENDS } from '../../src/features/dead-letters/views.ts';
-import { countDeliveries, DELIVERY_LOG, readDeliveries } from '../../src/features/deliveries/views/deliveries.ts';
-import { DELIVERIES_OF_TURNS } from '../../src/features/deliveries/views/delivery-filter.ts';
+import { countDeliveries, readLog, readDeliveries } from '../../src/features/deliveries/views/deliveries.ts';
+import { findDeliveriesOf } from '../../src/features/deliveries/views/delivery-filter.ts';
 import { ID_KINDS } from '../../src/contract/answers.ts';
 import { FIND_BY_CODE, findByEnd, FIND_BY_ID, FIND_BY_TEXT } from '../../src/kernel/views/find-things.ts';
 import {
@@ -21,10 +21,10 @@ import {
 import { VIEW_MESSAGES } from '../../src/kernel/views/messages.ts';
 import { exportPages } from '../../src/kernel/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/kernel/views/sessions.ts';
-import { OTHER_SENDERS, SESSIONS_OF_SENDER } from '../../src/kernel/views/subjects.ts';
-import { LIST_SYSTEM_EVENTS } from '../../src/kernel/views/system-events.ts';
+import { readOthers, readSender } from '../../src/kernel/views/subjects.ts';
+import { readSystemEvents } from '../../src/kernel/views/system-events.ts';
 import { FIND_TOOL_CALL } from '../../src/kernel/views/tool-call.ts';
-import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, VIEW_ENTRIES } from '../../src/kernel/views/transcript.ts';
+import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, readEntries } from '../../src/kernel/views/transcript.ts';
 import { CAUSES, TURN_INPUTS } from '../../src/kernel/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
 import { VIEW_TURNS } from '../../src/kernel/views/turns.ts';
@@ -102,8 +102,8 @@ test.each([
   [TURN_INPUTS, [newId()]],
   [CAUSES, [[newId()], [newId()], [newId()], [newId()], [newId()]]],
   [FAMILY, ['agent:main:s7']],
-  [DELIVERIES_OF_TURNS, [[newId()], [newId()]]],
-  [DELIVERY_LOG, [newId()]],
+  [findDeliveriesOf, [[newId()], [newId()]]],
+  [readLog, [newId()]],
   [countDeliveries, [['pending', 'failed', 'sent']]],
   [RECENT_CRON_FIRES, [[newId()]]],
   [FIND_MESSAGES, [null, null, 50]],
@@ -111,16 +111,16 @@ test.each([
   [FIND_MESSAGES_OF_SESSION, [['answered'], null, 50, 'agent:main:s7', null]],
   [FIND_MESSAGES_OF_IDS, [null, null, 50, [newId()]]],
   [FIND_TAGGED_MESSAGES, [null, null, 50, '{"customer":"42"}', null, null]],
-  [SESSIONS_OF_SENDER, [newId(), 'ada', null]],
+  [readSender, [newId(), 'ada', null]],
   [VIEW_TURNS, [[newId()], true, null]],
   [VIEW_MESSAGES, [[newId()]]],
   [readDeliveries, [[newId()]]],
-  [VIEW_ENTRIES, [newId(), [1, 2]]],
+  [readEntries, [newId(), [1, 2]]],
   [ENTRY_SIZES, [newId(), 1, true, null, 50]],
   [ENTRY_SIZES_NEWEST_FIRST, [newId(), 1, false, 40, 50]],
-  [LIST_SYSTEM_EVENTS, [newId(), true, null, 50]],
+  [readSystemEvents, [newId(), true, null, 50]],
   [DEAD_LETTER_GROUPS, ['open', null, null, null, 50]],
-  [OTHER_SENDERS, ['agent:main:s7', 0, 'ada']],
+  [readOthers, ['agent:main:s7', 0, 'ada']],
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);

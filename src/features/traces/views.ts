@@ -3,6 +3,7 @@ import type { TracedBatch } from './rules/step-spans.ts';
 import type { TracedInput, TracedTurn } from './rules/traced-turn.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { idAt } from '../../database/id-of-time.ts';
@@ -91,21 +92,17 @@ const UNSENT_MS = 60_000;
 const LASTED_MS = 3_600_000;
 const LOST_TURNS_MAX = 2048;
 
-export const TURNS_OF_LOST = literal({
+/** The ids of the turns that these processes had ended last. */
+export const findTurnsOfLost = viewQuery({
   name: 'turns-of-lost',
   purpose: 'Read the turns that lost processes had ended last, whose traces may have been lost with them.',
   // Ids begin with the time at which they were made.
   text: `select t.id from holdfast.turns t join holdfast.workers w on w.name = t.worker
 where w.name = any ($1::text[]) and t.id >= $2 and t.ended_at >= w.seen_at - ${UNSENT_MS} * interval '1 millisecond'
 order by t.id desc limit ${LOST_TURNS_MAX}`,
+  values: (workers: readonly string[], now: Date) => [workers, idAt(now.getTime() - LASTED_MS)],
+  answer: (turns: { id: string }[]) => turns.map(({ id }) => id),
 });
-
-/** The ids of the turns that these processes had ended last. */
-export async function findTurnsOfLost(db: ViewDatabase, workers: readonly string[], now: Date): Promise<string[]> {
-  const since = idAt(now.getTime() - LASTED_MS);
-  const { rows } = await db.query<{ id: string }>(TURNS_OF_LOST.prepared([[...workers], since]));
-  return rows.map(({ id }) => id);
-}
 
 export const BATCH_TRACES = literal({
   name: 'batch-traces',

@@ -1,6 +1,7 @@
 // Everything that is stored of a conversation, as records in parts: the session, its transcripts, entries of all of them, messages, turns,
 // their calls, system events, deliveries, commands and subagents. Read in pages that are bounded in rows and bytes; a page continues by key.
 import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { literal, type Statement } from '../../database/statement.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 
@@ -132,21 +133,19 @@ const PARTS: readonly Part[] = [
   }),
 ];
 
-export const EXPORTED_SESSION = literal({
-  name: 'exported-session',
-  purpose: 'Read the session that an export begins with.',
-  text: `select s.id, ${sessionFactsSql('s')} as session from holdfast.sessions s where s.key = $1`,
-});
-
 export interface ExportedSession {
   id: string;
   session: object;
 }
 
 /** The session of this canonical key; null: it does not exist. */
-export async function findExportedSession(db: ViewDatabase, key: string): Promise<ExportedSession | null> {
-  return (await db.query<ExportedSession>(EXPORTED_SESSION.prepared([key]))).rows[0] ?? null;
-}
+export const findExportedSession = viewQuery({
+  name: 'exported-session',
+  purpose: 'Read the session that an export begins with.',
+  text: `select s.id, ${sessionFactsSql('s')} as session from holdfast.sessions s where s.key = $1`,
+  values: (key: string) => [key],
+  answer: ([session]: ExportedSession[]) => session ?? null,
+});
 
 /** The pages of an export, each read on demand. Rows that are stored meanwhile may or may not be included. */
 export async function* exportPages(

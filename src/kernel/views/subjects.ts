@@ -1,7 +1,6 @@
 // The sessions of a person, by the id that their messages name as the sender. Items of batches are messages, too; those that have not become
 // inputs are in store/erasure/items-of-sender.ts.
-import type { QueryResult } from 'pg';
-import { literal } from '../../database/statement.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 
 export interface SenderSession {
@@ -15,7 +14,7 @@ const PORTION = 2_000;
 
 const SENDER = `i.body -> 'sender' ->> 'id'`;
 
-export const SESSIONS_OF_SENDER = literal({
+export const readSender = viewQuery({
   name: 'sessions-of-sender',
   purpose: `Read the next ${PORTION} messages after $1, and in which sessions the sender $2 has written there (in the channel $3; null: in any).`,
   text: `with portion as materialized (
@@ -25,9 +24,12 @@ export const SESSIONS_OF_SENDER = literal({
 select (select id from portion order by id desc limit 1) as last,
   array(select (select s.key from holdfast.sessions s where s.id = theirs.session_id)
     from (select distinct session_id from portion where is_theirs) as theirs) as keys`,
+  values: (after: string, senderId: string, channel: string | null) => [after, senderId, channel],
+  // `last`: the last message of the portion; null: there was none.
+  answer: ([portion]: { last: string | null; keys: (string | null)[] }[]) => portion,
 });
 
-export const OTHER_SENDERS = literal({
+export const readOthers = viewQuery({
   name: 'other-senders',
   purpose: `Read the next ${PORTION} messages of the session with the key $1 after the number $2, and whether one of them names another sender than $3.`,
   text: `with portion as materialized (
@@ -35,18 +37,9 @@ export const OTHER_SENDERS = literal({
   from holdfast.inbox i where i.session_id = (select s.id from holdfast.sessions s where s.key = $1) and i.seq > $2 order by i.seq limit ${PORTION}
 )
 select max(seq)::float8 as last, coalesce(bool_or(is_other), false) as "isShared" from portion`,
+  values: (key: string, after: number, senderId: string) => [key, after, senderId],
+  answer: ([portion]: { last: number | null; isShared: boolean }[]) => portion,
 });
-
-/** `last`: the last message of the portion; null: there was none. */
-interface SenderPortion {
-  last: string | null;
-  keys: (string | null)[];
-}
-
-interface OthersPortion {
-  last: number | null;
-  isShared: boolean;
-}
 
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
@@ -57,12 +50,10 @@ export async function findSessionsOfSender(
 ): Promise<SenderSession[]> {
   const theirs = new Set<string>();
   for (let after: string | null = BEFORE_ALL; after !== null;) {
-    const { rows }: QueryResult<SenderPortion> = await db.query(
-      SESSIONS_OF_SENDER.prepared([after, senderId, channel]),
-    );
+    const portion: Awaited<ReturnType<typeof readSender>> = await readSender(db, after, senderId, channel);
     // A session that was deleted meanwhile has no key.
-    for (const key of rows[0]?.keys ?? []) if (key !== null) theirs.add(key);
-    after = rows[0]?.last ?? null;
+    for (const key of portion?.keys ?? []) if (key !== null) theirs.add(key);
+    after = portion?.last ?? null;
   }
   const found: SenderSession[] = [];
   for (const key of [...theirs].toSorted()) found.push({ key, isShared: await isShared(db, key, senderId) });
@@ -71,9 +62,9 @@ export async function findSessionsOfSender(
 
 async function isShared(db: ViewDatabase, key: string, senderId: string): Promise<boolean> {
   for (let after: number | null = 0; after !== null;) {
-    const { rows }: QueryResult<OthersPortion> = await db.query(OTHER_SENDERS.prepared([key, after, senderId]));
-    if (rows[0]?.isShared === true) return true;
-    after = rows[0]?.last ?? null;
+    const portion: Awaited<ReturnType<typeof readOthers>> = await readOthers(db, key, after, senderId);
+    if (portion?.isShared === true) return true;
+    after = portion?.last ?? null;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 // The entries of a session's transcript, oldest or newest first. A page is bounded in items and in bytes, because one entry may hold as much
 // as a hundred others (G28). Its long parts may be cut; then it is bounded by what is left, and by how much is read for it.
 import { isoSql } from '../sessions/session-facts.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import type { EntryView } from '../../contract/transcripts.ts';
@@ -81,23 +82,16 @@ function takeWhileFitting(sizes: EntrySize[]): EntrySize[] {
   return end === -1 ? sizes : sizes.slice(0, end + 1);
 }
 
-export const ENTRY_BLOCKS = literal({
+/** The blocks of an entry; null: the session has no entry with this id. */
+export const readBlocks = viewQuery({
   name: 'entry-blocks',
   purpose: 'Read the blocks of an entry ($2) of a session ($1).',
   text: 'select content from holdfast.entries where session_id = $1 and id = $2 limit 1',
+  values: (sessionId: string, entryId: string) => [sessionId, entryId],
+  answer: ([entry]: Pick<EntryView, 'content'>[]) => entry?.content ?? null,
 });
 
-/** The blocks of an entry; null: the session has no entry with this id. */
-export async function readBlocks(
-  db: ViewDatabase,
-  sessionId: string,
-  entryId: string,
-): Promise<EntryView['content'] | null> {
-  const { rows } = await db.query<Pick<EntryView, 'content'>>(ENTRY_BLOCKS.prepared([sessionId, entryId]));
-  return rows[0]?.content ?? null;
-}
-
-export const VIEW_ENTRIES = literal({
+export const readEntries = viewQuery({
   name: 'view-entries',
   purpose: 'Read entries of a session ($1) by their numbers ($2).',
   // The sender's text is a part without a position, as long as the content itself.
@@ -106,9 +100,6 @@ export const VIEW_ENTRIES = literal({
   ) as parts, e.turn_id as "turnId", e.state, ${isoSql('e.created_at')} as "createdAt"
 from holdfast.entries e left join holdfast.entries parent on parent.session_id = e.session_id and parent.seq = e.parent_seq
 where e.session_id = $1 and e.seq = any ($2::bigint[]) order by e.seq`,
+  values: (sessionId: string, seqs: number[]) => [sessionId, seqs],
+  answer: (entries: EntryView[]) => entries,
 });
-
-async function readEntries(db: ViewDatabase, sessionId: string, seqs: number[]): Promise<EntryView[]> {
-  if (seqs.length === 0) return [];
-  return (await db.query<EntryView>(VIEW_ENTRIES.prepared([sessionId, seqs]))).rows;
-}

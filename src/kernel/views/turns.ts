@@ -1,6 +1,7 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
 import { callsSql, toolsSql, turnSql } from './settlement-sql.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
@@ -55,20 +56,14 @@ export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnVi
   return rows.map((row) => withSteps(row.turn, buildSteps(row), waits.get(row.turn.id)));
 }
 
-export const FIND_TURN = literal({
+/** The turn's session, and whether it has ended; null when there is no such turn. */
+export const findTurn = viewQuery({
   name: 'find-turn',
   purpose: 'Read the session of a turn ($1), and whether it has ended.',
   text: `select session_id as "sessionId", started_at as "startedAt", ended_at is not null as "isEnded" from holdfast.turns where id = $1`,
+  values: (id: string) => [id],
+  answer: ([turn]: { sessionId: string; startedAt: Date; isEnded: boolean }[]) => turn ?? null,
 });
-
-/** The turn's session, and whether it has ended; null when there is no such turn. */
-export async function findTurn(
-  db: ViewDatabase,
-  id: string,
-): Promise<{ sessionId: string; startedAt: Date; isEnded: boolean } | null> {
-  const { rows } = await db.query<{ sessionId: string; startedAt: Date; isEnded: boolean }>(FIND_TURN.prepared([id]));
-  return rows[0] ?? null;
-}
 
 export interface TurnListing extends TurnFilter {
   /** False: steps are not read. */

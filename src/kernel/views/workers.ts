@@ -2,10 +2,12 @@
 import type { WorkerView } from '../../contract/workers.ts';
 import { workerState } from '../rules/worker-state.ts';
 import { isoSql } from '../sessions/session-facts.ts';
-import { literal } from '../../database/statement.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
-export const LIST_WORKERS = literal({
+type WorkerRow = Omit<WorkerView, 'state'> & { silentMs: number };
+
+export const readWorkers = viewQuery({
   name: 'list-workers',
   purpose: 'Read processes, newest first: all, or the one with an id.',
   text: `select w.id, w.name, w.host, w.pid, w.roles, w.version, w.lanes, ${isoSql('w.started_at')} as "startedAt",
@@ -13,23 +15,19 @@ export const LIST_WORKERS = literal({
   (extract(epoch from clock_timestamp() - w.seen_at) * 1000)::float8 as "silentMs"
 from holdfast.workers w where ($1::uuid is null or w.id = $1) and ($2::uuid is null or w.id < $2)
 order by w.id desc limit $3`,
+  values: (id: string | null, after: string | null, limit: number) => [id, after, limit],
+  answer: (rows: WorkerRow[]) =>
+    rows.map(({ silentMs, ...row }): WorkerView => {
+      return { ...row, state: workerState({ silentMs, isDraining: row.drainingAt !== null }) };
+    }),
 });
 
 /** Processes, newest first. */
 export async function listWorkers(db: ViewDatabase, page: PageRequest): Promise<Page<WorkerView>> {
-  const { rows } = await db.query<WorkerRow>(LIST_WORKERS.prepared([null, page.after, page.limit + 1]));
-  return cutPage(rows.map(toView), page.limit, ({ id }) => id);
+  return cutPage(await readWorkers(db, null, page.after, page.limit + 1), page.limit, ({ id }) => id);
 }
 
 /** A process, or null. */
 export async function viewWorker(db: ViewDatabase, id: string): Promise<WorkerView | null> {
-  const { rows } = await db.query<WorkerRow>(LIST_WORKERS.prepared([id, null, 1]));
-  const [row] = rows;
-  return row === undefined ? null : toView(row);
-}
-
-type WorkerRow = Omit<WorkerView, 'state'> & { silentMs: number };
-
-function toView({ silentMs, ...row }: WorkerRow): WorkerView {
-  return { ...row, state: workerState({ silentMs, isDraining: row.drainingAt !== null }) };
+  return (await readWorkers(db, id, null, 1))[0] ?? null;
 }

@@ -3,6 +3,7 @@ import type { BatchItemView, ItemResult } from '../../../contract/batches.ts';
 import { toDollars } from '../../../core/prices/call-cost.ts';
 import { dollarsSql } from '../../../kernel/turn/journal/cost-sql.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
+import { viewQuery } from '../../../database/literal-query.ts';
 import { literal } from '../../../database/statement.ts';
 import { describeOpenWait, describeWait, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
 import { ITEM_WAITS } from '../rules/item-waits.ts';
@@ -68,7 +69,8 @@ export async function listItems(
 }
 
 // Each page reads a range of numbers, so that a batch of which little has ended costs no more.
-export const BATCH_RESULTS = literal({
+/** The results of a range of items, in input order. */
+export const readResults = viewQuery({
   name: 'batch-results',
   purpose:
     'Read results of the items with numbers over $2 up to $3, in input order; $4: also of those that have not ended.',
@@ -78,13 +80,11 @@ export const BATCH_RESULTS = literal({
   ${dollarsSql('i.cost_micros')} as "costUsd", ${SIMULATED_SQL} as simulated
 from holdfast.batch_items i left join holdfast.inbox x on x.id = i.message_id left join holdfast.turns t on t.id = x.turn_id
 where i.batch_id = $1 and i.n > $2 and i.n <= $3 and ($4::boolean or i.status not in ('pending', 'fed')) order by i.n`,
+  values: ({ batchId, afterN, toN, all }: { batchId: string; afterN: number; toN: number; all: boolean }) => [
+    batchId,
+    afterN,
+    toN,
+    all,
+  ],
+  answer: (results: ItemResult[]) => results,
 });
-
-/** The results of a range of items, in input order. */
-export async function readResults(
-  db: ViewDatabase,
-  range: { batchId: string; afterN: number; toN: number; all: boolean },
-): Promise<ItemResult[]> {
-  const query = BATCH_RESULTS.prepared([range.batchId, range.afterN, range.toN, range.all]);
-  return (await db.query<ItemResult>(query)).rows;
-}

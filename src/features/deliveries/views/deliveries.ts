@@ -5,7 +5,6 @@ import type { DeliveryView } from '../../../contract/deliveries.ts';
 import { DELIVERY_STATUSES } from '../../../core/statuses.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
-import { literal } from '../../../database/statement.ts';
 import { findDeliveryIds, type DeliveryFilter } from './delivery-filter.ts';
 
 export const readDeliveries = viewQuery({
@@ -38,7 +37,7 @@ export async function viewDelivery(db: ViewDatabase, id: string): Promise<Delive
 /** The most events of its session that are searched for the attempts of a delivery. */
 const EVENTS_MAX = 20_000;
 
-export const DELIVERY_LOG = literal({
+export const readLog = viewQuery({
   name: 'delivery-log',
   purpose: 'Read the results of the attempts of a delivery ($1), from the latest events of its session.',
   // The field is read within `case`, because reading one of another event could fail.
@@ -48,25 +47,21 @@ from holdfast.deliveries d cross join lateral (
 ) as e
 where d.id = $1 and case when e.type in ('delivery.sent', 'delivery.failed') then e.data ->> 'deliveryId' = $1::text else false end
 order by e.id`,
+  values: (id: string) => [id],
+  answer: (attempts: { at: string; data: Omit<DeliveryDetails['log'][number], 'at'> }[]) =>
+    // Events of deliveries that have expired have no `httpStatus`.
+    attempts.map(({ at, data }) => ({
+      attempt: data.attempt,
+      at,
+      status: data.status,
+      httpStatus: data.httpStatus ?? null,
+    })),
 });
 
 /** The delivery of this id with its attempts, or null. */
 export async function viewDeliveryDetails(db: ViewDatabase, id: string): Promise<DeliveryDetails | null> {
-  const [found, log] = await Promise.all([
-    viewDelivery(db, id),
-    db.query<{ at: string; data: Omit<DeliveryDetails['log'][number], 'at'> }>(DELIVERY_LOG.prepared([id])),
-  ]);
-  if (found === null) return null;
-  return {
-    ...found,
-    log: log.rows.map(({ at, data }) => ({
-      attempt: data.attempt,
-      at,
-      status: data.status,
-      // Events of deliveries that have expired have none.
-      httpStatus: data.httpStatus ?? null,
-    })),
-  };
+  const [found, log] = await Promise.all([viewDelivery(db, id), readLog(db, id)]);
+  return found && { ...found, log };
 }
 
 /** A count stops here. */

@@ -1,7 +1,7 @@
 // Which deliveries a filter finds: an index answers the conditions for session, turn, status and named things (`find-ids.ts`).
 import { sql, type Sql } from '../../../database/drizzle.ts';
 import { isUuid } from '../../../core/ids.ts';
-import { literal } from '../../../database/statement.ts';
+import { viewQuery } from '../../../database/literal-query.ts';
 import { findAllIds, findIds, type Filtered } from '../../../kernel/views/find-ids.ts';
 import { findTurns } from '../../../kernel/views/find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../../database/page.ts';
@@ -25,13 +25,15 @@ interface NamedDeliveries {
   sessionIds: string[];
 }
 
-export const DELIVERIES_OF_TURNS = literal({
+export const findDeliveriesOf = viewQuery({
   name: 'deliveries-of-turns',
   purpose: 'Find the deliveries with these ids ($1), and those of these turns ($2).',
   text: `select d.id from holdfast.deliveries d where d.id = any ($1::uuid[])
 union select found.id from holdfast.turns t cross join lateral (
   select d.id from holdfast.deliveries d where d.session_id = t.session_id and d.turn_id = t.id limit ${NAMED_MAX}
 ) as found where t.id = any ($2::uuid[])`,
+  values: (ids: string[], turnIds: string[]) => [ids, turnIds],
+  answer: (deliveries: { id: string }[]) => deliveries.map(({ id }) => id),
 });
 
 async function resolve(db: ViewDatabase, filter: DeliveryFilter): Promise<Filtered> {
@@ -42,8 +44,7 @@ async function resolve(db: ViewDatabase, filter: DeliveryFilter): Promise<Filter
 /** Null: the text names nothing, and is searched for. */
 async function findNamed(db: ViewDatabase, text: string): Promise<NamedDeliveries | null> {
   const { ids: namedIds, turnIds, sessionIds } = await findTurns(db, text);
-  const { rows } = await db.query<{ id: string }>(DELIVERIES_OF_TURNS.prepared([namedIds, turnIds]));
-  const ids = rows.map(({ id }) => id);
+  const ids = await findDeliveriesOf(db, namedIds, turnIds);
   // An id that names nothing finds nothing; texts are not searched for it.
   return isUuid(text) || ids.length + sessionIds.length > 0 ? { ids, sessionIds } : null;
 }
