@@ -2,7 +2,7 @@
 import type { AttemptView, SpanView } from '../../contract/views.ts';
 import type { Why } from '../rules/why.ts';
 import { isoSql } from '../sessions/session-facts.ts';
-import { literal } from '../../database/statement.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 
 interface WaitsRow {
@@ -17,7 +17,7 @@ interface WaitsRow {
   announcement: { receivedAt: string; settledAt: string | null } | null;
 }
 
-export const TURN_WAITS = literal({
+export const readWaits = viewQuery({
   name: 'turn-waits',
   purpose: 'Read the ended attempts of turns, and what their sessions did before and after them.',
   text: `select t.id, coalesce((select json_agg(json_build_object('attempt', a.attempt, 'worker', a.worker, 'epoch', a.epoch,
@@ -36,6 +36,8 @@ export const TURN_WAITS = literal({
     where r.child_id = t.session_id and r.ended_at between t.started_at and t.ended_at + interval '1 second'
     order by r.ended_at limit 1) as announcement
 from holdfast.turns t where t.id = any ($1::uuid[])`,
+  values: (turnIds: string[]) => [turnIds],
+  answer: (rows: WaitsRow[]) => new Map(rows.map((row) => [row.id, row])),
 });
 
 /** The attempts of a turn, its neighbours in the session, and the spans of its waits and of the work that followed it. */
@@ -51,27 +53,19 @@ type TurnNow = Omit<AttemptView, 'how'> & { id: string; status: string; why: Why
 
 /** Reads them, by the ids of the turns. */
 export async function viewWaits(db: ViewDatabase, turns: readonly TurnNow[]): Promise<Map<string, TurnWaits>> {
-  const { rows } = await db.query<WaitsRow>(TURN_WAITS.prepared([turns.map(({ id }) => id)]));
-  const found = new Map(rows.map((row) => [row.id, row]));
+  const ids = turns.map(({ id }) => id);
+  const found = await readWaits(db, ids);
   return new Map(turns.map((turn) => [turn.id, toWaits(found.get(turn.id), turn)]));
 }
 
 function toWaits(row: WaitsRow | undefined, turn: TurnNow): TurnWaits {
   if (row === undefined) return { attempts: [], previousTurnId: null, nextTurnId: null, spans: [] };
-  const last: AttemptView = {
-    attempt: turn.attempt,
-    worker: turn.worker,
-    epoch: turn.epoch,
-    claimedAt: turn.claimedAt,
-    endedAt: turn.endedAt,
-    how: null,
-  };
-  const attempts = [...row.attempts.map(toAttempt), last];
-  const neighbours = { previousTurnId: row.previous?.id ?? null, nextTurnId: row.nextId };
+  const [first = turn] = row.attempts;
   return {
-    attempts,
-    ...neighbours,
-    spans: [...before(row, attempts[0] ?? last), ...between(row, turn), ...after(row)],
+    attempts: [...row.attempts, { ...turn, how: null }].map(toAttempt),
+    previousTurnId: row.previous?.id ?? null,
+    nextTurnId: row.nextId,
+    spans: [...before(row, first), ...between(row, turn), ...after(row)],
   };
 }
 
@@ -79,7 +73,7 @@ function toAttempt({ attempt, worker, epoch, claimedAt, endedAt, how }: AttemptV
   return { attempt, worker, epoch, claimedAt, endedAt, how };
 }
 
-function before({ received, previous }: WaitsRow, { claimedAt }: AttemptView): SpanView[] {
+function before({ received, previous }: WaitsRow, { claimedAt }: Pick<AttemptView, 'claimedAt'>): SpanView[] {
   const [first, last] = [received[0], received.at(-1)];
   if (first === undefined || last === undefined) return [];
   const spans = [span('accept', 'message', first, first)];
