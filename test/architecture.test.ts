@@ -131,17 +131,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
 /** Imports that the table does not allow, and that are left to be turned round. */
 const NOT_YET = new Set([
   'src/features/backup/commands.ts -> src/embedded-postgres/start-embedded-postgres.ts',
-  'src/kernel/effects/carry-out.ts -> src/features/subagents/rules/run-end.ts',
-  'src/kernel/effects/carry-out.ts -> src/features/subagents/store/end-runs.ts',
-  'src/kernel/effects/turn-effects.ts -> src/features/subagents/rules/run-end.ts',
-  'src/kernel/queue/end-overdue.ts -> src/features/subagents/rules/run-end.ts',
-  'src/kernel/queue/end-overdue.ts -> src/features/subagents/store/stop-family.ts',
-  'src/kernel/queue/end-overdue.ts -> src/features/subagents/store/yields.ts',
-  'src/kernel/sessions/control.ts -> src/features/subagents/rules/run-end.ts',
-  'src/kernel/sessions/control.ts -> src/features/subagents/store/spawn.ts',
-  'src/kernel/sessions/control.ts -> src/features/subagents/store/stop-family.ts',
   'src/kernel/turn/context.ts -> src/features/budgets/store/budget-book.ts',
-  'src/kernel/turn/end/decide-outreach.ts -> src/features/subagents/rules/run-end.ts',
   'src/kernel/turn/end/end-turn.ts -> src/features/heartbeats/judge-poll.ts',
   'src/kernel/turn/gate/park-turn.ts -> src/features/budgets/rules/budget.ts',
   'src/kernel/turn/gate/wait-reasons.ts -> src/features/budgets/rules/budget.ts',
@@ -153,8 +143,6 @@ const NOT_YET = new Set([
   'src/kernel/turn/recent-outputs.ts -> src/features/budgets/rules/likely-cost.ts',
   'src/kernel/turn/turn-journal.ts -> src/features/budgets/store/budget-book.ts',
   'src/kernel/use-cases/service.ts -> src/features/budgets/store/budget-book.ts',
-  'src/kernel/use-cases/stop-session.ts -> src/features/subagents/store/stop-family.ts',
-  'src/kernel/use-cases/stop-session.ts -> src/features/subagents/store/subagents.ts',
   'src/tools/core-tools.ts -> src/features/memory/memory-get-tool.ts',
   'src/tools/core-tools.ts -> src/features/memory/memory-search-tool.ts',
 ]);
@@ -317,6 +305,9 @@ test('packages with a room of their own are imported there only', () => {
 test('the api reads from the store, and writes through use cases', () => {
   const written = imports.filter(({ from, specifier, to, isOfTypes }) => {
     if (!isFrontDoor(from) || to === null || !isStore(to) || isOfTypes || isView(to)) return false;
+    // A feature writes its own rows; what follows from a write is the business of another test.
+    const [feature] = /^src\/features\/[^/]+\//.exec(from) ?? [];
+    if (feature !== undefined && to.startsWith(feature)) return false;
     return valuesOf(from, specifier).some((name) => API_READS[to]?.includes(name) !== true);
   });
   expect(written.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);

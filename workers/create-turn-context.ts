@@ -9,6 +9,7 @@ import type { Logger } from '../src/logger.ts';
 import type { Model } from '../src/model/model.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
 import type { Database } from '../src/database/database.ts';
+import type { Effects } from '../src/kernel/effects/turn-effects.ts';
 import { createBeginCompaction } from '../src/kernel/turn/journal/begin-compaction.ts';
 import { createCommitStep } from '../src/kernel/turn/journal/commit-step.ts';
 import { createFinishTurn } from '../src/kernel/turn/journal/finish-turn.ts';
@@ -42,6 +43,7 @@ export interface WorkerParts {
   logger: Logger;
   clock: Clock;
   database: Database;
+  effects: Effects;
   publish: Publish;
   budgets: BudgetBook;
   isAwaited: TurnContext['isAwaited'];
@@ -80,6 +82,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     clock,
     logger,
     database,
+    effects: parts.effects,
     store: {
       claim: createClaim(database),
       release: createRelease(database),

@@ -12,19 +12,31 @@ export async function loadModules(
   roles: readonly Role[],
   { features, isTraced }: { features: readonly Feature[]; isTraced: boolean },
 ) {
-  const [shared, own, parts, tracings] = await Promise.all([
+  const [shared, own, hooks, parts, tracings] = await Promise.all([
     loadShared(),
     loadOwn(roles, features),
+    loadHooks(features),
     loadParts(roles, features),
     Promise.all(isTraced ? features.flatMap(({ tracing }) => tracing?.() ?? []) : []),
   ]);
-  return { ...shared, ...own, parts, openTracing: tracings[0] };
+  return { ...shared, ...own, ...hooks, parts, openTracing: tracings[0] };
 }
 
 /** What the features run in processes of these roles. */
 export function loadParts(roles: readonly Role[], features: readonly Feature[]): Promise<OpenPart[]> {
   const parts = features.flatMap(({ inRoles = [] }) => inRoles);
   return Promise.all(parts.filter((part) => roles.some((role) => part.roles.includes(role))).map(({ load }) => load()));
+}
+
+/** What features carry out in every process. */
+export async function loadHooks(features: readonly Feature[]) {
+  const [{ joinEffects }, { createEndOverdue }, effects, overdue] = await Promise.all([
+    import('../src/kernel/effects/carry-out.ts'),
+    import('../src/kernel/queue/end-overdue.ts'),
+    Promise.all(features.map(async (feature) => (await feature.effects?.()) ?? {})),
+    Promise.all(features.map(async (feature) => (await feature.overdue?.()) ?? [])),
+  ]);
+  return { effects: joinEffects(effects), endOverdue: createEndOverdue(overdue.flat()) };
 }
 
 /** What every process needs. */

@@ -11,12 +11,10 @@
 // deadline of a subagent, the end of a wait. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
 // for a worker there are ten thousand jobs, not more each second.
 import type { QueueName, Ring } from '../jobs/index.ts';
-import type { Publish } from '../src/kernel/queue/after-commit.ts';
+import type { Committed, Publish } from '../src/kernel/queue/after-commit.ts';
 import { LANES } from '../src/config.ts';
-import type { QueueModes } from '../src/features/subagents/rules/run-end.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/database/database.ts';
-import { endOverdue } from '../src/kernel/queue/end-overdue.ts';
 import { countRings, STALE_RINGS_MAX, selectStaleRings, type StaleRing } from '../src/kernel/queue/reconcile.ts';
 
 export interface ReconcilerOptions {
@@ -24,8 +22,8 @@ export interface ReconcilerOptions {
   publish: Publish;
   logger: Logger;
   reconcileMs: number;
-  /** How sessions take announcements that find them busy. */
-  modes: () => QueueModes;
+  /** Ends what has a deadline; resolves with the milliseconds until the next one. */
+  endOverdue: () => Promise<Committed<{ nextInMs: number | null }>>;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: StaleRing[]) => Promise<Set<string>>;
   /** The sessions with replies to send that have no ring, or whose ring may be lost. */
@@ -170,8 +168,8 @@ export class Reconciler {
   }
 
   async #endOverdue(): Promise<number | null> {
-    const { database, publish, modes } = this.#options;
-    return publish(await endOverdue(database, modes())).nextInMs;
+    const { publish, endOverdue } = this.#options;
+    return publish(await endOverdue()).nextInMs;
   }
 
   async #ringDue(): Promise<null> {

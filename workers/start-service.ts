@@ -194,7 +194,8 @@ async function openBase(
   const doorbell = modules.createDoorbell({ queue: backend.queue, outages: backend.outages });
   enders.push(() => doorbell.close());
   const wake = createWake();
-  return { service: modules.createService({ config, database, wake, doorbell }), wake, backend, meters, warnings };
+  const service = modules.createService({ config, database, effects: modules.effects, wake, doorbell });
+  return { service, wake, backend, meters, warnings };
 }
 
 interface ApiParts {

@@ -116,7 +116,7 @@ type TurnOptions = Pick<
 /** Everything that turns need. Nothing runs yet. */
 async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: () => boolean) {
   const { logger, clock, service, wake, owner } = options;
-  const { config, database, publish, budgets } = service;
+  const { config, database, effects, publish, budgets } = service;
   const plugins = await loadCheckedPlugins(config, logger, inbox);
   const { transports } = plugins;
   const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
@@ -126,6 +126,7 @@ async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: (
     logger,
     clock,
     database,
+    effects,
     publish,
     budgets,
     isAwaited: wake.isAwaited,

@@ -4,6 +4,8 @@ import type { OpenPart, OpenTracing, Role } from './processes/process-part.ts';
 import type { CreateApiPart } from '../api/part.ts';
 import type { Route } from '../api/route.ts';
 import type { CommandFile } from '../cli/command.ts';
+import type { Effects } from './effects/turn-effects.ts';
+import type { Overdue } from './queue/end-overdue.ts';
 
 /** A feature: a folder of `src/features`. */
 export interface Feature {
@@ -19,4 +21,8 @@ export interface Feature {
   readonly api?: () => Promise<{ createApiPart: CreateApiPart }>;
   /** The words that it adds to the command line. */
   readonly commands?: readonly CommandFile[];
+  /** Carries out what ends of turns leave to it. */
+  readonly effects?: () => Promise<Effects>;
+  /** What of it ends at a deadline. */
+  readonly overdue?: () => Promise<readonly Overdue[]>;
 }

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { endBatch, readOpenBatches } from '../../src/features/batches/store/guard.ts';
-import { carryOutEffects, carryOutLeftEffects } from '../../src/kernel/effects/carry-out.ts';
+import { carryOutEffects, carryOutLeftEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';
 import type { TurnEffect } from '../../src/kernel/effects/turn-effects.ts';
-import { endOverdue, endStalled } from '../../src/kernel/queue/end-overdue.ts';
+import { endStalled } from '../../src/features/subagents/store/end-overdue.ts';
+import { endOverdue } from '../features.ts';
 import { fenceSessions } from '../../src/features/erasure/store/erase-sessions.ts';
 import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
 import { childOf, familyCounts } from './family-builders.ts';
@@ -56,7 +57,7 @@ test('the end of a run that a crash has left is announced once, by whichever of 
   const { parentId, childId, runId } = await killedAtItsEnd();
   expect(await runOf(runId)).toEqual({ status: 'running', result: null });
   expect(await familyCounts(rig, parentId)).toEqual({ waiting: 0, children: 1, descendants: 1 });
-  const rounds = await Promise.all(Array.from({ length: 4 }, () => endOverdue(rig.database, MODES)));
+  const rounds = await Promise.all(Array.from({ length: 4 }, () => endOverdue(rig, MODES)));
   const rings = rounds.flatMap(({ after }) => after?.rings ?? []);
   expect(rings).toMatchObject([{ kind: 'announce', sessionId: parentId }]);
   expect(await runOf(runId)).toEqual({ status: 'ok', result: 'reply' });
@@ -70,7 +71,7 @@ test('the end of a run that a crash has left is announced once, by whichever of 
 test('a run does not end if a message has arrived since, which brings it another turn', async () => {
   const { parentId, childId, runId } = await killedAtItsEnd();
   await rig.accept(rig.input(childId));
-  await carryOutEffects(rig.database, childId);
+  await carryOutEffects(rig, childId);
   expect(await runOf(runId)).toEqual({ status: 'running', result: null });
   expect(await inboxOf(parentId)).toEqual([]);
   expect(await effectsOf(childId)).toEqual([]);
@@ -81,7 +82,7 @@ test('a run ends once, as its last turn said, when the ends of two of its turns 
   await childOf(rig, parentId);
   await rig.accept(rig.input(childId));
   await endRunThenKilled(childId, runId, 'last reply');
-  await carryOutEffects(rig.database, childId);
+  await carryOutEffects(rig, childId);
   expect(await runOf(runId)).toEqual({ status: 'ok', result: 'last reply' });
   expect(await inboxOf(parentId)).toHaveLength(1);
   expect(await familyCounts(rig, parentId)).toEqual({ waiting: 1, children: 1, descendants: 1 });
@@ -90,8 +91,8 @@ test('a run ends once, as its last turn said, when the ends of two of its turns 
 test('a run whose end is left is not stuck', async () => {
   const { childId, runId } = await killedAtItsEnd();
   await rig.rows(`update holdfast.sessions set updated_at = now() - interval '1 hour' where id = $1`, [childId]);
-  expect(await endStalled(rig.database, MODES)).toMatchObject({ runs: 0 });
-  await carryOutLeftEffects(rig.database);
+  expect(await endStalled(rig, MODES)).toMatchObject({ runs: 0 });
+  await carryOutLeftEffects(rig);
   expect(await runOf(runId)).toMatchObject({ status: 'ok' });
 });
 
@@ -99,15 +100,15 @@ test('a run whose end could not be carried out for a minute is stuck', async () 
   const { childId, runId } = await killedAtItsEnd();
   await rig.rows(`update holdfast.sessions set updated_at = now() - interval '1 hour' where id = $1`, [childId]);
   await age(childId, '1 hour');
-  expect(await endStalled(rig.database, MODES)).toMatchObject({ runs: 1 });
+  expect(await endStalled(rig, MODES)).toMatchObject({ runs: 1 });
   expect(await runOf(runId)).toMatchObject({ status: 'failed' });
 });
 
 test('what a process has just committed is left to it', async () => {
   const { childId, runId } = await killedAtItsEnd();
   await age(childId, '-1 hour');
-  await endOverdue(rig.database, MODES);
-  await carryOutLeftEffects(rig.database);
+  await endOverdue(rig, MODES);
+  await carryOutLeftEffects(rig);
   expect(await runOf(runId)).toMatchObject({ status: 'running' });
 });
 
@@ -115,7 +116,7 @@ test('nothing is carried out for a session that is being erased', async () => {
   const { parentId, childId } = await killedAtItsEnd();
   await fenceSessions(rig.database, [childId]);
   expect(await effectsOf(childId)).toEqual([]);
-  await carryOutEffects(rig.database, childId);
+  await carryOutEffects(rig, childId);
   expect(await inboxOf(parentId)).toEqual([]);
 });
 
@@ -126,7 +127,7 @@ test('a message for another session that a crash has left arrives once', async (
   const { messageId: id, sessionId, body } = rig.input(to);
   const message = { id, sessionId, body, route: 'route', causeKey: `exchange:${id}` };
   await endThenKilled(write, { kind: 'message-sent', turnId: write.progress.turnId, message });
-  await Promise.all([carryOutEffects(rig.database, from), carryOutLeftEffects(rig.database)]);
+  await Promise.all([carryOutEffects(rig, from), carryOutLeftEffects(rig)]);
   expect(await inboxOf(to)).toEqual([{ kind: 'message', status: 'waiting', cause_key: `exchange:${id}` }]);
   expect(await effectsOf(from)).toEqual([]);
 });
@@ -159,7 +160,25 @@ test('an effect that fails keeps no other from being carried out, and stays', as
     [broken],
   );
   const { runId } = await killedAtItsEnd();
-  await carryOutLeftEffects(rig.database);
+  await carryOutLeftEffects(rig);
   expect(await runOf(runId)).toMatchObject({ status: 'ok' });
   expect(await effectsOf(broken)).toHaveLength(100);
+});
+
+test('an effect whose feature is missing stays, keeps no other waiting, and is carried out when the feature is back', async () => {
+  const to = await rig.session();
+  const { childId, runId } = await killedAtItsEnd();
+  const { messageId: id, sessionId, body } = rig.input(to);
+  const message = { id, sessionId, body, route: 'route', causeKey: `exchange:${id}` };
+  await rig.accept(rig.input(childId));
+  const { write } = await rig.opened(childId);
+  await endThenKilled(write, { kind: 'message-sent', turnId: write.progress.turnId, message });
+  const without = { database: rig.database, effects: joinEffects([]) };
+  await carryOutLeftEffects(without);
+  expect(await inboxOf(to)).toEqual([{ kind: 'message', status: 'waiting', cause_key: `exchange:${id}` }]);
+  expect(await effectsOf(childId)).toEqual([{ kind: 'run-ended' }]);
+  expect(await carryOutLeftEffects(without)).toEqual([]);
+  await carryOutLeftEffects(rig);
+  expect(await effectsOf(childId)).toEqual([]);
+  expect(await runOf(runId)).toEqual({ status: 'ok', result: 'reply' });
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { stopFamily } from '../../src/features/subagents/store/stop-family.ts';
+import { stopFamily } from '../../src/kernel/sessions/stop-family.ts';
 import { countEntries, readEntries } from '../rows/entries.ts';
 import { countEvents } from '../rows/events.ts';
 import { readInputs } from '../rows/inputs.ts';
@@ -60,7 +60,7 @@ test('a session that was stopped after the claim opens no turn (G24)', async () 
     isOwn: false,
     modes,
   } as const;
-  await stopFamily(rig.database, stop);
+  await stopFamily(rig, stop);
   expect(await rig.openTurn(newTurn(claimed, turnId))).toEqual({ kind: 'stopped' });
   expect(await counts(sessionId)).toMatchObject({ turns: 0, entries: 0 });
 });

@@ -92,7 +92,7 @@ describe('a parked turn', () => {
     const [{ key } = { key: '' }] = (await readSessions(rig, { id: sessionId }, 'key')) as {
       key: string;
     }[];
-    expect(await abortSession(rig.database, { sessionKey: key, keepQueued: true })).toMatchObject({
+    expect(await abortSession(rig, { sessionKey: key, keepQueued: true })).toMatchObject({
       aborted: turnId,
       after: { rings: [{ sessionId }] },
     });
@@ -192,7 +192,7 @@ describe('a turn that is parked until an event', () => {
 
   test('is due immediately when its session is aborted, and when the turn is (G24)', async () => {
     const first = await parkedTurn();
-    const abortion = await abortSession(rig.database, { sessionKey: first.key, keepQueued: true });
+    const abortion = await abortSession(rig, { sessionKey: first.key, keepQueued: true });
     expect(abortion).toMatchObject({ aborted: first.turnId, after: { rings: [{ sessionId: first.sessionId }] } });
     const second = await parkedTurn();
     const stopped = await abortTurn(rig.database, { turnId: second.turnId });

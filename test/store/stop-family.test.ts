@@ -1,10 +1,11 @@
 // Stopping a family: one transaction stops a session and all runs below it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MessageId, SessionId } from '../../src/core/ids.ts';
-import type { RunResult } from '../../src/features/subagents/rules/run-end.ts';
+import type { RunResult } from '../../src/kernel/rules/family.ts';
 import { newId } from '../../src/ids.ts';
-import { carryOutEffects } from '../../src/kernel/effects/carry-out.ts';
-import { stopFamily, type FamilyStop } from '../../src/features/subagents/store/stop-family.ts';
+import { carryOutEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';
+import type { EffectParts } from '../../src/kernel/effects/turn-effects.ts';
+import { stopFamily, type FamilyStop } from '../../src/kernel/sessions/stop-family.ts';
 import { steerRun } from '../../src/features/subagents/store/subagents.ts';
 import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
 import type { TurnEnd } from '../../src/kernel/turn/journal/turn-end.ts';
@@ -22,8 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => rig.drop());
 
-const stop = (sessionId: SessionId, more: Partial<FamilyStop> = {}) =>
-  stopFamily(rig.database, {
+const stop = (sessionId: SessionId, more: Partial<FamilyStop> = {}, parts: EffectParts = rig) =>
+  stopFamily(parts, {
     sessionId,
     keepsQueued: false,
     reason: 'a test',
@@ -56,6 +57,19 @@ test('a stop signals the running turn, cancels waiting messages and ends the run
   }
   expect(await Promise.all([child, grandchild].map(({ runId }) => statusOf(runId)))).toEqual(['killed', 'killed']);
   expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
+});
+
+test('a stop without the feature of subagents stops the sessions, and leaves their runs to it (G24)', async () => {
+  const sessionId = await rig.session();
+  const child = await childOf(rig, sessionId);
+  const { turnId } = await rig.opened(child.childId);
+  await rig.accept(rig.input(child.childId));
+  const stopped = await stop(sessionId, {}, { database: rig.database, effects: joinEffects([]) });
+  expect(stopped).toMatchObject({ kind: 'stopped', runs: 1 });
+  expect(await countSessions(rig, { id: child.childId, turnId, stopReason: 'a test', waiting: 0 })).toBe(1);
+  expect(await statusOf(child.runId)).toBe('running');
+  await stop(sessionId);
+  expect(await statusOf(child.runId)).toBe('killed');
 });
 
 test('a stop of a subagent does not affect its siblings and notifies the session above', async () => {
@@ -190,7 +204,7 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     expect(await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }))).toMatchObject({
       kind: 'ok',
     });
-    await carryOutEffects(rig.database, childId);
+    await carryOutEffects(rig, childId);
     expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
     expect(await statusOf(runId)).toBe('killed');
   });
@@ -208,7 +222,7 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     other.release();
     expect(await stopped).toMatchObject({ kind: 'stopped', runs: 1 });
     expect(await finished).toMatchObject({ kind: 'ok' });
-    await carryOutEffects(rig.database, childId);
+    await carryOutEffects(rig, childId);
     expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
     expect(await readSessions(rig, { id: childId }, ...FIGURES)).toEqual(SPENT);
     expect(await statusOf(runId)).toBe('killed');
@@ -217,7 +231,7 @@ describe('a run that is stopped while its turn ends has the figures of that turn
   test.each(ends)('$name, after the end', async ({ end, more }) => {
     const { childId, runId, write } = await working();
     await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }));
-    await carryOutEffects(rig.database, childId);
+    await carryOutEffects(rig, childId);
     await stop(childId, { runId });
     expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
     expect(await readSessions(rig, { id: childId }, ...FIGURES)).toEqual(SPENT);

@@ -14,6 +14,7 @@ import type { TurnEnd } from '../../src/kernel/turn/journal/turn-end.ts';
 import { createClaim, type Claim } from '../../src/kernel/sessions/claim-session.ts';
 import { createRelease } from '../../src/kernel/sessions/session-locks.ts';
 import { createEnsureSession } from '../../src/kernel/sessions/sessions.ts';
+import { EFFECTS } from '../features.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 
 export type Claimed = Extract<Claim, { kind: 'claimed' }>;
@@ -70,6 +71,7 @@ export async function createStoreRig() {
   return {
     url: server.url,
     database,
+    effects: EFFECTS,
     ensure,
     accept,
     claim,

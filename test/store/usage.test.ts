@@ -65,7 +65,7 @@ async function playAll(): Promise<void> {
   await worker.run('again');
   worker.stop();
   await rig.send('stopped', 'waits');
-  await abortSession(rig.database, { sessionKey: 'agent:main:stopped', keepQueued: false });
+  await abortSession(rig, { sessionKey: 'agent:main:stopped', keepQueued: false });
   await rig.send('waiting', 'waits');
 }
 

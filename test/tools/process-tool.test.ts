@@ -363,7 +363,7 @@ describe('the end of a command from outside', () => {
     const line = lifeline();
     const id = idOf(await exec.run({ command: `${line.hold}; sleep 300`, background: true }, rig.call(session)));
     await line.held;
-    await abortSession(rig.database, { sessionKey: session.sessionKey, keepQueued: true });
+    await abortSession(rig, { sessionKey: session.sessionKey, keepQueued: true });
     await line.gone;
     expect(await rowOf(id, 'killed')).toMatchObject({ reason: 'stopped by the user' });
   });

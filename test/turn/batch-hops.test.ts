@@ -271,7 +271,7 @@ describe('a turn that waits for a batch of the provider', () => {
   test('is ended by a stop of its session and by a stop of the turn, and its request is dropped (G24)', async () => {
     const worker = rig.worker();
     const first = await parked('stop', worker);
-    const stopped = await abortSession(rig.database, { sessionKey: 'agent:main:stop', keepQueued: false });
+    const stopped = await abortSession(rig, { sessionKey: 'agent:main:stop', keepQueued: false });
     expect(stopped).toMatchObject({ aborted: first.turnId, after: { rings: [{}] } });
     const second = await parked('stop-turn', worker);
     expect(await abortTurn(rig.database, { turnId: second.turnId })).toMatchObject({
@@ -331,7 +331,7 @@ describe('a turn that waits for a batch of the provider', () => {
     const worker = rig.worker();
     await parked('reset', worker);
     expect(await resetSession(rig.database, 'agent:main:reset', null)).toMatchObject({ kind: 'running' });
-    await abortSession(rig.database, { sessionKey: 'agent:main:reset', keepQueued: true });
+    await abortSession(rig, { sessionKey: 'agent:main:reset', keepQueued: true });
     await worker.run('reset');
     expect(await resetSession(rig.database, 'agent:main:reset', null)).toMatchObject({ kind: 'ok', transcriptNo: 2 });
   });

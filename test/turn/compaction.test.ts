@@ -317,7 +317,7 @@ describe('in a small window', () => {
     const message = await rig.send('stopped', 'Go on.');
     const running = worker.run('stopped');
     await expect.poll(() => requestsOf(rig, 'stopped').length).toBe(1);
-    await abortSession(rig.database, { sessionKey: 'agent:main:stopped', keepQueued: false });
+    await abortSession(rig, { sessionKey: 'agent:main:stopped', keepQueued: false });
     expect(await running).toMatchObject({ kind: 'ended' });
     worker.stop();
     expect(await replyOf(rig, message)).toMatchObject({ status: 'cancelled' });

@@ -223,7 +223,7 @@ test(
     void worker.run('first');
     await expect.poll(() => gate.entered.length, { timeout: generousMs, interval: 5 }).toBe(3);
     expect(await worker.run('second')).toMatchObject({ kind: 'early' });
-    await abortSession(rig.database, { sessionKey: 'agent:main:second', keepQueued: true });
+    await abortSession(rig, { sessionKey: 'agent:main:second', keepQueued: true });
     expect(await worker.run('second')).toMatchObject({ kind: 'ended' });
     expect(await statusesOf(rig)).toEqual([
       { status: 'cancelled', n: 1 },

@@ -202,7 +202,7 @@ describe.each(WAITS)('a turn that waits for $name', (wait) => {
   test('is ended by a stop of its session, a stop of the turn and a message of mode interrupt; the end of its wait then wakes nothing (G24)', async () => {
     const worker = rig.worker();
     const stops = {
-      session: (name: string) => abortSession(rig.database, { sessionKey: `agent:main:${name}`, keepQueued: false }),
+      session: (name: string) => abortSession(rig, { sessionKey: `agent:main:${name}`, keepQueued: false }),
       turn: (_: string, { turnId }: Parked) => abortTurn(rig.database, { turnId }),
       interrupt: (name: string) => rig.send(name, 'no, this [[reply: this]]', { mode: 'interrupt' }),
     };

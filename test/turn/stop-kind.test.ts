@@ -61,7 +61,7 @@ async function endOf(name: string) {
 test('a stop whose text reads like that of a rollback hides no entry (G24)', async () => {
   const { worker, running } = await heldTurn('sentence');
   const reason = 'rolled back by a newer message';
-  await abortSession(rig.database, { sessionKey: 'agent:main:sentence', keepQueued: true, reason });
+  await abortSession(rig, { sessionKey: 'agent:main:sentence', keepQueued: true, reason });
   expect(await running).toMatchObject({ kind: 'ended' });
   expect(await endOf('sentence')).toMatchObject({
     error: { code: 'aborted', message: reason },

@@ -4,7 +4,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { abortSession } from '../../src/kernel/sessions/control.ts';
-import { endOverdue, endStalled } from '../../src/kernel/queue/end-overdue.ts';
+import { endStalled } from '../../src/features/subagents/store/end-overdue.ts';
+import { endOverdue } from '../features.ts';
 import { killRun } from '../../src/features/subagents/store/subagents.ts';
 import { viewFamily } from '../../src/features/subagents/views/family.ts';
 import { viewTurnInputs } from '../../src/kernel/views/turn-inputs.ts';
@@ -384,7 +385,7 @@ describe('an end', () => {
     const [outer] = await rig.runsOf('late');
     await worker.runSession(outer!.childId);
     await changeSubagentRuns(rig, { id: outer!.id }, { deadlineAt: now });
-    await endOverdue(rig.database, MODES);
+    await endOverdue(rig, MODES);
     expect(await rig.announcements(await rig.sessionOf('late'))).toMatchObject([
       { announcement: { status: 'timedOut', result: 'half' } },
     ]);
@@ -551,7 +552,7 @@ describe('stopping', () => {
     const running = worker.runSession(below!.childId);
     await entered.promise;
     const from = performance.now();
-    const killed = await killRun(rig.database, { runId: mid!.id, reason: 'enough', isOwn: false, modes: MODES });
+    const killed = await killRun(rig, { runId: mid!.id, reason: 'enough', isOwn: false, modes: MODES });
     expect(killed).toMatchObject({ kind: 'stopped', runs: 2 });
     await running;
     expect(performance.now() - from).toBeLessThan(1_500 * SLOWNESS_MAX);
@@ -567,7 +568,7 @@ describe('stopping', () => {
     expect(await rig.counts(id)).toMatchObject({ liveChildren: 0, liveDescendants: 0 });
     await worker.run('killed');
     expect(rig.lastPrompt(key)).toContain('A subagent task "t1" just was killed.');
-    const again = await killRun(rig.database, { runId: mid!.id, reason: 'enough', isOwn: false, modes: MODES });
+    const again = await killRun(rig, { runId: mid!.id, reason: 'enough', isOwn: false, modes: MODES });
     expect(again).toEqual({ kind: 'ended' });
     worker.stop();
   });
@@ -580,7 +581,7 @@ describe('stopping', () => {
     const running = worker.runSession(mid!.childId);
     await entered.promise;
     const kill = { runId: mid!.id, keepsBelow: true, reason: 'enough', isOwn: false, modes: MODES };
-    expect(await killRun(rig.database, kill)).toMatchObject({ kind: 'stopped', runs: 1 });
+    expect(await killRun(rig, kill)).toMatchObject({ kind: 'stopped', runs: 1 });
     await running;
     const [below] = (await rig.runs()).filter(({ parentId }) => parentId === mid!.childId);
     expect(below).toMatchObject({ status: 'running' });
@@ -620,7 +621,7 @@ describe('stopping', () => {
     const { worker, runs, id } = await parentOf('all-stop', ['[[tool: hold {}]] [[reply: never]]', 'waits']);
     const running = worker.runSession(runs[0]!.childId);
     await entered.promise;
-    const done = await abortSession(rig.database, { sessionKey: 'agent:main:all-stop', keepQueued: false });
+    const done = await abortSession(rig, { sessionKey: 'agent:main:all-stop', keepQueued: false });
     expect(done).toMatchObject({ aborted: null, cancelled: 0, runs: 2 });
     await running;
     expect(await rig.runsOf('all-stop')).toMatchObject([{ status: 'killed' }, { status: 'killed' }]);
@@ -639,7 +640,7 @@ describe('stopping', () => {
       const turn = await busy(worker, name);
       const calls = await Promise.all([1, 2, 3].map(() => callIn(name)));
       const [stopped] = await Promise.all([
-        abortSession(rig.database, { sessionKey: `agent:main:${name}`, keepQueued: false }),
+        abortSession(rig, { sessionKey: `agent:main:${name}`, keepQueued: false }),
         ...calls.map((call) => rig.port.spawn(call, { task: 'x' })),
       ]);
       await turn.goOn();
@@ -656,7 +657,7 @@ describe('stopping', () => {
       const { worker, runs, id } = await parentOf(`both-${round}`, ['[[reply: a]]', '[[reply: b]]', '[[reply: c]]']);
       await Promise.all([
         ...runs.map((run) => worker.runSession(run.childId)),
-        abortSession(rig.database, { sessionKey: `agent:main:both-${round}`, keepQueued: true }),
+        abortSession(rig, { sessionKey: `agent:main:both-${round}`, keepQueued: true }),
       ]);
       const ended = await rig.runsOf(`both-${round}`);
       expect(ended.every(({ status }) => status === 'ok' || status === 'killed')).toBe(true);
@@ -680,14 +681,14 @@ describe('stopping', () => {
       `${spawnCall('waits for ever', { runTimeoutSeconds: 1, label: 'slow' })} [[reply: started]]`,
     );
     await worker.run('slow');
-    const before = await endOverdue(rig.database, MODES);
+    const before = await endOverdue(rig, MODES);
     expect(before.nextInMs).toBeGreaterThan(0);
     await changeSubagentRuns(rig, { label: 'slow' }, { createdAt: ago('1 s'), deadlineAt: now });
     const id = await rig.sessionOf('slow');
-    expect(await endOverdue(rig.database, MODES)).toMatchObject({
+    expect(await endOverdue(rig, MODES)).toMatchObject({
       after: { rings: [{ kind: 'announce', sessionId: id }] },
     });
-    expect(await endOverdue(rig.database, MODES)).toMatchObject({ after: { rings: [] } });
+    expect(await endOverdue(rig, MODES)).toMatchObject({ after: { rings: [] } });
     expect(await rig.runsOf('slow')).toMatchObject([{ status: 'timedOut', error: 'The run took longer than 1 s.' }]);
     await worker.run('slow');
     expect(rig.lastPrompt('agent:main:slow')).toContain('A subagent task "slow" just timed out.');
@@ -698,7 +699,7 @@ describe('stopping', () => {
     const { worker, runs, id } = await parentOf('stuck', ['lost']);
     await changeInputs(rig, { sessionId: runs[0]!.childId }, { status: 'cancelled' });
     await changeSessions(rig, { id: runs[0]!.childId }, { waiting: 0, updatedAt: ago('10 minutes') });
-    expect(await endStalled(rig.database, MODES)).toMatchObject({ runs: 1, after: { rings: [{ sessionId: id }] } });
+    expect(await endStalled(rig, MODES)).toMatchObject({ runs: 1, after: { rings: [{ sessionId: id }] } });
     expect(await rig.runsOf('stuck')).toMatchObject([{ status: 'failed', error: 'The run stopped without a result.' }]);
     expect(await rig.announcements(id)).toMatchObject([{ status: 'waiting' }]);
     worker.stop();
@@ -777,7 +778,7 @@ describe('waiting', () => {
     const worker = rig.worker();
     const due = async (id: SessionId) => {
       await changeYields(rig, { sessionId: id }, { dueAt: now });
-      return endOverdue(rig.database, MODES);
+      return endOverdue(rig, MODES);
     };
     await rig.send('alone', '[[tool: sessions_yield {"timeoutSeconds":30}]] [[reply: never]]');
     await worker.run('alone');
@@ -800,7 +801,7 @@ describe('waiting', () => {
     const worker = rig.worker();
     await rig.send('stopped-wait', '[[tool: sessions_yield {}]] [[reply: never]]');
     await worker.run('stopped-wait');
-    await abortSession(rig.database, { sessionKey: 'agent:main:stopped-wait', keepQueued: false });
+    await abortSession(rig, { sessionKey: 'agent:main:stopped-wait', keepQueued: false });
     expect(await countYields(rig, { sessionId: await rig.sessionOf('stopped-wait') })).toBe(0);
     worker.stop();
   });

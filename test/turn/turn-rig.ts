@@ -25,6 +25,7 @@ import type { Tool } from '../../src/tools/tool.ts';
 import { runTurn } from '../../src/kernel/turn/run-turn.ts';
 import type { TurnOutcome } from '../../src/kernel/turn/turn-state.ts';
 import { createWake, type Wake } from '../../src/kernel/queue/wake.ts';
+import { EFFECTS } from '../features.ts';
 import { createTurnContext } from '../../workers/create-turn-context.ts';
 
 export type TurnRig = Awaited<ReturnType<typeof createTurnRig>>;
@@ -139,6 +140,7 @@ export async function createTurnRig(
       logger: more.logger ?? logger,
       clock,
       database,
+      effects: EFFECTS,
       budgets,
       publish,
       isAwaited: (sessionId) => wake.isAwaited(sessionId),
@@ -188,6 +190,7 @@ export async function createTurnRig(
   return {
     config,
     database,
+    effects: EFFECTS,
     budgets,
     scripted,
     sessionOf,

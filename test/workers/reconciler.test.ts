@@ -6,6 +6,7 @@ import { openDueDeliveries } from '../../src/features/deliveries/due-deliveries.
 import { createPublish } from '../../src/kernel/queue/publish.ts';
 import { createWake } from '../../src/kernel/queue/wake.ts';
 import { Reconciler, type ReconcilerOptions } from '../../workers/reconciler.ts';
+import { endOverdue } from '../features.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
 let rig: StoreRig;
@@ -36,7 +37,7 @@ function reconcilerOf(
     logger,
     due: [openDueDeliveries({ service: rig, logger }).due!],
     reconcileMs: more.reconcileMs ?? 20,
-    modes: () => ({ mode: 'collect', byChannel: {} }),
+    endOverdue: () => endOverdue(rig, { mode: 'collect', byChannel: {} }),
     stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),
     pingQueue: more.pingQueue ?? (() => Promise.resolve()),
     onQueueFault: () => undefined,

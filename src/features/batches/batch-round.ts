@@ -17,7 +17,8 @@ import { canonicalSessionKey } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import type { Logger } from '../../logger.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { stopRun, stopTurn } from '../../kernel/use-cases/stop-session.ts';
+import { abortRun } from '../../kernel/sessions/control.ts';
+import { stopTurn } from '../../kernel/use-cases/stop-session.ts';
 import { closeItems, readWorkToStop, withdrawInputs, settleCharged, settleItems } from './store/settle.ts';
 import { feedBatch, readHungryBatches, readReadyItems, type FedItem, type HungryBatch } from './store/feed.ts';
 import {
@@ -70,11 +71,14 @@ export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Pro
       },
       { signal },
     );
-    const { runIds, turnIds } = await readWorkToStop(database);
-    for (const runId of runIds) await stopRun(parts, { runId, reason: CANCELLED, isOwn: true });
+    const { runs, turnIds } = await readWorkToStop(database);
+    for (const run of runs) {
+      const modes = parts.config.messages.queue;
+      publish(await abortRun(parts, { ...run, reason: CANCELLED, isOwn: true, modes }));
+    }
     publish(await withdrawInputs(database));
     for (const turnId of turnIds) await stopTurn(parts, turnId, null);
-    hasChanged ||= runIds.length > 0 || turnIds.length > 0;
+    hasChanged ||= runs.length > 0 || turnIds.length > 0;
   }
   for (const batch of open) {
     const verdict = judgeBatch({ ...batch, budget: nameBudget(parts, batch) });

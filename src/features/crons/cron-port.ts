@@ -5,7 +5,7 @@ import { addCron, editCron, findNamedCron, removeCron, type CronChange } from '.
 import { runCronNow } from './run-cron-now.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import type { Cron } from './store/crons.ts';
-import { readTurnOptions } from '../subagents/store/session-tools.ts';
+import { readTurnOptions } from '../../kernel/inbox/turn-origin.ts';
 import { listCrons, listFires } from './views.ts';
 import type { CronToolResult, CronPort, CronSummary } from './cron-tool.ts';
 

@@ -32,7 +32,7 @@ import {
 } from './store/erase-sessions.ts';
 import { ERASING } from '../../core/session-key.ts';
 import { findErasedFamily, stopCrons, type FamilyMember } from './store/find-family.ts';
-import { stopFamily } from '../subagents/store/stop-family.ts';
+import { stopFamily } from '../../kernel/sessions/stop-family.ts';
 import { rollUp } from '../costs/store/roll-up.ts';
 import { findSessionsOfSender } from '../../kernel/views/subjects.ts';
 import { workOff } from '../../work-off.ts';
@@ -131,12 +131,12 @@ async function eraseFamily(
 }
 
 /** Stops turns and commands, and waits until workers have ended them; those that have not ended in time are cut off by the fence. */
-async function stopWork({ config, database, publish }: Service, family: FamilyMember[], key: string): Promise<void> {
+async function stopWork({ config, publish, ...parts }: Service, family: FamilyMember[], key: string): Promise<void> {
   const root = family.find((member) => member.key === key);
   if (root === undefined || !family.some(({ hasWork, isBusy }) => hasWork || isBusy)) return;
   for (const { id } of [root, ...family.filter((member) => member !== root && (member.hasWork || member.isBusy))]) {
     publish(
-      await stopFamily(database, {
+      await stopFamily(parts, {
         sessionId: id,
         keepsQueued: false,
         reason: 'the session is erased',
@@ -147,7 +147,7 @@ async function stopWork({ config, database, publish }: Service, family: FamilyMe
       }),
     );
   }
-  await until(STOP_WAIT_MS, async () => !(await findErasedFamily(database, key)).some(({ isBusy }) => isBusy));
+  await until(STOP_WAIT_MS, async () => !(await findErasedFamily(parts.database, key)).some(({ isBusy }) => isBusy));
 }
 
 async function eraseFenced(

@@ -7,4 +7,5 @@ export const heartbeats: Feature = {
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./schedule.ts')).openHeartbeats }],
   routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { heartbeats: ['Schedule', 'heartbeats: polls of agents'] }]],
+  effects: async () => (await import('./store/answer-poll.ts')).EFFECTS,
 };

@@ -6,4 +6,5 @@ export const providerBatches: Feature = {
   name: 'provider-batches',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./provider-lane.ts')).openProviderLane }],
   routes: [() => import('./routes.ts')],
+  effects: async () => (await import('./store/drop-requests.ts')).EFFECTS,
 };

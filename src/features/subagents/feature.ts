@@ -18,4 +18,6 @@ export const subagents: Feature = {
       },
     ],
   ],
+  effects: async () => (await import('./store/end-runs.ts')).EFFECTS,
+  overdue: async () => (await import('./store/end-overdue.ts')).OVERDUE,
 };

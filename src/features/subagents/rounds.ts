@@ -1,11 +1,11 @@
 // Ends runs that nothing moves any more.
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
-import { endStalled } from '../../kernel/queue/end-overdue.ts';
 import { every, TIDY_ROUND_MS } from '../../kernel/queue/start-rounds.ts';
+import { endStalled } from './store/end-overdue.ts';
 
-export function openRunRounds({ service: { config, database, publish }, logger }: Process): ProcessPart {
+export function openRunRounds({ service, logger }: Process): ProcessPart {
   async function round(): Promise<void> {
-    const { runs } = publish(await endStalled(database, config.messages.queue));
+    const { runs } = service.publish(await endStalled(service, service.config.messages.queue));
     if (runs > 0) logger.error({ runs }, 'Subagents that had stopped without a result were ended');
   }
   return {

@@ -3,7 +3,7 @@ import { parseKeyName } from '../../core/key-role.ts';
 import { nestOptions } from '../../core/input-options.ts';
 import { spawnSubagent, type SpawnAnswer } from './spawn-subagent.ts';
 import { steerSubagent, type SteerAnswer } from './steer-subagent.ts';
-import { stopRun } from '../../kernel/use-cases/stop-session.ts';
+import { stopRun } from './stop-run.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
 import { listSubagents, viewSubagent } from './views/subagents.ts';
 import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';

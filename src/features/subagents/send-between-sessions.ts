@@ -5,7 +5,7 @@ import type { MessageId } from '../../core/ids.ts';
 import type { SessionMessage } from '../../core/session-message.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { newId } from '../../ids.ts';
-import { readTurnOrigin } from './store/session-tools.ts';
+import { readTurnOrigin } from '../../kernel/inbox/turn-origin.ts';
 import { acceptInput, type Service } from '../../kernel/use-cases/service.ts';
 import { findVisible, readViewer, type SessionName } from './visible-sessions.ts';
 

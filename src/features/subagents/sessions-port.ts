@@ -7,7 +7,7 @@ import { sendBetweenSessions } from './send-between-sessions.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { spawnSubagent, spawnSettingsOf } from './spawn-subagent.ts';
 import { steerSubagent } from './steer-subagent.ts';
-import { stopRun } from '../../kernel/use-cases/stop-session.ts';
+import { stopRun } from './stop-run.ts';
 import { findVisible, listVisible, readViewer, type SessionName } from './visible-sessions.ts';
 import { readEntries, type ListedSession } from './store/session-tools.ts';
 import { listRecentRuns } from './store/subagents.ts';

@@ -23,8 +23,9 @@ import {
   type SpawnSettings,
 } from '../../core/subagent-spawn.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { findSpawner, storeSpawn, type NewSpawn, type Spawner } from './store/spawn.ts';
-import { readTurnOptions } from './store/session-tools.ts';
+import { storeSpawn, type NewSpawn } from './store/spawn.ts';
+import { findPlace, type SessionPlace } from '../../kernel/sessions/family.ts';
+import { readTurnOptions } from '../../kernel/inbox/turn-origin.ts';
 import { SessionErasedError } from '../../kernel/sessions/sessions.ts';
 import { writeToSession } from '../../kernel/use-cases/reach-session.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
@@ -62,11 +63,11 @@ export async function spawnSubagent(
   const parent =
     origin.turnId === null
       ? await writeToSession(service, { key: canonicalSessionKey(origin.sessionKey) }, async (sessionId) => {
-          const found = await findSpawner(database, origin.sessionKey);
+          const found = await findPlace(database, origin.sessionKey);
           if (found === null) throw new SessionErasedError(sessionId);
           return found;
         })
-      : await findSpawner(database, origin.sessionKey);
+      : await findPlace(database, origin.sessionKey);
   if (parent === null) return { kind: 'unknown' };
   const settings = spawnSettingsOf(config, parent.agentId);
   const agentId = request.agentId ?? parent.agentId;
@@ -83,7 +84,7 @@ export async function spawnSubagent(
 export async function spawnPlanned(
   { config, database, publish }: Service,
   about: {
-    parent: Spawner;
+    parent: SessionPlace;
     origin: Omit<SpawnOrigin, 'sessionKey'>;
     plan: NewSpawn['plan'];
     again?: NewSpawn['again'];

@@ -6,7 +6,8 @@ import type { SessionMessage } from '../../core/session-message.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { newId } from '../../ids.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { findSpawner, type NewSpawn } from './store/spawn.ts';
+import type { NewSpawn } from './store/spawn.ts';
+import { findPlace } from '../../kernel/sessions/family.ts';
 import { findRun, steerRun, type RunFacts } from './store/subagents.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { childRoute, spawnPlanned, spawnSettingsOf } from './spawn-subagent.ts';
@@ -62,7 +63,7 @@ export async function steerSubagent(service: Service, message: SteerMessage): Pr
 /** A further task for a subagent that was kept for that. */
 async function startAgain(service: Service, run: RunFacts, message: SteerMessage): Promise<SteerAnswer> {
   const { config, database } = service;
-  const parent = await findSpawner(database, run.parentKey);
+  const parent = await findPlace(database, run.parentKey);
   if (parent === null) return { kind: 'unknown' };
   const plan: NewSpawn['plan'] = {
     agentId: run.childKey.split(':')[1] ?? parent.agentId,

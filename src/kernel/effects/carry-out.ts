@@ -3,34 +3,34 @@
 // by the reconciler of any process.
 import type { AfterCommit, Committed } from '../queue/after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
-import type { FamilyState } from '../../features/subagents/rules/run-end.ts';
+import type { FamilyState } from '../rules/family.ts';
 import { chargeOfTurnSql } from '../inbox/charged-inputs.ts';
-import type { Database } from '../../database/database.ts';
 import { chargedBody, putInputs } from '../inbox/put-inputs.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { mergeAll } from '../queue/rings.ts';
 import { literal } from '../../database/statement.ts';
 import { inPipeline, type Transaction } from '../../database/transaction.ts';
+import { FAMILY_SQL, RUN_SQL, type LockedFamily, type RunRow } from '../sessions/family.ts';
 import {
-  carryOutRunEnd,
-  FAMILY_SQL,
   NOTHING,
-  RUN_SQL,
-  type LockedFamily,
-  type RunRow,
+  type CarryOut,
+  type EffectParts,
+  type EffectOf,
+  type Effects,
   type Told,
-} from '../../features/subagents/store/end-runs.ts';
-import type { EffectOf, TurnEffect } from './turn-effects.ts';
+  type TurnEffect,
+} from './turn-effects.ts';
 
 const SESSIONS_MAX = 100;
 
-/** SQL of whether an effect `e` is left: the process that has committed it carries it out sooner. */
-export const IS_LEFT_SQL = `e.created_at < clock_timestamp() - interval '250 milliseconds'`;
+/** SQL of whether an effect `e` of some kinds is left: the process that has committed it carries it out sooner. */
+export const isLeftSql = (kinds: string): string =>
+  `e.kind = any (${kinds}::text[]) and e.created_at < clock_timestamp() - interval '250 milliseconds'`;
 
 export const TAKE_EFFECTS = literal({
   name: 'take-effects',
   purpose:
-    'Take the effects of a session. Answers them, with the locked rows of the session, of the sessions above it, and of those that get a message.',
+    'Take the effects of a session of these kinds. Answers them, with the locked rows of the session, of the sessions above it, and of those that get a message.',
   locking: 'The session rows in the order of their ids, then the effects.',
   text: `with locked as materialized (
   select s.* from holdfast.sessions s
@@ -39,7 +39,7 @@ export const TAKE_EFFECTS = literal({
   order by s.id for no key update
 ),
 taken as (
-  delete from holdfast.effects e using locked l where e.session_id = l.id and l.id = $1
+  delete from holdfast.effects e using locked l where e.session_id = l.id and l.id = $1 and e.kind = any ($2::text[])
   returning e.id, e.kind, e.payload, e.created_at
 )
 select (select json_agg(${FAMILY_SQL}) from locked s) as family,
@@ -53,10 +53,20 @@ interface Taken {
   effects: { kind: string; payload: object }[] | null;
 }
 
+/** Who carries out what, with what the kernel carries out itself. */
+export function joinEffects(brought: readonly Effects[]): Effects {
+  return Object.assign({ 'message-sent': sendMessage } satisfies Effects, ...brought);
+}
+
 /** Carries out the effects of a session, if there are any. */
-export async function carryOutEffects(database: Database, sessionId: SessionId): Promise<AfterCommit> {
+export async function carryOutEffects(
+  { database, effects: all }: EffectParts,
+  sessionId: SessionId,
+): Promise<AfterCommit> {
   return inPipeline(database.hot, TURN_RETRY_MS, async (tx) => {
-    const [taken] = await tx.query<Taken & Record<string, unknown>>(TAKE_EFFECTS.prepared([sessionId]));
+    const [taken] = await tx.query<Taken & Record<string, unknown>>(
+      TAKE_EFFECTS.prepared([sessionId, Object.keys(all)]),
+    );
     const family = new Map((taken?.family ?? []).map((member) => [member.id, member]));
     const held = { sessionId, family, run: taken?.run ?? null };
     const told: Told = { inputs: [], events: [] };
@@ -65,33 +75,13 @@ export async function carryOutEffects(database: Database, sessionId: SessionId):
     for (const effect of effects) {
       // A turn with another one after it has not ended the run.
       const isPassed = effect.kind === 'run-ended' && effect !== lastEnd;
+      const carryOut = all[effect.kind] as CarryOut<TurnEffect>;
       const { inputs, events } = await carryOut(tx, isPassed ? { ...effect, end: null } : effect, held);
       told.inputs.push(...inputs);
       told.events.push(...events);
     }
     return { last: putInputs(tx, told) };
   });
-}
-
-async function carryOut(
-  tx: Transaction,
-  effect: TurnEffect,
-  held: LockedFamily & { sessionId: SessionId },
-): Promise<Told> {
-  switch (effect.kind) {
-    case 'run-ended':
-      return carryOutRunEnd(tx, effect, held);
-    case 'message-sent':
-      return await sendMessage(tx, effect, held);
-    case 'poll-answered':
-      tx.write(ANSWER_POLL.prepared([effect.turnId, effect.result]));
-      return NOTHING;
-    case 'requests-left':
-      tx.write(DROP_REQUESTS.prepared([effect.turnId]));
-      return NOTHING;
-    default:
-      return effect satisfies never;
-  }
 }
 
 export const CHARGE_OF_TURN = literal({
@@ -104,7 +94,7 @@ export const CHARGE_OF_TURN = literal({
 async function sendMessage(
   tx: Transaction,
   { message, turnId }: EffectOf<'message-sent'>,
-  { family }: LockedFamily,
+  { family }: Pick<LockedFamily, 'family'>,
 ): Promise<Told> {
   if (family.get(message.sessionId)?.isArchived !== false) return NOTHING;
   const [charge] = await tx.query<{ chargedTo: string | null }>(CHARGE_OF_TURN.prepared([turnId]));
@@ -112,47 +102,28 @@ async function sendMessage(
   return { inputs: [{ ...message, kind: 'message', mode: 'followup', body }], events: [] };
 }
 
-export const ANSWER_POLL = literal({
-  name: 'answer-poll',
-  purpose: 'Store the result of the heartbeat that a turn has answered.',
-  locking: 'The heartbeat.',
-  text: `update holdfast.heartbeats h set result = $2 from holdfast.inbox i where i.turn_id = $1 and i.kind = 'heartbeat' and h.message_id = i.id`,
-});
-
-export const DROP_REQUESTS = literal({
-  name: 'drop-requests',
-  purpose: 'Drop the requests of an ended turn that still wait, and empty those whose answers it has used.',
-  locking: 'The requests.',
-  text: `update holdfast.provider_requests r
-set params = null, result = null, status = case when used.is_used then r.status else 'dropped' end,
-  settled_at = case when used.is_used then r.settled_at else clock_timestamp() end
-from holdfast.provider_requests own cross join lateral (
-  select exists (select from holdfast.model_calls c where c.turn_id = own.turn_id and c.call_no = own.call_no) as is_used
-) as used
-where own.turn_id = $1 and r.turn_id = own.turn_id and r.call_no = own.call_no
-  and (used.is_used or r.status in ('queued', 'assigned', 'answered', 'errored', 'expired'))`,
-});
-
 export const LEFT_EFFECTS = literal({
   name: 'left-effects',
-  purpose: 'Read which sessions have the oldest effects that are left.',
-  text: `select e.session_id as "sessionId" from holdfast.effects e where ${IS_LEFT_SQL} group by e.session_id order by min(e.created_at) limit ${SESSIONS_MAX}`,
+  purpose: 'Read which sessions have the oldest effects of these kinds that are left.',
+  text: `select e.session_id as "sessionId" from holdfast.effects e where ${isLeftSql('$1')} group by e.session_id order by min(e.created_at) limit ${SESSIONS_MAX}`,
 });
 
 /** Carries out what processes have left that crashed. One that fails is reported, and tried again the next time. */
-export async function carryOutLeftEffects(database: Database): Promise<Committed<object>[]> {
-  const left = (await database.hot.query<{ sessionId: SessionId }>(LEFT_EFFECTS.prepared([]))).rows;
+export async function carryOutLeftEffects(parts: EffectParts): Promise<Committed<object>[]> {
+  const left = (
+    await parts.database.hot.query<{ sessionId: SessionId }>(LEFT_EFFECTS.prepared([Object.keys(parts.effects)]))
+  ).rows;
   const done: Committed<object>[] = [];
-  for (const { sessionId } of left) done.push({ after: await tryEffects(database, sessionId) });
+  for (const { sessionId } of left) done.push({ after: await tryEffects(parts, sessionId) });
   return done;
 }
 
 /** The same right after the end of a turn: the end is committed, so a fault is left to the reconciler. */
-export async function tryEffects(database: Database, sessionId: SessionId): Promise<AfterCommit> {
+export async function tryEffects(parts: EffectParts, sessionId: SessionId): Promise<AfterCommit> {
   try {
-    return await carryOutEffects(database, sessionId);
+    return await carryOutEffects(parts, sessionId);
   } catch (error) {
-    database.outages.report(error, 'Effects of a turn could not be carried out; the reconciler tries again', {
+    parts.database.outages.report(error, 'Effects of a turn could not be carried out; the reconciler tries again', {
       sessionId,
     });
     return mergeAll([]);

@@ -2,15 +2,16 @@
 // worker that runs it reads several times a second and at every step (G24).
 import type { Committed } from '../queue/after-commit.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
-import type { QueueModes } from '../../features/subagents/rules/run-end.ts';
+import type { QueueModes } from '../rules/family.ts';
 import type { Database } from '../../database/database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
 import { readLastOutput } from './last-output.ts';
 import { buildAfter, type RungColumns } from '../queue/rings.ts';
 import { wakeSql } from './session-locks.ts';
-import { findSpawner } from '../../features/subagents/store/spawn.ts';
+import type { EffectParts } from '../effects/turn-effects.ts';
+import { findPlace } from './family.ts';
 import { literal } from '../../database/statement.ts';
-import { stopFamily, type StopCommand } from '../../features/subagents/store/stop-family.ts';
+import { stopFamily, type FamilyStop, type FamilyStopResult, type StopCommand } from './stop-family.ts';
 
 export interface Abortion {
   sessionId: SessionId;
@@ -22,12 +23,18 @@ export interface Abortion {
   runs: number;
 }
 
+export type RunAbort = Omit<FamilyStop, 'keepsQueued' | 'status' | 'result' | 'runId' | 'command'> & {
+  runId: string;
+  /** Absent: killed. */
+  status?: FamilyStop['status'];
+};
+
 /**
  * Stops the running turn of a session with all subagents below it, and cancels or keeps the waiting messages. Cancelled rows stay
  * visible. Returns null when there is no such session.
  */
 export async function abortSession(
-  database: Database,
+  parts: EffectParts,
   input: {
     sessionKey: string;
     keepQueued: boolean;
@@ -38,20 +45,29 @@ export async function abortSession(
     command?: StopCommand;
   },
 ): Promise<Committed<Abortion> | null> {
-  const session = await findSpawner(database, input.sessionKey);
+  const session = await findPlace(parts.database, input.sessionKey);
   if (session === null) return null;
-  const stopped = await stopFamily(database, {
+  const stopped = await stopFamily(parts, {
     sessionId: session.id,
     keepsQueued: input.keepQueued,
     reason: input.reason ?? 'stopped by the user',
     status: 'killed',
-    result: session.depth === 0 ? null : await readLastOutput(database, session.id),
+    result: session.depth === 0 ? null : await readLastOutput(parts.database, session.id),
     isOwn: false,
     modes: input.modes ?? DEFAULT_MODES,
     idempotency: input.idempotency ?? null,
     ...(input.command === undefined ? {} : { command: input.command }),
   });
   return stopped.kind === 'ended' ? null : { ...stopped, sessionId: session.id };
+}
+
+/** Ends the run that a session works on, with all below it unless they are kept. */
+export async function abortRun(
+  parts: EffectParts,
+  { status = 'killed', ...run }: RunAbort,
+): Promise<Committed<FamilyStopResult>> {
+  const result = await readLastOutput(parts.database, run.sessionId);
+  return stopFamily(parts, { ...run, keepsQueued: false, status, result });
 }
 
 const DEFAULT_MODES: QueueModes = { mode: 'collect', byChannel: {} };

@@ -22,6 +22,7 @@ import type { HeldLock, Release } from '../sessions/session-locks.ts';
 import type { RowSubmitter } from '../../database/share-statement.ts';
 import type { Toolset } from '../../tools/toolset.ts';
 import type { Tracing } from '../../tracing.ts';
+import type { Effects } from '../effects/turn-effects.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { GateCheck } from './gate/gate-check.ts';
@@ -36,6 +37,7 @@ export interface TurnContext {
   clock: Clock;
   logger: Logger;
   database: Database;
+  effects: Effects;
   store: {
     claim: RowSubmitter<ClaimRequest, Claim>;
     release: RowSubmitter<HeldLock, Release>;

@@ -8,6 +8,7 @@ import { newId } from '../../ids.ts';
 import type { Acceptance } from '../inbox/accept-messages.ts';
 import { BudgetBook } from '../../features/budgets/store/budget-book.ts';
 import type { Database } from '../../database/database.ts';
+import type { EffectParts, Effects } from '../effects/turn-effects.ts';
 import { createInbox, type Inbox } from '../inbox/inbox.ts';
 import type { NewInput } from '../inbox/new-input.ts';
 import type { ViewDatabase } from '../../database/page.ts';
@@ -17,6 +18,7 @@ import { createPublish, type PublishParts } from '../queue/publish.ts';
 export interface Service {
   config: Config;
   database: Database;
+  effects: Effects;
   views: ViewDatabase;
   /** What GET requests read from. */
   reads: ViewDatabase;
@@ -30,12 +32,13 @@ export interface Service {
 }
 
 /** Makes it. Each use case is a function of a file of this folder, which takes it as its first argument. */
-export function createService(parts: { config: Config; database: Database } & PublishParts): Service {
-  const { config, database } = parts;
+export function createService(parts: { config: Config } & EffectParts & PublishParts): Service {
+  const { config, database, effects } = parts;
   const views = database.views;
   return {
     config,
     database,
+    effects,
     views,
     reads: database.reads,
     inbox: createInbox(database),

@@ -106,7 +106,7 @@ export async function playScenario(
     async act(next) {
       if (next.kind === 'abort') {
         session.abort();
-        await abortSession(rig.database, { sessionKey: key, keepQueued: false });
+        await abortSession(rig, { sessionKey: key, keepQueued: false });
       }
       if (next.kind !== 'send') return;
       play.messages += 1;

@@ -7,6 +7,7 @@ import type { SessionId, TurnId } from '../../../core/ids.ts';
 import { IS_FIRST_SQL } from '../../../kernel/inbox/charged-inputs.ts';
 import { insertEventsSql, insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
+import type { RunAbort } from '../../../kernel/sessions/control.ts';
 import { buildChange, mergeAll } from '../../../kernel/queue/rings.ts';
 
 const SETTLED_MAX = 500;
@@ -251,14 +252,15 @@ export const readWorkToStop = literalQuery({
   purpose:
     'Read the runs that turns of cancelled batches have started, those above first, then the open turns of these batches.',
   text: `select array(
-  select r.id from holdfast.batches b join holdfast.subagent_runs r on r.charged_to ->> 'batchId' = b.id::text
+  select json_build_object('runId', r.id, 'sessionId', r.child_id) from holdfast.batches b join holdfast.subagent_runs r on r.charged_to ->> 'batchId' = b.id::text
   where b.status = 'cancelling' and b.stops_running and r.status = 'running' and r.charged_to is not null order by r.depth limit ${WITHDRAWN_MAX}
-) as "runIds", array(
+) as runs, array(
   select distinct x.turn_id from ${INPUTS_SQL}
   join holdfast.sessions s on s.id = x.session_id join holdfast.turns t on t.id = x.turn_id
   where (b.stops_running or t.status = 'parked' and t.park_code = '${BUDGET_REACHED}') and x.status = 'claimed' and ${IS_FIRST_SQL}
     and s.turn_id = x.turn_id and s.stop_reason is null
   limit ${WITHDRAWN_MAX}
 ) as "turnIds"`,
-  answer: ([row]: { runIds: string[]; turnIds: TurnId[] }[]) => row ?? { runIds: [], turnIds: [] },
+  answer: ([row]: { runs: Pick<RunAbort, 'runId' | 'sessionId'>[]; turnIds: TurnId[] }[]) =>
+    row ?? { runs: [], turnIds: [] },
 });

@@ -1,59 +1,16 @@
 // Ends runs of subagents, in a transaction that has locked the family: the run is settled, and its announcement is put into the inbox of the
 // session that receives it, in one commit (G18).
 import type { RunStatus } from '../../../core/announcement.ts';
-import { decideRunEnd, isRunOver, type EndingRun, type FamilyState, type RunResult } from '../rules/run-end.ts';
+import { decideRunEnd, isRunOver } from '../rules/run-end.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';
-import type { NewEvent } from '../../../kernel/events/events.ts';
 import { announcementBody, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
 import { cte, literal, rows, statement } from '../../../database/statement.ts';
 import type { Transaction } from '../../../database/transaction.ts';
-import type { EffectOf } from '../../../kernel/effects/turn-effects.ts';
-
-/** What a transaction puts into inboxes at its end. */
-export interface Told {
-  inputs: PutInput[];
-  events: (NewEvent & { sessionId: SessionId })[];
-}
-
-/** SQL of a run's share of a total of its session `s`: what the runs before it have not used. */
-function ownSql(column: string): string {
-  return `greatest(0, s.${column} - coalesce((select sum(before.${column}) from holdfast.subagent_runs before
-      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint`;
-}
-
-/** SQL of what a run `run` of the session `s` has used. */
-const USED_SQL = {
-  input_tokens: ownSql('input_tokens'),
-  output_tokens: ownSql('output_tokens'),
-  cost_micros: `case when s.cost_micros is not null then ${ownSql('cost_micros')} end`,
-  unpriced_calls: ownSql('unpriced_calls'),
-  is_simulated: 's.is_simulated',
-};
+import { NOTHING, type EffectOf, type Effects, type RunStop, type Told } from '../../../kernel/effects/turn-effects.ts';
+import { USED_SQL, type LockedFamily, type RunRow } from '../../../kernel/sessions/family.ts';
 
 const setUsed = Object.entries(USED_SQL).map(([column, sql]) => `${column} = ${sql}`);
-
-/** SQL of a locked session `s`. */
-export const FAMILY_SQL = `json_build_object('id', s.id, 'key', s.key, 'ancestors', s.ancestors, 'runId', s.run_id, 'turnId', s.turn_id,
-      'isBusy', s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp(), 'isArchived', s.archived_at is not null,
-      'waiting', s.waiting, 'liveChildren', s.live_children, 'queueMode', s.queue_mode, 'channel', s.channel)`;
-
-/** SQL of the facts of a run `run` that works, with the row `s` of its session. */
-export const RUN_SQL = `json_build_object('id', run.id, 'parentId', run.parent_id, 'childId', run.child_id, 'rootId', run.root_id,
-      'label', coalesce(run.label, run.task), 'route', run.route, 'deliver', run.deliver::text, 'options', run.options::text,
-      'chargedTo', run.charged_to::text, 'isDeleted', run.cleanup = 'delete',
-      'runtimeMs', floor(extract(epoch from clock_timestamp() - run.created_at) * 1000),
-      'inputTokens', ${USED_SQL.input_tokens}, 'outputTokens', ${USED_SQL.output_tokens})`;
-
-/** JSON of columns is text as it is stored: JSON null as `deliver` means nowhere, and no value the default of the configuration. */
-export interface RunRow extends EndingRun {
-  rootId: string;
-  route: string;
-  deliver: string | null;
-  options: string | null;
-  chargedTo: string | null;
-  isDeleted: boolean;
-}
 
 interface EndedRun {
   run: RunRow;
@@ -124,14 +81,8 @@ from holdfast.sessions s join holdfast.turns t on t.id = $2
 where s.id = $1 and run.child_id = s.id and s.run_id is null and run.ended_at >= t.started_at`,
 });
 
-/** A family whose rows are locked: its sessions, and the run that the session works on with which it began. */
-export interface LockedFamily {
-  family: ReadonlyMap<string, FamilyState>;
-  run: RunRow | null;
-}
-
 /** Ends the run of a session as its last turn said, unless something brings the session another turn. */
-export function carryOutRunEnd(
+function endAfterTurn(
   tx: Transaction,
   { runId, turnId, end }: EffectOf<'run-ended'>,
   { sessionId, family, run }: LockedFamily & { sessionId: SessionId },
@@ -139,17 +90,11 @@ export function carryOutRunEnd(
   const child = family.get(sessionId);
   if (child?.runId === null) tx.write(COUNT_STOPPED_RUN.prepared([sessionId, turnId]));
   if (child === undefined || run?.id !== runId || end === null || !isRunOver(child)) return NOTHING;
-  return endRun(tx, { run, end }, family);
+  return endRun(tx, { run, end, settled: null }, family);
 }
 
-export const NOTHING: Told = { inputs: [], events: [] };
-
-/** Ends a run that works; the sessions above it are locked. `settled`: how its announcement is stored where it need not wait. */
-export function endRun(
-  tx: Transaction,
-  { run, end, settled }: { run: RunRow; end: RunResult; settled?: PutInput['settled'] },
-  family: ReadonlyMap<string, FamilyState>,
-): Told {
+/** Ends a run that works; the sessions above it are locked. */
+function endRun(tx: Transaction, { run, end, settled }: RunStop, family: LockedFamily['family']): Told {
   const { recipientId, steers, isSkipped, announcement } = decideRunEnd({ run, end }, family);
   const told = settled ?? (isSkipped ? SKIPPED : null);
   const { status, result, error } = end;
@@ -179,21 +124,9 @@ export function endRun(
   return { inputs: [input], events: told === null ? [{ sessionId, type: 'announce.queued', data }] : [] };
 }
 
-type Settlement = NonNullable<PutInput['settled']>;
-
-const SKIPPED: Settlement = {
+const SKIPPED: NonNullable<PutInput['settled']> = {
   status: 'silent',
   error: { code: 'announce_skip', message: 'The subagent requested no announcement.' },
 };
 
-/** The recipient has requested the end itself. */
-export const TOLD: Settlement = {
-  status: 'silent',
-  error: { code: 'told', message: 'The recipient of the announcement ended the run itself.' },
-};
-
-/** The recipient was stopped, and the run with it. */
-export const STOPPED: Settlement = {
-  status: 'cancelled',
-  error: { code: 'aborted', message: 'The parent session was stopped, and the subagent with it.' },
-};
+export const EFFECTS: Effects = { 'run-ended': endAfterTurn, 'run-stopped': endRun };

@@ -22,20 +22,12 @@ import {
 import { sendQuery } from '../../../database/send-query.ts';
 import { TURN_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 import { buildRings, type RungColumns } from '../../../kernel/queue/rings.ts';
+import type { SessionPlace } from '../../../kernel/sessions/family.ts';
 import { ringSql } from '../../../kernel/sessions/session-locks.ts';
 import { literal } from '../../../database/statement.ts';
 
-/** The immutable facts of the spawning session. */
-export interface Spawner {
-  id: SessionId;
-  key: SessionKey;
-  agentId: string;
-  /** How many sessions are above it. */
-  depth: number;
-}
-
 export interface NewSpawn {
-  parent: Spawner;
+  parent: SessionPlace;
   plan: SpawnPlan;
   /** The child's first input, as JSON text, and the route of its inputs. */
   body: string;
@@ -58,19 +50,6 @@ export interface NewSpawn {
 export type SpawnResult =
   | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey }
   | { kind: 'refused'; code: SpawnRefusal; count: number };
-
-export const FIND_SPAWNER = literal({
-  name: 'find-spawner',
-  purpose: 'Read the session that spawns.',
-  text: `select s.id, s.key, s.agent_id as "agentId", cardinality(s.ancestors) as depth
-from holdfast.sessions s where s.key = $1`,
-});
-
-/** The facts of a spawning session; null: there is none with that key. */
-export async function findSpawner(database: Database, key: string): Promise<Spawner | null> {
-  const [spawner] = await sendQuery<Spawner>(database.hot, FIND_SPAWNER.prepared([key]));
-  return spawner ?? null;
-}
 
 export const SPAWN = literal({
   name: 'spawn',

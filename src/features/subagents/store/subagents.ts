@@ -1,17 +1,17 @@
 // Runs of subagents for their parents: list them, steer one, end one.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { MessageId, SessionId, SessionKey } from '../../../core/ids.ts';
-import type { QueueModes } from '../rules/run-end.ts';
 import type { InputOptions } from '../../../core/input-options.ts';
 import type { RunStatus } from '../../../core/announcement.ts';
 import type { Database } from '../../../database/database.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
-import { readLastOutput } from '../../../kernel/sessions/last-output.ts';
 import { chargedBody, putInputs, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
 import { REQUEST_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
-import { stopFamily, type FamilyStopResult } from './stop-family.ts';
+import { abortRun, type RunAbort } from '../../../kernel/sessions/control.ts';
+import type { FamilyStopResult } from '../../../kernel/sessions/stop-family.ts';
+import type { EffectParts } from '../../../kernel/effects/turn-effects.ts';
 import { inPipeline } from '../../../database/transaction.ts';
 
 /** A run as its parent sees it. */
@@ -78,38 +78,15 @@ export async function listRecentRuns(
   return sendQuery<RunFacts>(database.hot, RECENT_RUNS.prepared([parentKey, recentMinutes]));
 }
 
-export interface RunKill {
-  runId: string;
-  /** The runs below it continue; their ends are announced above it. */
-  keepsBelow?: boolean;
-  reason: string;
-  /** Its recipient requests this. */
-  isOwn: boolean;
-  modes: QueueModes;
-  idempotency?: KeyedRequest | null;
-}
+export type RunKill = Omit<RunAbort, 'sessionId' | 'status'>;
 
 /** Ends a run and, unless they are kept, all runs below it. Null: there is no run with this id. */
-export async function killRun(database: Database, kill: RunKill): Promise<Committed<FamilyStopResult> | null> {
-  const { runId, keepsBelow = false, reason, isOwn, modes, idempotency = null } = kill;
-  const run = await findRun(database, runId);
+export async function killRun(parts: EffectParts, kill: RunKill): Promise<Committed<FamilyStopResult> | null> {
+  const run = await findRun(parts.database, kill.runId);
   if (run === null) return null;
   // A key is stored also where there is nothing left to be ended.
-  if (run.status !== 'running' && idempotency === null) return { kind: 'ended' };
-  const result = await readLastOutput(database, run.childId);
-  const sessionId = run.childId;
-  return stopFamily(database, {
-    sessionId,
-    keepsQueued: false,
-    keepsBelow,
-    reason,
-    runId,
-    status: 'killed',
-    result,
-    isOwn,
-    modes,
-    idempotency,
-  });
+  if (run.status !== 'running' && (kill.idempotency ?? null) === null) return { kind: 'ended' };
+  return abortRun(parts, { ...kill, sessionId: run.childId });
 }
 
 export interface Steer {

@@ -12,7 +12,7 @@ import { optionsOfInputs, withOptions } from '../../../core/input-options.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 import { findLastAnswer, findLastOutput, type OutputEntry } from '../../../core/last-output.ts';
 import type { AnswerOutcome } from '../../../core/next-steps.ts';
-import type { RunResult } from '../../../features/subagents/rules/run-end.ts';
+import type { RunResult } from '../../rules/family.ts';
 import type { SessionMessage } from '../../../core/session-message.ts';
 import { storableText } from '../../../core/storable-text.ts';
 import { newId } from '../../../ids.ts';

@@ -1,26 +1,26 @@
-// Stops a session and all sessions below it, in one transaction: running turns receive a stop signal, waiting messages are cancelled, the
-// runs of subagents are settled, and the session above is notified. The abort of a session, the kill of a subagent and the deadline of its
-// run use it (G18, G24). A kill can also stop one run alone: the runs below it continue, and their ends are announced to the nearest
-// session above it that is still active, as after any other end of the run (`effects/end-runs.ts`).
+// Stops a session and all sessions below it, in one transaction: running turns receive a stop signal, and waiting messages are cancelled. The
+// feature that has spawned the runs ends them in it, and tells the session above. The abort of a session, the kill of a subagent and the
+// deadline of its run use it (G18, G24). A kill can also stop one run alone: the runs below it continue, and their ends are announced to the
+// nearest session above it that is still active, as after any other end of the run.
 //
 // Locking: the rows of the session, of all sessions above it and of all working sessions below it, in the order of their ids. The working
 // sessions below it are read before the rows are locked, and again afterwards: if a run was spawned meanwhile, nothing is written, and the
 // transaction begins again.
-import type { Committed } from '../../../kernel/queue/after-commit.ts';
-import type { RunStatus } from '../../../core/announcement.ts';
-import type { SessionId, TurnId } from '../../../core/ids.ts';
-import type { FamilyState, QueueModes } from '../rules/run-end.ts';
-import type { Database } from '../../../database/database.ts';
-import { commandParts, newCommands, readReplyRings, type NewCommand } from '../../../kernel/inbox/commands.ts';
-import { endRun, FAMILY_SQL, NOTHING, RUN_SQL, STOPPED, TOLD, type RunRow } from './end-runs.ts';
-import { insertedEvents } from '../../../kernel/events/events.ts';
-import { insertedKeys, type KeyedRequest } from '../../../database/idempotency.ts';
-import { putInputs } from '../../../kernel/inbox/put-inputs.ts';
-import { TURN_RETRY_MS } from '../../../database/retry-passing-faults.ts';
-import { mergeAll, buildRings, settledIn, type RungColumns } from '../../../kernel/queue/rings.ts';
-import { wakeSql } from '../../../kernel/sessions/session-locks.ts';
-import { cte, literal, statement } from '../../../database/statement.ts';
-import { inPipeline, type Transaction } from '../../../database/transaction.ts';
+import type { Committed } from '../queue/after-commit.ts';
+import type { RunStatus } from '../../core/announcement.ts';
+import type { SessionId, TurnId } from '../../core/ids.ts';
+import type { FamilyState, QueueModes } from '../rules/family.ts';
+import { commandParts, newCommands, readReplyRings, type NewCommand } from '../inbox/commands.ts';
+import { NOTHING, type EffectParts, type Effects } from '../effects/turn-effects.ts';
+import { FAMILY_SQL, RUN_SQL, type RunRow } from './family.ts';
+import { insertedEvents } from '../events/events.ts';
+import { insertedKeys, type KeyedRequest } from '../../database/idempotency.ts';
+import { putInputs, type PutInput } from '../inbox/put-inputs.ts';
+import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
+import { mergeAll, buildRings, settledIn, type RungColumns } from '../queue/rings.ts';
+import { wakeSql } from './session-locks.ts';
+import { cte, literal, statement } from '../../database/statement.ts';
+import { inPipeline, type Transaction } from '../../database/transaction.ts';
 
 export interface FamilyStop {
   sessionId: SessionId;
@@ -155,10 +155,13 @@ function describeStop({ cancelled, runs }: SessionsStop['stopped']): string {
 }
 
 /** Stops it; resolves once that is committed. Workers notice within a second. Throws when there is no such session. */
-export async function stopFamily(database: Database, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
+export async function stopFamily(
+  { database, effects }: EffectParts,
+  stop: FamilyStop,
+): Promise<Committed<FamilyStopResult>> {
   const { sessionId, command } = stop;
   for (let attempt = 1; attempt <= STALE_ATTEMPTS_MAX; attempt += 1) {
-    const stopped = await inPipeline(database.hot, TURN_RETRY_MS, async (tx) => await stopLocked(tx, stop));
+    const stopped = await inPipeline(database.hot, TURN_RETRY_MS, async (tx) => await stopLocked(tx, stop, effects));
     if (stopped === 'stale') continue;
     if (command === undefined || stopped.kind === 'ended') return stopped;
     const reply = { changed: [], rings: await readReplyRings(database, sessionId, command) };
@@ -172,6 +175,7 @@ export async function stopFamily(database: Database, stop: FamilyStop): Promise<
 async function stopLocked(
   tx: Transaction,
   stop: FamilyStop,
+  { 'run-stopped': endRun = () => NOTHING }: Effects,
 ): Promise<{ last: Promise<Committed<FamilyStopResult> | 'stale'> }> {
   const { sessionId, reason, status, result, isOwn: isTold, modes } = stop;
   const place = [sessionId, stop.keepsBelow ?? false];
@@ -215,3 +219,17 @@ async function stopLocked(
   };
   return { last: answer() };
 }
+
+type Settlement = NonNullable<PutInput['settled']>;
+
+/** The recipient has requested the end itself. */
+const TOLD: Settlement = {
+  status: 'silent',
+  error: { code: 'told', message: 'The recipient of the announcement ended the run itself.' },
+};
+
+/** The recipient was stopped, and the run with it. */
+const STOPPED: Settlement = {
+  status: 'cancelled',
+  error: { code: 'aborted', message: 'The parent session was stopped, and the subagent with it.' },
+};

@@ -1,0 +1,17 @@
+// The turn of a heartbeat has ended: its result is stored.
+import { literal } from '../../../database/statement.ts';
+import { NOTHING, type Effects } from '../../../kernel/effects/turn-effects.ts';
+
+export const ANSWER_POLL = literal({
+  name: 'answer-poll',
+  purpose: 'Store the result of the heartbeat that a turn has answered.',
+  locking: 'The heartbeat.',
+  text: `update holdfast.heartbeats h set result = $2 from holdfast.inbox i where i.turn_id = $1 and i.kind = 'heartbeat' and h.message_id = i.id`,
+});
+
+export const EFFECTS: Effects = {
+  'poll-answered'(tx, { turnId, result }) {
+    tx.write(ANSWER_POLL.prepared([turnId, result]));
+    return NOTHING;
+  },
+};
