@@ -3,11 +3,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
+import { createLogger } from '../../src/logger.ts';
+import { carryOutEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';
 import { abortSession } from '../../src/kernel/sessions/control.ts';
 import { endStalled } from '../../src/features/subagents/store/end-overdue.ts';
 import { endOverdue } from '../features.ts';
 import { killRun } from '../../src/features/subagents/store/subagents.ts';
 import { viewFamily } from '../../src/features/subagents/views/family.ts';
+import { runTurn } from '../../src/kernel/turn/run-turn.ts';
 import { viewTurnInputs } from '../../src/kernel/views/turn-inputs.ts';
 import type { Tool, ToolCall } from '../../src/tools/tool.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
@@ -374,6 +377,20 @@ describe('an end', () => {
     expect(rig.lastPrompt(key)).not.toContain('I have started a helper.');
     expect(await rig.counts(outer!.childId)).toMatchObject({ liveChildren: 0, runId: null });
     expect(await rig.counts(id)).toMatchObject({ liveChildren: 0, liveDescendants: 0, waiting: 0 });
+    worker.stop();
+  });
+
+  test('waits in a process without the feature, which says so in its log, and comes from one that has it (G18)', async () => {
+    const { worker, runs, id } = await parentOf('featureless', ['[[reply: found it]]']);
+    const lines: Record<string, unknown>[] = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+    const logger = createLogger({ level: 'warn', format: 'json', name: 'test', destination });
+    const { childId } = runs[0]!;
+    await runTurn({ ...worker.context, effects: joinEffects([]), logger }, childId);
+    expect(lines).toMatchObject([{ sessionKey: runs[0]!.childKey, effects: ['run-ended'] }]);
+    expect(await rig.announcements(id)).toEqual([]);
+    await carryOutEffects(rig, childId);
+    expect(await rig.announcements(id)).toMatchObject([{ announcement: { status: 'ok', result: 'found it' } }]);
     worker.stop();
   });
 
