@@ -24,7 +24,7 @@ interface Safeguard {
   says: RegExp;
 }
 
-const journal = 'src/store/journal';
+const journal = 'src/kernel/turn/journal';
 
 const safeguards: Safeguard[] = [
   {
@@ -119,7 +119,7 @@ const familySafeguards: FamilySafeguard[] = [
       {
         file: 'src/kernel/effects/carry-out.ts',
         find: 'return { last: putInputs(tx, told) };',
-        replace: 'return { last: Promise.resolve(allOf([])) };',
+        replace: 'return { last: Promise.resolve(mergeAll([])) };',
       },
     ],
     scenario: 'spawn with two children',
