@@ -30,7 +30,7 @@ export function createReconciler(
     logger,
     onRepeated,
     reconcileMs: config.runtime.reconcileMs,
-    endOverdue: () => modules.endOverdue(service, config.messages.queue),
+    endOverdue: () => modules.endOverdue(service),
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),
     due: parts.flatMap(({ due }) => due ?? []),
     pingQueue: () => backend.ping(),

@@ -57,7 +57,7 @@ test('the end of a run that a crash has left is announced once, by whichever of 
   const { parentId, childId, runId } = await killedAtItsEnd();
   expect(await runOf(runId)).toEqual({ status: 'running', result: null });
   expect(await familyCounts(rig, parentId)).toEqual({ waiting: 0, children: 1, descendants: 1 });
-  const rounds = await Promise.all(Array.from({ length: 4 }, () => endOverdue(rig, MODES)));
+  const rounds = await Promise.all(Array.from({ length: 4 }, () => endOverdue(rig)));
   const rings = rounds.flatMap(({ after }) => after?.rings ?? []);
   expect(rings).toMatchObject([{ kind: 'announce', sessionId: parentId }]);
   expect(await runOf(runId)).toEqual({ status: 'ok', result: 'reply' });
@@ -91,7 +91,7 @@ test('a run ends once, as its last turn said, when the ends of two of its turns 
 test('a run whose end is left is not stuck', async () => {
   const { childId, runId } = await killedAtItsEnd();
   await rig.rows(`update holdfast.sessions set updated_at = now() - interval '1 hour' where id = $1`, [childId]);
-  expect(await endStalled(rig, MODES)).toMatchObject({ runs: 0 });
+  expect(await endStalled(rig)).toMatchObject({ runs: 0 });
   await carryOutLeftEffects(rig);
   expect(await runOf(runId)).toMatchObject({ status: 'ok' });
 });
@@ -100,14 +100,14 @@ test('a run whose end could not be carried out for a minute is stuck', async () 
   const { childId, runId } = await killedAtItsEnd();
   await rig.rows(`update holdfast.sessions set updated_at = now() - interval '1 hour' where id = $1`, [childId]);
   await age(childId, '1 hour');
-  expect(await endStalled(rig, MODES)).toMatchObject({ runs: 1 });
+  expect(await endStalled(rig)).toMatchObject({ runs: 1 });
   expect(await runOf(runId)).toMatchObject({ status: 'failed' });
 });
 
 test('what a process has just committed is left to it', async () => {
   const { childId, runId } = await killedAtItsEnd();
   await age(childId, '-1 hour');
-  await endOverdue(rig, MODES);
+  await endOverdue(rig);
   await carryOutLeftEffects(rig);
   expect(await runOf(runId)).toMatchObject({ status: 'running' });
 });
@@ -173,7 +173,7 @@ test('an effect whose feature is missing stays, keeps no other waiting, and is c
   await rig.accept(rig.input(childId));
   const { write } = await rig.opened(childId);
   await endThenKilled(write, { kind: 'message-sent', turnId: write.progress.turnId, message });
-  const without = { database: rig.database, effects: joinEffects([]) };
+  const without = { ...rig, effects: joinEffects([]) };
   await carryOutLeftEffects(without);
   expect(await inboxOf(to)).toEqual([{ kind: 'message', status: 'waiting', cause_key: `exchange:${id}` }]);
   expect(await effectsOf(childId)).toEqual([{ kind: 'run-ended' }]);

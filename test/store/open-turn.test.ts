@@ -50,7 +50,6 @@ test('an opening that is sent again is stored once (G23)', async () => {
 
 test('a session that was stopped after the claim opens no turn (G24)', async () => {
   const { sessionId, claimed, turnId } = await claimedWithMessage();
-  const modes = { mode: 'collect', byChannel: {} };
   const stop = {
     sessionId,
     keepsQueued: true,
@@ -58,7 +57,6 @@ test('a session that was stopped after the claim opens no turn (G24)', async () 
     status: 'killed',
     result: null,
     isOwn: false,
-    modes,
   } as const;
   await stopFamily(rig, stop);
   expect(await rig.openTurn(newTurn(claimed, turnId))).toEqual({ kind: 'stopped' });

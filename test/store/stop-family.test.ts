@@ -31,7 +31,6 @@ const stop = (sessionId: SessionId, more: Partial<FamilyStop> = {}, parts: Effec
     status: 'killed',
     result: null,
     isOwn: false,
-    modes: { mode: 'collect', byChannel: {} },
     ...more,
   });
 
@@ -64,7 +63,7 @@ test('a stop without the feature of subagents stops the sessions, and leaves the
   const child = await childOf(rig, sessionId);
   const { turnId } = await rig.opened(child.childId);
   await rig.accept(rig.input(child.childId));
-  const stopped = await stop(sessionId, {}, { database: rig.database, effects: joinEffects([]) });
+  const stopped = await stop(sessionId, {}, { ...rig, effects: joinEffects([]) });
   expect(stopped).toMatchObject({ kind: 'stopped', runs: 1 });
   expect(await countSessions(rig, { id: child.childId, turnId, stopReason: 'a test', waiting: 0 })).toBe(1);
   expect(await statusOf(child.runId)).toBe('running');

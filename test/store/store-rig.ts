@@ -70,6 +70,7 @@ export async function createStoreRig() {
 
   return {
     url: server.url,
+    config: { messages: { queue: { mode: 'collect', byChannel: {} } } },
     database,
     effects: EFFECTS,
     ensure,

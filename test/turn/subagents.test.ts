@@ -28,8 +28,6 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createFamilyRig, spawnCall, type FamilyRig } from './family-rig.ts';
 
-const MODES = { mode: 'collect', byChannel: {} };
-
 let rig: FamilyRig;
 let entered: PromiseWithResolvers<void>;
 let gate: PromiseWithResolvers<void>;
@@ -402,7 +400,7 @@ describe('an end', () => {
     const [outer] = await rig.runsOf('late');
     await worker.runSession(outer!.childId);
     await changeSubagentRuns(rig, { id: outer!.id }, { deadlineAt: now });
-    await endOverdue(rig, MODES);
+    await endOverdue(rig);
     expect(await rig.announcements(await rig.sessionOf('late'))).toMatchObject([
       { announcement: { status: 'timedOut', result: 'half' } },
     ]);
@@ -569,7 +567,7 @@ describe('stopping', () => {
     const running = worker.runSession(below!.childId);
     await entered.promise;
     const from = performance.now();
-    const killed = await killRun(rig, { runId: mid!.id, reason: 'enough', isOwn: false, modes: MODES });
+    const killed = await killRun(rig, { runId: mid!.id, reason: 'enough', isOwn: false });
     expect(killed).toMatchObject({ kind: 'stopped', runs: 2 });
     await running;
     expect(performance.now() - from).toBeLessThan(1_500 * SLOWNESS_MAX);
@@ -585,7 +583,7 @@ describe('stopping', () => {
     expect(await rig.counts(id)).toMatchObject({ liveChildren: 0, liveDescendants: 0 });
     await worker.run('killed');
     expect(rig.lastPrompt(key)).toContain('A subagent task "t1" just was killed.');
-    const again = await killRun(rig, { runId: mid!.id, reason: 'enough', isOwn: false, modes: MODES });
+    const again = await killRun(rig, { runId: mid!.id, reason: 'enough', isOwn: false });
     expect(again).toEqual({ kind: 'ended' });
     worker.stop();
   });
@@ -597,7 +595,7 @@ describe('stopping', () => {
     const [mid] = runs;
     const running = worker.runSession(mid!.childId);
     await entered.promise;
-    const kill = { runId: mid!.id, keepsBelow: true, reason: 'enough', isOwn: false, modes: MODES };
+    const kill = { runId: mid!.id, keepsBelow: true, reason: 'enough', isOwn: false };
     expect(await killRun(rig, kill)).toMatchObject({ kind: 'stopped', runs: 1 });
     await running;
     const [below] = (await rig.runs()).filter(({ parentId }) => parentId === mid!.childId);
@@ -698,14 +696,14 @@ describe('stopping', () => {
       `${spawnCall('waits for ever', { runTimeoutSeconds: 1, label: 'slow' })} [[reply: started]]`,
     );
     await worker.run('slow');
-    const before = await endOverdue(rig, MODES);
+    const before = await endOverdue(rig);
     expect(before.nextInMs).toBeGreaterThan(0);
     await changeSubagentRuns(rig, { label: 'slow' }, { createdAt: ago('1 s'), deadlineAt: now });
     const id = await rig.sessionOf('slow');
-    expect(await endOverdue(rig, MODES)).toMatchObject({
+    expect(await endOverdue(rig)).toMatchObject({
       after: { rings: [{ kind: 'announce', sessionId: id }] },
     });
-    expect(await endOverdue(rig, MODES)).toMatchObject({ after: { rings: [] } });
+    expect(await endOverdue(rig)).toMatchObject({ after: { rings: [] } });
     expect(await rig.runsOf('slow')).toMatchObject([{ status: 'timedOut', error: 'The run took longer than 1 s.' }]);
     await worker.run('slow');
     expect(rig.lastPrompt('agent:main:slow')).toContain('A subagent task "slow" just timed out.');
@@ -716,7 +714,7 @@ describe('stopping', () => {
     const { worker, runs, id } = await parentOf('stuck', ['lost']);
     await changeInputs(rig, { sessionId: runs[0]!.childId }, { status: 'cancelled' });
     await changeSessions(rig, { id: runs[0]!.childId }, { waiting: 0, updatedAt: ago('10 minutes') });
-    expect(await endStalled(rig, MODES)).toMatchObject({ runs: 1, after: { rings: [{ sessionId: id }] } });
+    expect(await endStalled(rig)).toMatchObject({ runs: 1, after: { rings: [{ sessionId: id }] } });
     expect(await rig.runsOf('stuck')).toMatchObject([{ status: 'failed', error: 'The run stopped without a result.' }]);
     expect(await rig.announcements(id)).toMatchObject([{ status: 'waiting' }]);
     worker.stop();
@@ -795,7 +793,7 @@ describe('waiting', () => {
     const worker = rig.worker();
     const due = async (id: SessionId) => {
       await changeYields(rig, { sessionId: id }, { dueAt: now });
-      return endOverdue(rig, MODES);
+      return endOverdue(rig);
     };
     await rig.send('alone', '[[tool: sessions_yield {"timeoutSeconds":30}]] [[reply: never]]');
     await worker.run('alone');

@@ -37,7 +37,7 @@ function reconcilerOf(
     logger,
     due: [openDueDeliveries({ service: rig, logger }).due!],
     reconcileMs: more.reconcileMs ?? 20,
-    endOverdue: () => endOverdue(rig, { mode: 'collect', byChannel: {} }),
+    endOverdue: () => endOverdue(rig),
     stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),
     pingQueue: more.pingQueue ?? (() => Promise.resolve()),
     onQueueFault: () => undefined,

@@ -72,10 +72,7 @@ export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Pro
       { signal },
     );
     const { runs, turnIds } = await readWorkToStop(database);
-    for (const run of runs) {
-      const modes = parts.config.messages.queue;
-      publish(await abortRun(parts, { ...run, reason: CANCELLED, isOwn: true, modes }));
-    }
+    for (const run of runs) publish(await abortRun(parts, { ...run, reason: CANCELLED, isOwn: true }));
     publish(await withdrawInputs(database));
     for (const turnId of turnIds) await stopTurn(parts, turnId, null);
     hasChanged ||= runs.length > 0 || turnIds.length > 0;

@@ -131,23 +131,22 @@ async function eraseFamily(
 }
 
 /** Stops turns and commands, and waits until workers have ended them; those that have not ended in time are cut off by the fence. */
-async function stopWork({ config, publish, ...parts }: Service, family: FamilyMember[], key: string): Promise<void> {
+async function stopWork(service: Service, family: FamilyMember[], key: string): Promise<void> {
   const root = family.find((member) => member.key === key);
   if (root === undefined || !family.some(({ hasWork, isBusy }) => hasWork || isBusy)) return;
   for (const { id } of [root, ...family.filter((member) => member !== root && (member.hasWork || member.isBusy))]) {
-    publish(
-      await stopFamily(parts, {
+    service.publish(
+      await stopFamily(service, {
         sessionId: id,
         keepsQueued: false,
         reason: 'the session is erased',
         status: 'killed',
         result: null,
         isOwn: false,
-        modes: config.messages.queue,
       }),
     );
   }
-  await until(STOP_WAIT_MS, async () => !(await findErasedFamily(parts.database, key)).some(({ isBusy }) => isBusy));
+  await until(STOP_WAIT_MS, async () => !(await findErasedFamily(service.database, key)).some(({ isBusy }) => isBusy));
 }
 
 async function eraseFenced(

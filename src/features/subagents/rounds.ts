@@ -5,7 +5,7 @@ import { endStalled } from './store/end-overdue.ts';
 
 export function openRunRounds({ service, logger }: Process): ProcessPart {
   async function round(): Promise<void> {
-    const { runs } = service.publish(await endStalled(service, service.config.messages.queue));
+    const { runs } = service.publish(await endStalled(service));
     if (runs > 0) logger.error({ runs }, 'Subagents that had stopped without a result were ended');
   }
   return {

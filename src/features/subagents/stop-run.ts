@@ -3,11 +3,8 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import { killRun, type RunKill } from './store/subagents.ts';
 
 /** Ends a run and, unless they are kept, all runs below it; resolves with how many have ended by it. Null: no such run. */
-export async function stopRun(
-  { config, publish, ...parts }: Service,
-  run: Omit<RunKill, 'modes'>,
-): Promise<number | null> {
-  const stopped = publish(await killRun(parts, { ...run, modes: config.messages.queue }));
+export async function stopRun(service: Service, run: RunKill): Promise<number | null> {
+  const stopped = service.publish(await killRun(service, run));
   if (stopped === null) return null;
   return stopped.kind === 'stopped' ? stopped.runs : 0;
 }

@@ -5,7 +5,7 @@ import type { Database } from '../../database/database.ts';
 import type { Transaction } from '../../database/transaction.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { PutInput } from '../inbox/put-inputs.ts';
-import type { RunResult } from '../rules/family.ts';
+import type { QueueModes, RunResult } from '../rules/family.ts';
 import type { LockedFamily, RunRow } from '../sessions/family.ts';
 
 export type TurnEffect =
@@ -59,8 +59,9 @@ export type Effects = { readonly [Kind in TurnEffect['kind']]?: CarryOut<EffectO
   readonly 'run-stopped'?: (tx: Transaction, stop: RunStop, family: LockedFamily['family']) => Told;
 };
 
-/** The database, and who carries out what in it. */
+/** The database, who carries out what in it, and how messages reach busy sessions. */
 export interface EffectParts {
+  config: { messages: { queue: QueueModes } };
   database: Database;
   effects: Effects;
 }

@@ -3,7 +3,6 @@
 import type { Committed } from './after-commit.ts';
 import { carryOutLeftEffects, isLeftSql } from '../effects/carry-out.ts';
 import type { EffectParts } from '../effects/turn-effects.ts';
-import type { QueueModes } from '../rules/family.ts';
 import { mergeAll } from './rings.ts';
 import { literal } from '../../database/statement.ts';
 
@@ -12,7 +11,7 @@ export interface Overdue {
   /** SQL of the earliest deadline; null: there is none. */
   readonly earliest: string;
   /** Ends those whose deadline has passed. */
-  readonly end: (parts: EffectParts, modes: QueueModes) => Promise<Committed<object>[]>;
+  readonly end: (parts: EffectParts) => Promise<Committed<object>[]>;
 }
 
 export const nextDeadlines = (kinds: readonly Overdue[]) =>
@@ -40,12 +39,12 @@ export function createEndOverdue(kinds: readonly Overdue[]) {
     // A select without a table in `from` has one row.
     return (await database.hot.query<Moments>(query)).rows[0]!;
   }
-  return async (parts: EffectParts, modes: QueueModes): Promise<Committed<{ nextInMs: number | null }>> => {
+  return async (parts: EffectParts): Promise<Committed<{ nextInMs: number | null }>> => {
     const first = await readMoments(parts);
     // First: a run that has ended by itself is not over time.
     const ended = first.hasEffects ? await carryOutLeftEffects(parts) : [];
     const due = kinds.filter((_, index) => (first.inMs[index] ?? 1) <= 0);
-    for (const { end } of due) ended.push(...(await end(parts, modes)));
+    for (const { end } of due) ended.push(...(await end(parts)));
     const { inMs } = due.length === 0 ? first : await readMoments(parts);
     // Overdue and still open: another process is ending it, and the next round checks it again.
     const coming = inMs.filter((ms) => ms !== null && ms > 0) as number[];

@@ -2,7 +2,6 @@
 // worker that runs it reads several times a second and at every step (G24).
 import type { Committed } from '../queue/after-commit.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
-import type { QueueModes } from '../rules/family.ts';
 import type { Database } from '../../database/database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
 import { readLastOutput } from './last-output.ts';
@@ -39,7 +38,6 @@ export async function abortSession(
     sessionKey: string;
     keepQueued: boolean;
     reason?: string;
-    modes?: QueueModes;
     idempotency?: KeyedRequest | null;
     /** The chat command that asks for it, which is stored with it. */
     command?: StopCommand;
@@ -54,7 +52,6 @@ export async function abortSession(
     status: 'killed',
     result: session.depth === 0 ? null : await readLastOutput(parts.database, session.id),
     isOwn: false,
-    modes: input.modes ?? DEFAULT_MODES,
     idempotency: input.idempotency ?? null,
     ...(input.command === undefined ? {} : { command: input.command }),
   });
@@ -69,8 +66,6 @@ export async function abortRun(
   const result = await readLastOutput(parts.database, run.sessionId);
   return stopFamily(parts, { ...run, keepsQueued: false, status, result });
 }
-
-const DEFAULT_MODES: QueueModes = { mode: 'collect', byChannel: {} };
 
 export const ABORT_TURN = literal({
   name: 'abort-turn',

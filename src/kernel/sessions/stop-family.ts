@@ -9,9 +9,9 @@
 import type { Committed } from '../queue/after-commit.ts';
 import type { RunStatus } from '../../core/announcement.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
-import type { FamilyState, QueueModes } from '../rules/family.ts';
+import type { FamilyState } from '../rules/family.ts';
 import { commandParts, newCommands, readReplyRings, type NewCommand } from '../inbox/commands.ts';
-import { NOTHING, type EffectParts, type Effects } from '../effects/turn-effects.ts';
+import { NOTHING, type EffectParts } from '../effects/turn-effects.ts';
 import { FAMILY_SQL, RUN_SQL, type RunRow } from './family.ts';
 import { insertedEvents } from '../events/events.ts';
 import { insertedKeys, type KeyedRequest } from '../../database/idempotency.ts';
@@ -37,7 +37,6 @@ export interface FamilyStop {
   result: string | null;
   /** True when the session that would be notified has requested the end itself. */
   isOwn: boolean;
-  modes: QueueModes;
   /** The key of the request that stops it. */
   idempotency?: KeyedRequest | null;
   /** The chat command that stops it, which becomes a row of the session's inbox: it acts only on messages accepted before it. */
@@ -155,16 +154,17 @@ function describeStop({ cancelled, runs }: SessionsStop['stopped']): string {
 }
 
 /** Stops it; resolves once that is committed. Workers notice within a second. Throws when there is no such session. */
-export async function stopFamily(
-  { database, effects }: EffectParts,
-  stop: FamilyStop,
-): Promise<Committed<FamilyStopResult>> {
+export async function stopFamily(parts: EffectParts, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
   const { sessionId, command } = stop;
   for (let attempt = 1; attempt <= STALE_ATTEMPTS_MAX; attempt += 1) {
-    const stopped = await inPipeline(database.hot, TURN_RETRY_MS, async (tx) => await stopLocked(tx, stop, effects));
+    const stopped = await inPipeline(
+      parts.database.hot,
+      TURN_RETRY_MS,
+      async (tx) => await stopLocked(tx, stop, parts),
+    );
     if (stopped === 'stale') continue;
     if (command === undefined || stopped.kind === 'ended') return stopped;
-    const reply = { changed: [], rings: await readReplyRings(database, sessionId, command) };
+    const reply = { changed: [], rings: await readReplyRings(parts.database, sessionId, command) };
     return { ...stopped, after: mergeAll([stopped, { after: reply }]) };
   }
   throw new Error(
@@ -175,9 +175,9 @@ export async function stopFamily(
 async function stopLocked(
   tx: Transaction,
   stop: FamilyStop,
-  { 'run-stopped': endRun = () => NOTHING }: Effects,
+  { config, effects: { 'run-stopped': endRun = () => NOTHING } }: EffectParts,
 ): Promise<{ last: Promise<Committed<FamilyStopResult> | 'stale'> }> {
-  const { sessionId, reason, status, result, isOwn: isTold, modes } = stop;
+  const { sessionId, reason, status, result, isOwn: isTold } = stop;
   const place = [sessionId, stop.keepsBelow ?? false];
   const locked = await tx.query<{ state: FamilyState }>(LOCK_FAMILY.prepared(place));
   const family = new Map(locked.map(({ state }) => [state.id, state]));
@@ -201,7 +201,7 @@ async function stopLocked(
   const rung = tx.query<RungColumns & { sessionId: SessionId }>(
     STOP_SESSIONS.prepared({ stop, stopping: [...stopping.keys()], stopped }),
   );
-  const end = { status, result, error: reason, isSuppressed: false, modes };
+  const end = { status, result, error: reason, isSuppressed: false, modes: config.messages.queue };
   const told = ending === undefined ? NOTHING : endRun(tx, { run: ending, end, settled: isTold ? TOLD : null }, family);
   // What ends below it is announced to the nearest session that is stopped, and never waits there.
   const top = new Map([...stopping, [sessionId, { ...self, ancestors: [] }]]);

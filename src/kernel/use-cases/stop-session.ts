@@ -16,10 +16,10 @@ export interface StopRequest {
 
 /** Stops the running turn of a session and the subagents below it. Null: no such session. */
 export async function stopSession(
-  { config, publish, ...parts }: Service,
+  service: Service,
   stop: StopRequest,
 ): Promise<Pick<Abortion, 'aborted' | 'cancelled'> | null> {
-  return publish(await abortSession(parts, { ...stop, modes: config.messages.queue }));
+  return service.publish(await abortSession(service, stop));
 }
 
 export async function stopTurn(

@@ -6,7 +6,6 @@ import { literal } from '../../../database/statement.ts';
 import type { EffectParts } from '../../../kernel/effects/turn-effects.ts';
 import type { Overdue } from '../../../kernel/queue/end-overdue.ts';
 import { mergeAll } from '../../../kernel/queue/rings.ts';
-import type { QueueModes } from '../../../kernel/rules/family.ts';
 import { abortRun } from '../../../kernel/sessions/control.ts';
 import { wakeOverdue } from './yields.ts';
 
@@ -46,8 +45,8 @@ interface OverdueRun {
 export const OVERDUE: readonly Overdue[] = [
   {
     earliest: `select min(r.deadline_at) from holdfast.subagent_runs r where r.status = 'running' and r.deadline_at is not null`,
-    async end(parts, modes) {
-      return endRuns(parts, (await parts.database.hot.query(DUE_RUNS.prepared([]))).rows, modes);
+    async end(parts) {
+      return endRuns(parts, (await parts.database.hot.query(DUE_RUNS.prepared([]))).rows);
     },
   },
   {
@@ -57,14 +56,14 @@ export const OVERDUE: readonly Overdue[] = [
 ];
 
 /** Ends runs that are stuck, so that their parents are notified. No cause of stuck runs is known: this is a safety net. */
-export async function endStalled(parts: EffectParts, modes: QueueModes): Promise<Committed<{ runs: number }>> {
+export async function endStalled(parts: EffectParts): Promise<Committed<{ runs: number }>> {
   const stalled = await parts.database.hot.query(STALLED_RUNS.prepared([]));
-  return { runs: stalled.rows.length, after: mergeAll(await endRuns(parts, stalled.rows, modes)) };
+  return { runs: stalled.rows.length, after: mergeAll(await endRuns(parts, stalled.rows)) };
 }
 
-async function endRuns(parts: EffectParts, runs: OverdueRun[], modes: QueueModes): Promise<Committed<object>[]> {
+async function endRuns(parts: EffectParts, runs: OverdueRun[]): Promise<Committed<object>[]> {
   const ended: Committed<object>[] = [];
   for (const { id: runId, child_id: sessionId, status, reason } of runs)
-    ended.push(await abortRun(parts, { sessionId, runId, status, reason, isOwn: false, modes }));
+    ended.push(await abortRun(parts, { sessionId, runId, status, reason, isOwn: false }));
   return ended;
 }
