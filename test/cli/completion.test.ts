@@ -25,7 +25,7 @@ describe('the words of a command line', () => {
     [['tur'], ['turns']],
     [
       ['turns', 'r'],
-      ['retry', 'request'],
+      ['request', 'retry'],
     ],
     [['turns', 'stop', '--js'], ['--json']],
     [
