@@ -13,7 +13,7 @@ export async function prepareDatabase(config: Config, logger: Logger, enders: En
   const embedded = await startEmbeddedPostgres({ dataDir: config.runtime.dataDir, logger });
   enders.push(async (isFailed) => {
     if (!isFailed) return embedded.stop();
-    const { isDatabaseUnused } = await import('../src/features/backup/read-backup.ts');
+    const { isDatabaseUnused } = await import('../src/database/inspect-database.ts');
     await embedded.discard(() => isDatabaseUnused(embedded.url).catch(() => false));
   });
   return embedded.url;

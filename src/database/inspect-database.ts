@@ -179,3 +179,25 @@ function explain(error: unknown, address: string): unknown {
     error,
   );
 }
+
+/** True while the database has no session. */
+export async function isDatabaseUnused(databaseUrl: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return !(await hasSessions(client));
+  } finally {
+    await client.end();
+  }
+}
+
+/** False also while there are no tables. */
+export async function hasSessions(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ is_there: boolean }>(
+    `select to_regclass('holdfast.sessions') is not null as is_there`,
+  );
+  if (rows[0]?.is_there !== true) return false;
+  const found = await client.query('select 1 from holdfast.sessions limit 1');
+  return found.rows.length > 0;
+}

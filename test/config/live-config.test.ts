@@ -78,6 +78,7 @@ test('a part of the process that refuses a configuration keeps all of it from be
   const live = liveConfig(() => ({ agents: { ...agents, defaults: quick } }));
   const applied: string[] = [];
   live.follow({ apply: () => void applied.push('first') });
+  live.follow({ store: async () => applied.push('stored') });
   live.follow({ prepare: ({ agents: next }) => Promise.reject(new Error(`not ${next.defaults.maxSteps}`)) });
   await expect(live.reload()).rejects.toThrow('not 3');
   expect(live.config.agents).toBe(agents);

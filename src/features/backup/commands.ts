@@ -102,7 +102,8 @@ async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<Exi
   const path = resolve(file);
   if ((await stat(path).catch(() => null))?.isFile() !== true)
     throw notFound(`There is no file ${path}.`, 'Name a file that "holdfast backup" has made.');
-  const { isDatabaseUnused, restoreDatabase } = await import('./read-backup.ts');
+  const { restoreDatabase } = await import('./read-backup.ts');
+  const { isDatabaseUnused } = await import('../../database/inspect-database.ts');
   const { readFrames } = await import('./frames.ts');
   const { startEmbeddedPostgres } = await import('../../embedded-postgres/start-embedded-postgres.ts');
   const database = await startEmbeddedPostgres({ dataDir });

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { hasSessions } from '../../database/inspect-database.ts';
 import { layOut } from '../../database/migrate.ts';
 import type { Frame } from './frames.ts';
 import { BACKUP_FORMAT, type BackupHeader } from './write-backup.ts';
@@ -70,18 +71,6 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   }
 }
 
-/** True while the database has no session. */
-export async function isDatabaseUnused(databaseUrl: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return !(await hasSessions(client));
-  } finally {
-    await client.end();
-  }
-}
-
 async function readHeader(frames: AsyncGenerator<Frame>): Promise<BackupHeader> {
   const first = await frames.next().catch(() => null);
   const head = first?.done === false ? (first.value.head as Partial<BackupHeader>) : {};
@@ -100,15 +89,6 @@ async function refuseInUse(client: pg.Client): Promise<void> {
       'in_use',
       `A process of Holdfast uses the database (${rows[0]?.name}). Stop the service first.`,
     );
-}
-
-async function hasSessions(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ is_there: boolean }>(
-    `select to_regclass('holdfast.sessions') is not null as is_there`,
-  );
-  if (rows[0]?.is_there !== true) return false;
-  const found = await client.query('select 1 from holdfast.sessions limit 1');
-  return found.rows.length > 0;
 }
 
 /** Migrations insert rows; those of the backup take their place. */
