@@ -5,6 +5,7 @@ import type { CallerRequest } from './caller-request.ts';
 import { keyOfOptions, readOptions, type InputOptions } from './input-options.ts';
 import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';
+import type { PromptMode } from '../prompt/system-input.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 
 export type ChatType = 'direct' | 'group' | 'channel';
@@ -226,4 +227,20 @@ export interface OwnInput {
   cronId?: string;
   /** The system event that it wakes the session for: when an earlier prompt has contained it, the model is not called. */
   eventId?: string;
+}
+
+/** The body of the input that an item of a batch becomes. */
+export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
+  promptMode?: PromptMode;
+  /** Null: nowhere; the end of the batch is reported in place of its replies. */
+  deliver: { url: string } | null;
+  /** Its budgets follow from these. */
+  batchId: string;
+  sentBy?: string;
+  /** What happens to such an item near its deadline; absent: it is asked live. */
+  fallback?: 'fail';
+  /** How its prompts are kept in the provider's cache; absent: as is cheapest. */
+  cache?: '1h' | '5m' | 'off';
+  /** Why it goes this way, for people; absent: its batch says so. */
+  viaReason?: string;
 }

@@ -1,10 +1,10 @@
 // Submits a batch: reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
 // stored, and the upload is deleted; reading continues for the sake of the list of faults.
 import { isAgent, modelFault, priceBookOf, toolPolicyFault } from '../../config.ts';
-import { inputOfItem, type AskedBatch, type BatchInput } from './rules/batch.ts';
+import { inputOfItem, type AskedBatch } from './rules/batch.ts';
 import { ItemChecker, type ItemFault, type PlacedItem, type ReadItem } from './rules/check-items.ts';
 import { emptyEstimate, withItem, type BatchEstimate, type ItemPrompt } from './rules/estimate.ts';
-import type { InboundMessage } from '../../core/inbound.ts';
+import type { BatchInput, InboundMessage } from '../../core/inbound.ts';
 import { priceAt } from '../../core/prices/price-table.ts';
 import { agentIdOf } from '../../core/session-key.ts';
 import { estimateTextTokens } from '../../core/token-estimate.ts';

@@ -2,21 +2,22 @@
 // the budgets when an item of a new batch comes: the batch may have a cap.
 import type { Clock } from '../../clock.ts';
 import { BUDGET_REACHED, budgetName, type BudgetFacts } from './rules/budget.ts';
-import { costOfTokens, isPriced, likelyOutput, likelyTokens, mostTokens } from './rules/likely-cost.ts';
+import { costOfTokens, isPriced, likelyTokens, mostTokens } from './rules/likely-cost.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
-import type { PriceTier, ReportedTokens } from '../../core/prices/call-cost.ts';
+import { toDollars, type PriceTier, type ReportedTokens } from '../../core/prices/call-cost.ts';
 import type { PriceBook } from '../../core/prices/price-table.ts';
 import type { BudgetBook } from './store/budget-book.ts';
 import type { Budget } from './store/budgets.ts';
 import type { CostRequest, ReservedCost } from './store/reserve-cost.ts';
 import type { RowSubmitter } from '../../database/share-statement.ts';
+import type { Reason } from '../../kernel/rules/why.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import type { OutputHistory } from '../../kernel/turn/recent-outputs.ts';
 import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
 import { TurnFailed } from '../../kernel/turn/turn-end.ts';
 import { PASS, type CheckAnswer, type GateCheck, type ComingCall } from '../../kernel/turn/gate/gate-check.ts';
-import { budgetReached, WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/gate/wait-reasons.ts';
+import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/gate/wait-reasons.ts';
 
 export interface BudgetParts {
   book: Pick<BudgetBook, 'isInUse' | 'know' | 'covering'>;
@@ -93,8 +94,8 @@ function costFor(
   const priced = { model: refOfModel(request), day: clock.now().toISOString().slice(0, 10) };
   if (isStrict && !isPriced(prices.table, priced)) return null;
   const tier: PriceTier = call.way === 'batch' ? 'batch' : 'standard';
-  const outputs = recentOutputs.of(call.turn.agent.id);
-  const tokens = isStrict ? mostTokens(request, tier) : likely(call, likelyOutput(outputs, request.maxTokens));
+  const outputTokens = recentOutputs.likely(call.turn.agent.id, request.maxTokens);
+  const tokens = isStrict ? mostTokens(request, tier) : likely(call, outputTokens);
   return costOfTokens(prices.table, { ...priced, tier }, tokens) ?? 0;
 }
 
@@ -105,6 +106,16 @@ function likely({ turn, purpose }: ComingCall, outputTokens: number): ReportedTo
   const isWarm = purpose === undefined && at.progress.steps > 0;
   const cachedTokens = isWarm ? Math.min(promptTokens, at.tokens.reported?.tokens ?? 0) : 0;
   return likelyTokens({ cachedTokens, newTokens: promptTokens - cachedTokens }, outputTokens);
+}
+
+/** `askedMicros`: what the call is likely to cost, where it's more than the whole budget. */
+function budgetReached(budget: Budget, askedMicros: number | null): Reason {
+  const [name, limit] = [`"${budgetName(budget)}"`, `$${toDollars(budget.limitMicros)}`];
+  const text =
+    askedMicros === null
+      ? `The budget ${name} of ${limit} has no room for the next call.`
+      : `The next call is likely to cost $${toDollars(askedMicros)}, more than the whole budget ${name} of ${limit}. No window has room for it until its limit is raised.`;
+  return { code: BUDGET_REACHED, text, by: budget.id };
 }
 
 function unpriced({ model }: ComingCall, budget: Budget): TurnFailed {

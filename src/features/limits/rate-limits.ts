@@ -8,19 +8,18 @@
 // What is not used is returned with the next statement. Without limits, none of this runs.
 import type { Clock } from '../../clock.ts';
 import { classifyOutage } from '../../core/failure.ts';
-import { likelyOutput } from '../budgets/rules/likely-cost.ts';
 import { limitsFor, type CallTokens, type RateLimit } from '../../core/rate-limit.ts';
 import { LANES_BY_RANK, nextLane, noCalls, passOver, type LaneCounts } from './rules/share-calls.ts';
 import { chooseBlockMs } from '../../kernel/rules/model-outage.ts';
 import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { Model } from '../../model/model.ts';
 import type { RateAsk, RateShare } from './claim-rates.ts';
+import { rateLimited } from '../../kernel/rules/why.ts';
 import { laneOf } from '../../kernel/turn/opened-turn.ts';
 import type { OutputHistory } from '../../kernel/turn/recent-outputs.ts';
 import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
 import type { CheckAnswer, GateCheck, ComingCall, Hold } from '../../kernel/turn/gate/gate-check.ts';
 import { RateWindow } from './rate-window.ts';
-import { rateLimited } from '../../kernel/rules/why.ts';
 import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/gate/wait-reasons.ts';
 
 /** Between two statements, in milliseconds: while a limit is scarce, and while there is enough of it. */
@@ -265,7 +264,7 @@ function countLanes(calls: readonly WaitingCall[]): LaneCounts {
 export function expectedTokens(recentOutputs: OutputHistory, { turn }: ComingCall): CallTokens {
   const { at, attempt } = turn.journal;
   const { reported, added } = at.tokens;
-  const outputTokens = likelyOutput(recentOutputs.of(turn.agent.id), attempt.request.maxTokens);
+  const outputTokens = recentOutputs.likely(turn.agent.id, attempt.request.maxTokens);
   return reported === null
     ? { uncachedTokens: estimateNextRequest(turn), cacheReadTokens: 0, outputTokens }
     : { uncachedTokens: added, cacheReadTokens: reported.tokens, outputTokens };

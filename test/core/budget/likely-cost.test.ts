@@ -1,12 +1,7 @@
 import { expect, test } from 'vitest';
 import { isCovered, isScope } from '../../../src/features/budgets/rules/budget.ts';
-import {
-  costOfTokens,
-  likelyOutput,
-  likelyTokens,
-  mostTokens,
-  withOutput,
-} from '../../../src/features/budgets/rules/likely-cost.ts';
+import { costOfTokens, likelyTokens, mostTokens } from '../../../src/features/budgets/rules/likely-cost.ts';
+import { OutputHistory } from '../../../src/kernel/turn/recent-outputs.ts';
 import { priceTable } from '../../../src/core/prices/price-table.ts';
 
 const table = priceTable([
@@ -16,11 +11,12 @@ const table = priceTable([
 const asked = (model: string) => ({ model, tier: 'standard' as const, day: '2026-11-23' });
 
 test('an answer is expected to be as long as nine of ten before it, 1,000 tokens at first, and never longer than allowed', () => {
-  expect(likelyOutput([], 64_000)).toBe(1_000);
-  expect(likelyOutput([], 300)).toBe(300);
-  const outputs = Array.from({ length: 300 }, (_, n) => n).reduce<readonly number[]>(withOutput, []);
-  expect(outputs).toHaveLength(200);
-  expect(likelyOutput(outputs, 64_000)).toBe(280);
+  const outputs = new OutputHistory();
+  expect(outputs.likely('main', 64_000)).toBe(1_000);
+  expect(outputs.likely('main', 300)).toBe(300);
+  for (let tokens = 0; tokens < 300; tokens += 1) outputs.add('main', tokens);
+  // Of the last 200.
+  expect(outputs.likely('main', 64_000)).toBe(280);
 });
 
 test('the part of a prompt that the cache has costs its price of the cache', () => {

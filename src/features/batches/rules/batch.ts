@@ -2,7 +2,7 @@
 import { parseKeyName } from '../../../core/key-role.ts';
 import type { CacheSetting } from '../../../core/cache-markers.ts';
 import type { Choice, Way } from '../../provider-batches/rules/choose-way.ts';
-import type { InboundMessage, MessageVia } from '../../../core/inbound.ts';
+import type { BatchInput, InboundMessage, MessageVia } from '../../../core/inbound.ts';
 import { inheritOptions, readOptions, withOptions, type InputOptions } from '../../../core/input-options.ts';
 import type { PromptMode } from '../../../prompt/system-input.ts';
 import type { ThinkingLevel } from '../../../prompt/thinking-directive.ts';
@@ -53,22 +53,6 @@ export interface ItemDefaults {
   promptMode?: PromptMode;
   /** An item adds its own to these. */
   options?: InputOptions;
-}
-
-/** The body of the input that an item becomes. */
-export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
-  promptMode?: PromptMode;
-  /** Null: nowhere; the end of the batch is reported in place of its replies. */
-  deliver: { url: string } | null;
-  /** Its budgets follow from these. */
-  batchId: string;
-  sentBy?: string;
-  /** What happens to such an item near its deadline; absent: it is asked live. */
-  fallback?: 'fail';
-  /** How its prompts are kept in the provider's cache; absent: as is cheapest. */
-  cache?: '1h' | '5m' | 'off';
-  /** Why it goes this way, for people; absent: its batch says so. */
-  viaReason?: string;
 }
 
 /** The key of the session of an item that names none. */

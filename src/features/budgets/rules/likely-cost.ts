@@ -4,26 +4,6 @@ import { priceAt, type PriceTable } from '../../../core/prices/price-table.ts';
 import type { PriceRow } from '../../../core/prices/price-row.ts';
 import type { ModelRequest } from '../../../core/model-request.ts';
 
-/** How many answers of an agent are remembered, and the expected length before there are any. */
-const OUTPUTS_MAX = 200;
-const OUTPUT_TOKENS_DEFAULT = 1_000;
-const OUTPUT_QUANTILE = 0.9;
-
-/** The lengths of an agent's last answers, in tokens. */
-export type RecentOutputs = readonly number[];
-
-/** The same with one more answer. */
-export function withOutput(outputs: RecentOutputs, tokens: number): RecentOutputs {
-  return [...outputs, tokens].slice(-OUTPUTS_MAX);
-}
-
-/** The length that nine of ten recent answers did not exceed; never more than a request allows. */
-export function likelyOutput(outputs: RecentOutputs, maxTokens: number): number {
-  const sorted = outputs.toSorted((one, other) => one - other);
-  const likely = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * OUTPUT_QUANTILE))];
-  return Math.min(likely ?? OUTPUT_TOKENS_DEFAULT, maxTokens);
-}
-
 /** The expected tokens of a prompt: the part in the provider's cache, and the rest. */
 export interface PromptEstimate {
   cachedTokens: number;

@@ -1,7 +1,6 @@
 // How a turn waits that is not to wait in its slot (G33): it is parked, and holds neither a lock nor a slot. It gives up when it has waited for a model
 // for `models.outage.giveUpAfter`, or when all of its messages have expired.
 import type { AfterCommit } from '../../queue/after-commit.ts';
-import { BUDGET_REACHED } from '../../../features/budgets/rules/budget.ts';
 import { given } from '../../../core/given.ts';
 import { lastExpiry } from '../../rules/message-expiry.ts';
 import type { NewEvent } from '../../events/events.ts';
@@ -23,7 +22,8 @@ export function patienceCheck(context: Patience): GateCheck {
   return {
     applies: ({ way }) => way === 'live',
     ask({ turn }) {
-      const reason = turn.journal.at.park ?? { code: 'expired', text: '' };
+      // A turn that does not wait yet is about to ask its model.
+      const reason = turn.journal.at.park ?? { code: 'model_away', text: '' };
       return patienceMs(context, turn, reason) > 0 ? PASS : { kind: 'fail', failure: givenUp(context, turn, reason) };
     },
   };
@@ -53,8 +53,8 @@ type Cause = Pick<Reason, 'code' | 'text'>;
 function patienceMs({ config, clock }: Patience, { journal }: OpenedTurn, { code }: Cause): number {
   const { inputs, progress, park } = journal.at;
   const expiresAt = lastExpiry(inputs);
-  // A turn that has begun to answer does not fail because of its message's expiry alone.
-  const isBegun = progress.steps > 0 && park === null && code !== BUDGET_REACHED;
+  // A turn that has begun to answer does not fail because of its message's expiry alone while it waits for its model.
+  const isBegun = progress.steps > 0 && park === null && isOutage(code);
   const untilExpiryMs = expiresAt === null || isBegun ? Number.POSITIVE_INFINITY : expiresAt - clock.now().getTime();
   const waitedMs = park !== null && isOutage(park.code) ? park.waitedMs : 0;
   return Math.min(isOutage(code) ? config.models.outage.giveUpAfter - waitedMs : untilExpiryMs, untilExpiryMs);

@@ -9,9 +9,7 @@ import { afterOfRings, RINGS_SQL, type NeededRing } from '../../sessions/session
 import { literal } from '../../../database/statement.ts';
 import { BLOCK_JSON } from '../../views/model-blocks.ts';
 import { wokenSql } from '../../queue/wake-parked.ts';
-
-/** Why a turn waits for its model or for the provider of it. */
-const WAITS_FOR_MODEL = ['model_blocked', 'rate_limited', 'model_away', 'retry_wait'];
+import { MODEL_CODES } from './wait-reasons.ts';
 
 export const UNBLOCK_MODELS = literal({
   name: 'unblock-models',
@@ -23,7 +21,7 @@ export const UNBLOCK_MODELS = literal({
   where b.until > clock_timestamp() and b.lifted_at is null and ($1::text is null or b.model = $1::text)
   returning b.*
 ),
-${wokenSql(WAITS_FOR_MODEL, `($1::text is null or t.park_by in ($1::text, split_part($1::text, '/', 1)))`)},
+${wokenSql(MODEL_CODES, `($1::text is null or t.park_by in ($1::text, split_part($1::text, '/', 1)))`)},
 answer as (
   select coalesce((select json_agg(${BLOCK_JSON} order by b.model) from lifted b), '[]') as lifted
 ),

@@ -1,6 +1,6 @@
 // How long the first request of an input would be: its turn is assembled as if a worker had claimed it in a new session, and nothing is stored.
 import { agentOf } from '../../../config.ts';
-import type { BatchInput } from '../../../features/batches/rules/batch.ts';
+import type { BatchInput } from '../../../core/inbound.ts';
 import type { MessageId, SessionId, SessionKey, TurnId } from '../../../core/ids.ts';
 import { refOfModel } from '../../../core/model-ref.ts';
 import { estimatePrefixTokens, estimatePromptTokens } from '../../../core/token-estimate.ts';

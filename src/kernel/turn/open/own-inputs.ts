@@ -1,8 +1,7 @@
 // Settings that inputs written by Holdfast have for their turn, in addition to their text.
 import type { AgentSettings } from '../../../config.ts';
-import type { BatchInput } from '../../../features/batches/rules/batch.ts';
 import { optionsOfInputs } from '../../../core/input-options.ts';
-import type { OwnInput } from '../../../core/inbound.ts';
+import type { BatchInput, OwnInput } from '../../../core/inbound.ts';
 import type { WaitingEvent, WaitingInput } from '../../sessions/claim-session.ts';
 import { settleWithoutTurn } from '../../inbox/settle-without-turn.ts';
 import type { TurnContext } from '../context.ts';
