@@ -2,6 +2,7 @@
 import { QUEUE_NAMES, type QueueName } from '../jobs/index.ts';
 import type { Clock } from '../src/clock.ts';
 import { checkKnownTools, checkServedModels, type Config, type LiveConfig } from '../src/config.ts';
+import { FEATURES } from '../src/features.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadCheckedPlugins, servedProviders, listToolNames } from '../src/plugins/load-checked-plugins.ts';
@@ -13,21 +14,17 @@ import { isPassingFault } from '../src/database/database.ts';
 import type { ProcessPart } from '../src/kernel/processes/process-part.ts';
 import type { LaneUse } from '../src/kernel/processes/report-worker.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
-import { createCronTool } from '../src/features/crons/cron-tool.ts';
 import { openWorkspaces } from '../src/tools/open-workspace.ts';
-import { createSessionTools } from '../src/features/subagents/tools.ts';
 import type { TurnContext } from '../src/kernel/turn/context.ts';
 import { measurePrompt } from '../src/kernel/turn/open/measure-prompt.ts';
 import { runTurn } from '../src/kernel/turn/run-turn.ts';
 import type { Tracing } from '../src/tracing.ts';
 import type { Wake } from '../src/kernel/queue/wake.ts';
-import { createCronPort } from '../src/features/crons/cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
 import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorkers, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
-import { createSessionsPort } from '../src/features/subagents/sessions-port.ts';
 import { createSessionStatusPort, createToolPorts } from './tool-ports.ts';
 import type { WorkMeters } from './process-metrics.ts';
 
@@ -132,7 +129,7 @@ async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: (
     isAwaited: wake.isAwaited,
     owner,
     model,
-    tools: createTools(options, { ports, plugins }),
+    tools: await createTools(options, { ports, plugins }),
     plugins,
     isDraining,
     rateMetrics: options.meters.rateMetrics,
@@ -149,11 +146,12 @@ export async function openPromptMeter(options: Omit<TurnOptions, 'meters' | 'tra
 }
 
 /** The tools of all agents; what each of them has is for its policy to say. */
-function createTools(
+async function createTools(
   { service, clock }: TurnOptions,
   { ports, plugins }: { ports: ReturnType<typeof createToolPorts>; plugins: Plugins },
 ) {
   const { docs } = service.config;
+  const ofFeatures = await Promise.all(FEATURES.map(async ({ tools }) => (await tools?.())?.(service) ?? []));
   return [
     ...createCoreTools({
       ...ports.options,
@@ -161,8 +159,7 @@ function createTools(
       // Prompts send agents there.
       readRoots: docs.enabled ? [docs.path] : [],
     }),
-    createCronTool(createCronPort(service)),
-    ...createSessionTools(createSessionsPort(service)),
+    ...ofFeatures.flat(),
     ...plugins.tools,
   ];
 }

@@ -1,5 +1,4 @@
-// Builds what the tools of a worker need of the database and the queue: the index of memories, the outbox, the keeper of commands in the
-// background. The caller starts and stops the keeper.
+// Builds what the tools of a worker need of the database and the queue: the outbox, the keeper of commands in the background. The caller starts and stops the keeper.
 import { join } from 'node:path';
 import type { Clock } from '../src/clock.ts';
 import { agentOrFirst, processEnvironment } from '../src/config.ts';
@@ -9,7 +8,6 @@ import type { Logger } from '../src/logger.ts';
 import { overrideSession } from '../src/kernel/use-cases/override-session.ts';
 import { postMessage } from '../src/kernel/use-cases/post-message.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
-import { indexMemory, searchMemory } from '../src/features/memory/store.ts';
 import { createProcessStore } from '../src/kernel/turn/journal/processes.ts';
 import { readTurnChat } from '../src/kernel/inbox/send-message.ts';
 import { createReadSessionUsage } from '../src/kernel/sessions/session-usage.ts';
@@ -27,14 +25,14 @@ export interface ToolPortParts {
 }
 
 export interface ToolPorts {
-  options: Pick<CoreToolOptions, 'exec' | 'process' | 'memory' | 'webFetch' | 'message'>;
+  options: Pick<CoreToolOptions, 'exec' | 'process' | 'webFetch' | 'message'>;
   /** Null where no command may be run. */
   keeper: ProcessKeeper | null;
 }
 
 /** The ports that the configuration enables: disabled ones are absent. */
 export function createToolPorts(parts: ToolPortParts): ToolPorts {
-  const { config, database } = parts.service;
+  const { config } = parts.service;
   const { fetch, message } = config.tools;
   const { keeper, exec, process } = commandPorts(parts);
   return {
@@ -42,10 +40,6 @@ export function createToolPorts(parts: ToolPortParts): ToolPorts {
     options: {
       exec,
       process,
-      memory: {
-        search: (search) => searchMemory(database, search),
-        add: (addition) => indexMemory(database, addition),
-      },
       webFetch: fetch.enabled ? fetch : undefined,
       message: message.enabled ? messagePort(parts.service) : undefined,
     },

@@ -6,6 +6,8 @@ import type { Route } from '../api/route.ts';
 import type { CommandFile } from '../cli/command.ts';
 import type { Effects } from './effects/turn-effects.ts';
 import type { Overdue } from './queue/end-overdue.ts';
+import type { Tool } from '../tools/tool.ts';
+import type { Service } from './use-cases/service.ts';
 
 /** A feature: a folder of `src/features`. */
 export interface Feature {
@@ -25,4 +27,6 @@ export interface Feature {
   readonly effects?: () => Promise<Effects>;
   /** What of it ends at a deadline. */
   readonly overdue?: () => Promise<readonly Overdue[]>;
+  /** Its tools; what each agent has of them is for its policy to say. */
+  readonly tools?: () => Promise<(service: Service) => Tool[]>;
 }

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { BUILT_IN_TOOLS, isToolAllowed, type ToolPolicy } from '../../src/core/tool-policy.ts';
 import { createCoreTools } from '../../src/tools/core-tools.ts';
-import { createCronTool, type CronPort } from '../../src/features/crons/cron-tool.ts';
-import { createSessionTools } from '../../src/features/subagents/tools.ts';
-import type { SessionsPort } from '../../src/features/subagents/tools-port.ts';
+import { FEATURES } from '../../src/features.ts';
+import { createMemoryTools } from '../../src/features/memory/tools.ts';
+import type { Service } from '../../src/kernel/use-cases/service.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createToolset, DuplicateToolError, unknownToolOutcome } from '../../src/tools/toolset.ts';
 
@@ -42,13 +42,12 @@ const store = {
 };
 const keeper = { run: unused, wait: unused, poll: unused };
 
-/** The functions of tools that are not run. */
-const ports = new Proxy({}, { get: () => unused }) as CronPort & SessionsPort;
+/** For tools that are not run. */
+const service = new Proxy({}, { get: () => unused }) as Service;
 
 const coreTools = createCoreTools({
   exec: { timeoutSeconds: 1_800, environment: {}, background: { keeper, dataDir: '', timeoutSeconds: 7_200 } },
   process: { store, keeper, dataDir: '' },
-  memory: { search: unused, add: unused },
   webFetch: { timeoutSeconds: 30, maxBytes: 1, allowPrivate: [] },
   message: {
     channels: { known: [], open: [] },
@@ -154,7 +153,7 @@ test('a spec has only the fields that the API of the model accepts', () => {
 });
 
 describe('the core tools', () => {
-  const toolset = createToolset({ tools: coreTools });
+  const toolset = createToolset({ tools: [...coreTools, ...createMemoryTools(service)] });
 
   test('declare whether they can run twice (G11)', () => {
     expect(Object.fromEntries(toolset.tools.map((tool) => [tool.spec.name, tool.isIdempotent]))).toEqual({
@@ -173,9 +172,9 @@ describe('the core tools', () => {
     });
   });
 
-  test('have names that a policy can contain, as do all tools of Holdfast', () => {
-    const others = [createCronTool(ports), ...createSessionTools(ports)];
-    const names = [...coreTools, ...others].map((tool) => tool.spec.name);
+  test('have names that a policy can contain, as do all tools of Holdfast', async () => {
+    const ofFeatures = await Promise.all(FEATURES.map(async ({ tools }) => (await tools?.())?.(service) ?? []));
+    const names = [...coreTools, ...ofFeatures.flat()].map((tool) => tool.spec.name);
     expect(names.toSorted()).toEqual(BUILT_IN_TOOLS.toSorted());
   });
 

@@ -7,4 +7,8 @@ export const crons: Feature = {
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./schedule.ts')).openCrons }],
   routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { cron: ['Schedule', 'crons: turns and events by the clock'] }]],
+  async tools() {
+    const [tool, port] = await Promise.all([import('./cron-tool.ts'), import('./cron-port.ts')]);
+    return (service) => [tool.createCronTool(port.createCronPort(service))];
+  },
 };
