@@ -2,7 +2,6 @@
 import type { Publish } from '../src/kernel/queue/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
 import { livePriceBook, type Config } from '../src/config.ts';
-import { toRateLimits, type RateLimit } from '../src/core/rate-limit.ts';
 import { DENIED_TOOLS } from '../src/core/subagent-spawn.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
@@ -15,22 +14,16 @@ import { createCommitStep } from '../src/kernel/turn/journal/commit-step.ts';
 import { createFinishTurn } from '../src/kernel/turn/journal/finish-turn.ts';
 import { createOpenTurn } from '../src/kernel/turn/journal/open-turn.ts';
 import { createParkTurn } from '../src/kernel/turn/journal/park-turn.ts';
-import type { BudgetBook } from '../src/features/budgets/store/budget-book.ts';
-import { createReserveCost } from '../src/features/budgets/store/reserve-cost.ts';
 import { createWriteCompaction } from '../src/kernel/turn/journal/write-compaction.ts';
-import { claimRates, openRateWindows } from '../src/features/limits/claim-rates.ts';
 import { createClaim } from '../src/kernel/sessions/claim-session.ts';
 import { createRelease } from '../src/kernel/sessions/session-locks.ts';
 import type { Tool } from '../src/tools/tool.ts';
 import { createToolset, type Toolset } from '../src/tools/toolset.ts';
-import type { TurnContext } from '../src/kernel/turn/context.ts';
+import type { TurnContext, TurnFeature, TurnParts } from '../src/kernel/turn/context.ts';
 import { DeltaWriter } from '../src/kernel/turn/delta-writer.ts';
 import { LockKeeper } from '../src/kernel/turn/held-session.ts';
-import { budgetCheck } from '../src/features/budgets/check-budgets.ts';
-import type { GateCheck } from '../src/kernel/turn/gate/gate-check.ts';
 import { ModelStates } from '../src/kernel/turn/gate/model-states.ts';
 import { patienceCheck } from '../src/kernel/turn/gate/park-turn.ts';
-import { expectedTokens, RateLimits } from '../src/features/limits/rate-limits.ts';
 import { OutputHistory } from '../src/kernel/turn/recent-outputs.ts';
 import type { RateMetrics } from './process-metrics.ts';
 import { KnownSnapshots, SnapshotCache } from '../src/kernel/turn/snapshot-cache.ts';
@@ -45,9 +38,10 @@ export interface WorkerParts {
   database: Database;
   effects: Effects;
   publish: Publish;
-  budgets: BudgetBook;
   isAwaited: TurnContext['isAwaited'];
   model: Model;
+  /** What features do in its turns. */
+  turns: readonly ((parts: TurnParts) => TurnFeature)[];
   /** All tools, those of plugins among them. */
   tools: readonly Tool[];
   plugins: Plugins;
@@ -77,22 +71,14 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     onBlock: (block) => parts.rateMetrics?.blocked(block),
   });
   const prices = livePriceBook(config);
+  const features = parts.turns.map((make) => make({ ...parts, prices, recentOutputs }));
   return {
     config,
     clock,
     logger,
     database,
     effects: parts.effects,
-    store: {
-      claim: createClaim(database),
-      release: createRelease(database),
-      openTurn: createOpenTurn(database),
-      commitStep: createCommitStep(database),
-      parkTurn: createParkTurn(database),
-      finishTurn: createFinishTurn(database),
-      beginCompaction: createBeginCompaction(database),
-      writeCompaction: createWriteCompaction(database),
-    },
+    store: createStore(database, features),
     locks: new LockKeeper({
       database,
       clock,
@@ -109,10 +95,17 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     transcripts: new TranscriptCache(),
     model: parts.model,
     prices,
-    budgets: parts.budgets,
     recentOutputs,
     models,
-    checks: createChecks(parts, { models, prices, recentOutputs }),
+    features,
+    checks: [
+      patienceCheck(parts),
+      models.blocked,
+      models.away,
+      ...features.flatMap(({ check }) => check ?? []),
+      // A block may have been met while the others were asked.
+      models.blocked,
+    ],
     meter: parts.meter ?? NO_METER,
     onRateWait: (wait) => parts.rateMetrics?.waited(wait),
     toolsetOf: createToolsets(parts.tools),
@@ -128,45 +121,18 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
   };
 }
 
-/** What is asked of each model call before it is made, in this order. */
-function createChecks(
-  parts: WorkerParts,
-  { models, prices, recentOutputs }: Pick<TurnContext, 'models' | 'prices' | 'recentOutputs'>,
-): GateCheck[] {
-  const { clock, database, budgets: book } = parts;
-  return [
-    patienceCheck(parts),
-    models.blocked,
-    models.away,
-    createRateLimits(parts, recentOutputs),
-    budgetCheck({ book, reserve: createReserveCost(database), prices, recentOutputs, clock }),
-    // A block may have been met while the others were asked.
-    models.blocked,
-  ];
-}
-
-/** Keeps the calls of all workers below the configured rate limits. */
-function createRateLimits({ config, clock, database, owner, model }: WorkerParts, recentOutputs: OutputHistory) {
-  return new RateLimits({
-    limits: liveLimits(config),
-    clock,
-    accountOf: (named) => model.accountOf(named),
-    tokensOf: (call) => expectedTokens(recentOutputs, call),
-    store: {
-      open: (asks) => openRateWindows(database, asks),
-      claim: (asks) => claimRates(database, owner, asks),
-    },
-    onFault: (error) => database.outages.report(error, 'Rate limits could not be read'),
-  });
-}
-
-/** The rate limits of the running configuration; the same list while they are the same. */
-function liveLimits(config: Config): () => readonly RateLimit[] {
-  let known = { written: config.models.limits, limits: toRateLimits(config.models.limits) };
-  return () => {
-    const written = config.models.limits;
-    if (known.written !== written) known = { written, limits: toRateLimits(written) };
-    return known.limits;
+/** The statements of turns. */
+function createStore(database: Database, features: readonly TurnFeature[]): TurnContext['store'] {
+  const parks = features.flatMap(({ park }) => park ?? []);
+  return {
+    claim: createClaim(database),
+    release: createRelease(database),
+    openTurn: createOpenTurn(database),
+    commitStep: createCommitStep(database),
+    parkTurn: createParkTurn(database, parks),
+    finishTurn: createFinishTurn(database),
+    beginCompaction: createBeginCompaction(database),
+    writeCompaction: createWriteCompaction(database),
   };
 }
 

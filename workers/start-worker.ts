@@ -113,7 +113,7 @@ type TurnOptions = Pick<
 /** Everything that turns need. Nothing runs yet. */
 async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: () => boolean) {
   const { logger, clock, service, wake, owner } = options;
-  const { config, database, effects, publish, budgets } = service;
+  const { config, database, effects, publish } = service;
   const plugins = await loadCheckedPlugins(config, logger, inbox);
   const { transports } = plugins;
   const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
@@ -125,7 +125,7 @@ async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: (
     database,
     effects,
     publish,
-    budgets,
+    turns: await Promise.all(FEATURES.flatMap(({ turns }) => turns?.() ?? [])),
     isAwaited: wake.isAwaited,
     owner,
     model,

@@ -7,6 +7,7 @@ import type { CommandFile } from '../cli/command.ts';
 import type { Effects } from './effects/turn-effects.ts';
 import type { Overdue } from './queue/end-overdue.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { TurnFeature, TurnParts } from './turn/context.ts';
 import type { Service } from './use-cases/service.ts';
 
 /** A feature: a folder of `src/features`. */
@@ -29,4 +30,6 @@ export interface Feature {
   readonly overdue?: () => Promise<readonly Overdue[]>;
   /** Its tools; what each agent has of them is for its policy to say. */
   readonly tools?: () => Promise<(service: Service) => Tool[]>;
+  /** Its part in the turns of a worker. */
+  readonly turns?: () => Promise<(parts: TurnParts) => TurnFeature>;
 }

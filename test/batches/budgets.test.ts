@@ -1,4 +1,5 @@
 // Batches, crons and polls under budgets: the work that is held back while a budget has no room, and how it continues.
+import { budgetBookOf } from '../../src/features/budgets/open-budgets.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +28,7 @@ const items = (count: number) => Array.from({ length: count }, (_, n) => ({ text
 
 /** Every process reads the budgets once a second; here, when a test says so. */
 async function readAll(): Promise<void> {
-  await shared.rig.context.service.budgets.read();
+  await budgetBookOf(shared.rig.context.service).read();
   await shared.rig.turns.budgets.read();
 }
 
@@ -146,12 +147,12 @@ test('a batch that a budget has paused stays paused when a person pauses it, too
 
 test('a recurring cron and a poll are skipped while a budget is reached, with that reason', async () => {
   await reachedBudget();
-  const { database, budgets } = shared.rig.context.service;
+  const { database } = shared.rig.context.service;
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-budgets-'));
   const settings = { agents: { list: [{ id: 'polled', workspace: dir, heartbeat: { every: '1h' } }] } };
   await writeFile(join(dir, 'holdfast.json'), JSON.stringify(settings));
   const config = loadConfig({ env: { HOLDFAST_CONFIG: join(dir, 'holdfast.json'), HOLDFAST_DATA_DIR: dir }, cwd: dir });
-  const parts = { ...schedulerParts(database, config), budgets };
+  const parts = schedulerParts(database, config);
   const report = { kind: 'agentTurn', message: 'report' };
   const cron = await makeCron(
     database,

@@ -1,4 +1,5 @@
 // A batch whose model is asked through batches of the provider: rounds of the feeder, of the lane and of the turns happen when a test asks for them.
+import { budgetBookOf } from '../../src/features/budgets/open-budgets.ts';
 import { expect } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -47,7 +48,7 @@ export function laneBatchRig(rig: ApiRig) {
     { lane = laneParts(), answered = Infinity }: { lane?: LaneParts; answered?: number } = {},
   ) {
     const isDone = async (): Promise<boolean> => {
-      for (const { budgets } of [context.service, turns]) await budgets.read();
+      for (const process of [context.service, turns]) await budgetBookOf(process).read();
       await batches.round();
       context.service.publish(await wakeBudgetWaiters(turns.database));
       await runDue();

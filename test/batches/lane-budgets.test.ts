@@ -1,5 +1,6 @@
 // Batches by way of the provider under budgets: all their calls reserve before the first of them has ended, so what is reserved fills a budget of
 // which little is spent.
+import { budgetBookOf } from '../../src/features/budgets/open-budgets.ts';
 import { expect, test } from 'vitest';
 import { decideExit } from '../../src/features/batches/commands/batch-progress.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
@@ -33,11 +34,11 @@ test('a batch whose cap is full of reservations submits them, and continues when
 test('so does a batch under another budget, which is not reached any more', async () => {
   const batches = laneBatchRig(shared.rig);
   const { body: budget } = await shared.rig.post('/v1/budgets', { scope: 'all', per: 'total', limitUsd: LIMIT_USD });
-  for (const { budgets } of [shared.rig.context.service, shared.rig.turns]) await budgets.read();
+  for (const process of [shared.rig.context.service, shared.rig.turns]) await budgetBookOf(process).read();
   const { body } = await batches.submitLines(lines, '?via=provider-batch');
   await batches.round();
   await batches.workAll();
-  await shared.rig.context.service.budgets.read();
+  await budgetBookOf(shared.rig.context.service).read();
   await batches.round();
   expect(await batches.show(body.id)).toMatchObject({ status: 'paused', pauseReason: 'budget' });
   expect(await batches.runByLane(body.id)).toMatchObject({ outcome: 'completed', counts: { answered: 10 } });

@@ -1,7 +1,7 @@
 // The budgets of the configuration when processes with different configurations start one after the other on one database.
 import { onTestFinished, expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config.ts';
-import { openBudgets } from '../../src/features/budgets/open-budgets.ts';
+import { budgetBookOf, openBudgets } from '../../src/features/budgets/open-budgets.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { openWindows } from '../../src/features/budgets/store/reserve-cost.ts';
 import { changeBudgetWindows } from '../rows/budgets.ts';
@@ -25,10 +25,13 @@ async function useDatabase() {
 
   /** Starts a process with these budgets in its configuration, and returns the budgets that it knows. */
   async function start(budgets?: Budgets) {
-    const { service } = recordedService({ config: { ...plain, ...(budgets && { budgets }) }, database });
-    await openBudgets(service);
-    await service.budgets.stop();
-    return service.budgets.all;
+    const { service } = recordedService({
+      config: { ...plain, ...(budgets && { budgets }) },
+      database: { ...database },
+    });
+    const stop = await openBudgets(service);
+    await stop();
+    return budgetBookOf(service).all;
   }
 
   /** Stores as spent what calls would have cost. */

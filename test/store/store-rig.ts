@@ -1,4 +1,5 @@
 // Builders for tests of the store: a migrated database, and the calls that bring a session to the state in which a test begins.
+import { HOP_PARK } from '../../src/features/provider-batches/store/hop-parts.ts';
 import type { EntryId, MessageId, SessionId, SystemEventId, TurnId } from '../../src/core/ids.ts';
 import { canonicalSessionKey } from '../../src/core/session-key.ts';
 import { newId } from '../../src/ids.ts';
@@ -77,7 +78,7 @@ export async function createStoreRig() {
     accept,
     claim,
     release: createRelease(database),
-    parkTurn: createParkTurn(database),
+    parkTurn: createParkTurn(database, [HOP_PARK]),
     openTurn,
     commitStep: createCommitStep(database),
     finishTurn: createFinishTurn(database),

@@ -92,6 +92,15 @@ describe('a turn whose model is unavailable', () => {
     worker.stop();
   });
 
+  test('is parked and answered by a worker without features as well', async () => {
+    const worker = patientRig.worker({ hasFeatures: false });
+    const message = await patientRig.send('bare', '[[error: 529 times=4]] [[reply: back]]');
+    expect(await worker.run('bare')).toMatchObject({ kind: 'parked' });
+    await runToEnd(worker, 'bare');
+    expect(await viewMessage(views(patientRig), message)).toMatchObject({ status: 'answered', reply: 'back' });
+    worker.stop();
+  });
+
   test('fails when the database refuses to park it, and its session takes the next message', async () => {
     const worker = patientRig.worker();
     const sessionId = await patientRig.sessionOf('unparkable');

@@ -122,14 +122,11 @@ async function callIn(name: string): Promise<ToolCall> {
 describe('spawning', () => {
   test('comes after the costs of its last call are settled', async () => {
     const { worker, runs } = await parentOf('settling', ['[[reply: done]]']);
-    const { budgets } = worker.context;
     const statuses: unknown[] = [];
-    worker.context.budgets = {
-      settle: async (turnId) => {
-        statuses.push(...(await rig.runsOf('settling')).map(({ status }) => status));
-        await budgets.settle(turnId);
-      },
+    const callsStored = async (): Promise<void> => {
+      statuses.push(...(await rig.runsOf('settling')).map(({ status }) => status));
     };
+    worker.context.features = [{ callsStored }, ...worker.context.features];
     await worker.runSession(runs[0]!.childId);
     expect(statuses.at(-1)).toBe('running');
     expect(await rig.runsOf('settling')).toMatchObject([{ status: 'ok' }]);

@@ -16,7 +16,8 @@ import type { Committed } from '../../src/kernel/queue/after-commit.ts';
 import { createPublish } from '../../src/kernel/queue/publish.ts';
 import { createAccept } from '../../src/kernel/inbox/accept-messages.ts';
 import type { NewInput } from '../../src/kernel/inbox/new-input.ts';
-import { BudgetBook } from '../../src/features/budgets/store/budget-book.ts';
+import { FEATURES } from '../../src/features.ts';
+import { budgetBookOf } from '../../src/features/budgets/open-budgets.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { dropOverflow } from '../../src/kernel/inbox/drop-overflow.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -118,7 +119,8 @@ export async function createTurnRig(
     return messageId;
   }
 
-  const budgets = new BudgetBook(database);
+  const budgets = budgetBookOf({ database });
+  const turns = await Promise.all(FEATURES.flatMap((feature) => feature.turns?.() ?? []));
 
   /** A worker that runs turns when it is called; with its own wake it behaves as if in another process. */
   function worker(
@@ -128,6 +130,8 @@ export async function createTurnRig(
       plugins?: Plugins;
       wake?: Wake;
       modelUrl?: string;
+      /** False: no feature has a part in its turns. */
+      hasFeatures?: boolean;
       /** Absent: nothing is logged. */
       logger?: Logger;
     } = {},
@@ -141,7 +145,7 @@ export async function createTurnRig(
       clock,
       database,
       effects: EFFECTS,
-      budgets,
+      turns: more.hasFeatures === false ? [] : turns,
       publish,
       isAwaited: (sessionId) => wake.isAwaited(sessionId),
       model: createConfiguredModel({

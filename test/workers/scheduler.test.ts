@@ -1,4 +1,5 @@
 // Goal: due slots are fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
+import { budgetBookOf } from '../../src/features/budgets/open-budgets.ts';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { findCron, readConfigCrons } from '../../src/features/crons/store/crons.ts';
@@ -117,7 +118,7 @@ test('a scheduler releases the reservations of calls whose worker is gone', asyn
     strict: false,
   } as const;
   await createBudget(rig.database, { id, ...settings, limitMicros: 1_000 }, { createdBy: 'admin', idempotency: null });
-  await service.budgets.read();
+  await budgetBookOf(service).read();
   const call = { sessionId: await rig.session(), turnId: newId<TurnId>(), callNo: 1, epoch: 1, isLive: true };
   const reserved = async () => (await readBudgetWindows(rig, { budgetId: id }, 'reservedMicros'))[0];
   expect(await createReserveCost(rig.database)({ ...call, asks: [{ budgetId: id, micros: 500 }] })).toMatchObject({

@@ -1,6 +1,7 @@
 // The round of batches: writes the ends of items, closes what will not be fed, carries out what the guards decide, and gives every running batch
 // what its concurrency has room for. Everything follows from rows, so any number of schedulers may do it, and what a crash leaves out the next
 // round does.
+import { budgetBookOf } from '../budgets/open-budgets.ts';
 import { priceBookOf } from '../../config.ts';
 import { parseKeyName } from '../../core/key-role.ts';
 import { budgetName } from '../budgets/rules/budget.ts';
@@ -87,8 +88,8 @@ export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Pro
 }
 
 /** The name of the budget that holds a batch back; null: none. */
-function nameBudget({ budgets }: BatchParts, { id, agentId, createdBy }: JudgedBatch): string | null {
-  const reached = budgets.reached({
+function nameBudget(parts: BatchParts, { id, agentId, createdBy }: JudgedBatch): string | null {
+  const reached = budgetBookOf(parts).reached({
     agentId,
     sessionKey: batchSessionKey(id, agentId),
     keyName: parseKeyName(createdBy),

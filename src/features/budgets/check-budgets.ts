@@ -1,30 +1,26 @@
 // The check of budgets: the likely cost of a call is reserved in every budget that covers it. Without a budget nothing is sent, but for one query of
 // the budgets when an item of a new batch comes: the batch may have a cap.
-import type { Clock } from '../../clock.ts';
 import { BUDGET_REACHED, budgetName, type BudgetFacts } from './rules/budget.ts';
 import { costOfTokens, isPriced, likelyTokens, mostTokens } from './rules/likely-cost.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { toDollars, type PriceTier, type ReportedTokens } from '../../core/prices/call-cost.ts';
-import type { PriceBook } from '../../core/prices/price-table.ts';
 import type { BudgetBook } from './store/budget-book.ts';
 import type { Budget } from './store/budgets.ts';
-import type { CostRequest, ReservedCost } from './store/reserve-cost.ts';
+import { createReserveCost, type CostRequest, type ReservedCost } from './store/reserve-cost.ts';
 import type { RowSubmitter } from '../../database/share-statement.ts';
 import type { Reason } from '../../kernel/rules/why.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
-import type { OutputHistory } from '../../kernel/turn/recent-outputs.ts';
 import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
 import { TurnFailed } from '../../kernel/turn/turn-end.ts';
-import { PASS, type CheckAnswer, type GateCheck, type ComingCall } from '../../kernel/turn/gate/gate-check.ts';
+import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
+import { budgetBookOf } from './open-budgets.ts';
+import { PASS, type CheckAnswer, type ComingCall } from '../../kernel/turn/gate/gate-check.ts';
 import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/gate/wait-reasons.ts';
 
-export interface BudgetParts {
-  book: Pick<BudgetBook, 'isInUse' | 'know' | 'covering'>;
+interface BudgetParts extends TurnParts {
+  book: BudgetBook;
   reserve: RowSubmitter<CostRequest, ReservedCost>;
-  prices: PriceBook;
-  recentOutputs: OutputHistory;
-  clock: Clock;
 }
 
 /** Turns that wait for a window return within this many milliseconds of its beginning, spread over that time. */
@@ -35,10 +31,15 @@ const BUSY_MS = 200;
 const PARK_MS_MIN = 5_000;
 const PARK_MS_MAX = 300_000;
 
-export function budgetCheck(parts: BudgetParts): GateCheck {
+export function budgetsOfTurns(worker: TurnParts): TurnFeature {
+  const book = budgetBookOf(worker);
+  const parts = { ...worker, book, reserve: createReserveCost(worker.database) };
   return {
-    applies: ({ turn }) => parts.book.isInUse || toBudgetFacts(turn).batchId !== null,
-    ask: (call, stayedMs) => reserveCost(parts, call, stayedMs),
+    check: {
+      applies: ({ turn }) => book.isInUse || toBudgetFacts(turn).batchId !== null,
+      ask: (call, stayedMs) => reserveCost(parts, call, stayedMs),
+    },
+    callsStored: (turnId) => book.settle(turnId),
   };
 }
 

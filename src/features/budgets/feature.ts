@@ -11,4 +11,5 @@ export const budgets: Feature = {
   routes: [() => import('./routes.ts')],
   api: () => import('./api-part.ts'),
   commands: [[() => import('./commands.ts'), { budgets: ['Look', 'how much model calls may cost'] }]],
+  turns: async () => (await import('./check-budgets.ts')).budgetsOfTurns,
 };

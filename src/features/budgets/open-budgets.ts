@@ -1,21 +1,39 @@
-// Makes the budgets of the configuration hold, before the process makes its first call.
+// The budgets that hold in a process, and how those of the configuration come to hold before it makes its first call.
 import type { Config } from '../../config.ts';
 import type { BudgetSettings } from './rules/budget.ts';
 import { toMicros } from '../../core/prices/call-cost.ts';
+import type { Database } from '../../database/database.ts';
 import { newId } from '../../ids.ts';
+import { BudgetBook } from './store/budget-book.ts';
 import { syncBudgets } from './store/budgets.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
-/** Stores them, if the configuration has any word on them, and reads all that hold, now and every second. */
-export async function openBudgets(service: Service): Promise<void> {
+/** One for each process, which has one database. */
+const books = new WeakMap<Database, BudgetBook>();
+
+/** The budgets that hold, as this process knows them: none until `openBudgets`. */
+export function budgetBookOf({ database }: Pick<Service, 'database'>): BudgetBook {
+  const book = books.get(database) ?? new BudgetBook(database);
+  books.set(database, book);
+  return book;
+}
+
+/**
+ * Stores those of the configuration, if it has any word on them, and reads all that hold, now and every second until the function that it
+ * returns is called.
+ */
+export async function openBudgets(service: Service): Promise<() => Promise<void>> {
+  const book = budgetBookOf(service);
   await storeBudgets(service);
-  service.budgets.start();
+  book.start();
+  return () => book.stop();
 }
 
 /** Stores them, if the configuration has any word on them, and reads all that hold. */
-export async function storeBudgets({ database, publish, budgets, config }: Service): Promise<void> {
+export async function storeBudgets(service: Service): Promise<void> {
+  const { database, publish, config } = service;
   if (config.budgets !== undefined) publish(await syncBudgets(database, config.budgets.map(toRow)));
-  await budgets.read();
+  await budgetBookOf(service).read();
 }
 
 function toRow({ limitUsd, ...settings }: NonNullable<Config['budgets']>[number]): BudgetSettings & { id: string } {

@@ -3,7 +3,7 @@
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { workOff } from '../../work-off.ts';
-import { openBudgets, storeBudgets } from './open-budgets.ts';
+import { budgetBookOf, openBudgets, storeBudgets } from './open-budgets.ts';
 import { releaseReservations } from './store/release-reservations.ts';
 import { settleLeftCosts } from './store/settle-costs.ts';
 import { wakeBudgetWaiters } from './store/wake-waiters.ts';
@@ -11,15 +11,15 @@ import { wakeBudgetWaiters } from './store/wake-waiters.ts';
 const TIDY_MS = 5_000;
 
 export async function openBudgetBook({ service, live }: Process): Promise<ProcessPart> {
-  await openBudgets(service);
+  const stop = await openBudgets(service);
   live.follow({ store: (next) => storeBudgets({ ...service, config: next }) });
-  return { stop: () => service.budgets.stop() };
+  return { stop };
 }
 
 export function openBudgetRounds({ service }: Pick<Process, 'service'>): ProcessPart {
-  const { budgets, database, publish } = service;
+  const { database, publish } = service;
   async function round(signal: AbortSignal): Promise<void> {
-    if (!budgets.wasInUse) return;
+    if (!budgetBookOf(service).wasInUse) return;
     await settleLeftCosts(database);
     await workOff(() => releaseReservations(database), { signal });
     publish(await wakeBudgetWaiters(database));

@@ -3,6 +3,7 @@ import { deleted } from '../../contract/answers.ts';
 import { toDollars, toMicros } from '../../core/prices/call-cost.ts';
 import type { Budget, BudgetChange } from './store/budgets.ts';
 import { z } from 'zod';
+import { budgetBookOf } from './open-budgets.ts';
 import { addBudget, dropBudget, editBudget } from './edit-budget.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { conflict, notFound } from '../../api/problem.ts';
@@ -19,7 +20,7 @@ const getBudgets = defineRead({
   summary: 'The active budgets with the spent and reserved amounts of their current windows, oldest first',
   shows: { description: 'All budgets', schema: budgetList },
   async read(_request, { context }) {
-    const items = (await context.service.budgets.read()).map((row) => toBudgetView(row, context.modelInfo));
+    const items = (await budgetBookOf(context.service).read()).map((row) => toBudgetView(row, context.modelInfo));
     return { items, nextCursor: null };
   },
 });
@@ -72,7 +73,7 @@ function refuse(change: BudgetChange, id: string): void {
 }
 
 async function findBudget(context: ApiContext, id: string): Promise<z.output<typeof budget>> {
-  const found = (await context.service.budgets.read()).find((row) => row.id === id);
+  const found = (await budgetBookOf(context.service).read()).find((row) => row.id === id);
   if (found === undefined) throw notFound(`budget ${id}`);
   return toBudgetView(found, context.modelInfo);
 }

@@ -1,5 +1,6 @@
 // The crons' part of a scheduler's round: fires what is due, and settles what has ended. Plans are made from rows by pure functions; a
 // statement carries each out, if it still fits. Nothing here is remembered between two rounds.
+import { budgetBookOf } from '../budgets/open-budgets.ts';
 import { isAgent, type Config } from '../../config.ts';
 import { BUDGET_REACHED, type BudgetFacts } from '../budgets/rules/budget.ts';
 import type { MessageId, SessionId, SystemEventId } from '../../core/ids.ts';
@@ -21,7 +22,7 @@ import { closeNotice, readOwedNotices, settleFire, settleFires } from './store/s
 import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 import { enqueueSystemEvent } from '../../kernel/inbox/system-events.ts';
 
-export interface CronParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'budgets'> {
+export interface CronParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish'> {
   logger: Logger;
   /** Absent: nothing counts. */
   meter?: CronMeter;
@@ -107,7 +108,7 @@ async function planFiring(parts: CronParts, cron: Cron, nowMs: number): Promise<
     nowMs,
   });
   if (plan.ticks.length === 0) return null;
-  const ticks = parts.budgets.reached(toBudgetFacts(cron)) === null ? plan.ticks : heldBack(plan, cron);
+  const ticks = budgetBookOf(parts).reached(toBudgetFacts(cron)) === null ? plan.ticks : heldBack(plan, cron);
   const sessionId = await ensureCronSession(parts, cron);
   const lastUrl =
     cron.delivery?.mode === 'last' ? await readLastUrl(parts.database, await findLastSession(parts, cron)) : null;

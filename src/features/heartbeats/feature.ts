@@ -8,4 +8,5 @@ export const heartbeats: Feature = {
   routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { heartbeats: ['Schedule', 'heartbeats: polls of agents'] }]],
   effects: async () => (await import('./store/answer-poll.ts')).EFFECTS,
+  turns: async () => (await import('./judge-poll.ts')).pollsInTurns,
 };

@@ -2,6 +2,7 @@
 // Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
 import { HOST_TIMEZONE } from '../../clock.ts';
 import type { AgentSettings } from '../../config.ts';
+import { budgetBookOf } from '../budgets/open-budgets.ts';
 import { BUDGET_REACHED } from '../budgets/rules/budget.ts';
 import { agentOf, isAgent, type Config } from '../../config.ts';
 import {
@@ -26,7 +27,7 @@ import { checkGate } from './heartbeat-gate.ts';
 import type { Logger } from '../../logger.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
-export interface HeartbeatParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'budgets'> {
+export interface HeartbeatParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish'> {
   logger: Logger;
   /** Names this scheduler as an owner of polls; never used twice. */
   owner: string;
@@ -120,7 +121,7 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   if (poll.isBusy) return left('busy');
   if (isQuiet(agent, poll.nowMs)) return left('quiet-hours');
   const facts = { agentId: agent.id, sessionKey: `agent:${agent.id}:main`, keyName: null, batchId: null };
-  if (parts.budgets.reached(facts) !== null) return left(BUDGET_REACHED);
+  if (budgetBookOf(parts).reached(facts) !== null) return left(BUDGET_REACHED);
   // A result has arrived that a person waits for.
   if (occasion !== 'interval') return made(agent, poll, owner, { occasion, file: null, tasks: [] });
   const file = await readFile(agent, (error) =>

@@ -1,4 +1,5 @@
 // The overview and what needs a person, as the API shows them: the figures of the database with the budgets as this process knows them.
+import { budgetBookOf } from '../budgets/open-budgets.ts';
 import { hash } from 'node:crypto';
 import {
   attentionItem,
@@ -42,7 +43,7 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
     ...computeRates(minutes),
     ...measured,
     spentTodayUsd: toDollars(spentTodayMicros) ?? 0,
-    budget: tightest(service.budgets.all),
+    budget: tightest(budgetBookOf(service).all),
     simulated: isTodaySimulated || minutes.some(({ isSimulated }) => isSimulated),
     points: toPoints(minutes, {
       nowMs: Date.parse(now),
@@ -79,8 +80,8 @@ export async function readTroubles({ reads, service }: ApiContext, readiness: Pr
     ...dependencies.filter(({ status }) => status === 'failed').map(missingDependency),
     ...read,
   ];
-  const budgets = service.budgets.all
-    .filter(({ origin }) => origin !== 'batch')
+  const budgets = budgetBookOf(service)
+    .all.filter(({ origin }) => origin !== 'batch')
     .flatMap((one) => {
       const item = budgetItem(one);
       return item === null ? [] : [{ id: deriveAttentionId(`budget ${one.id}`), ...item }];

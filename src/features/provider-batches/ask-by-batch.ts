@@ -12,6 +12,7 @@ import { estimatePrefixTokens } from '../../core/token-estimate.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../kernel/turn/journal/journal.ts';
 import type { OpenHop } from '../../kernel/sessions/claim-session.ts';
+import type { NewProviderRequest } from './store/new-request.ts';
 import { readTookMs } from './store/follow-submissions.ts';
 import { compactAfterOverflow, compactWhenFull } from '../../kernel/turn/compact/compact-when-full.ts';
 import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
@@ -20,7 +21,8 @@ import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { TurnFailed, type TurnStopped, type TurnWait } from '../../kernel/turn/turn-end.ts';
 import { assertRetryable, chargeNext } from '../../kernel/turn/loop/after-failed-call.ts';
 import { enterNextGate, nextRequest, pruneWhenCold } from '../../kernel/turn/loop/begin-call.ts';
-import { askOnce, sampled, type AnsweredCall } from '../../kernel/turn/loop/ask-model.ts';
+import { askOnce, sampled } from '../../kernel/turn/loop/ask-model.ts';
+import type { AnsweredCall } from '../../kernel/turn/turn-write.ts';
 import { waitStop } from '../../kernel/turn/gate/park-turn.ts';
 import { providerBatch } from '../../kernel/rules/why.ts';
 import { nextCallNo } from '../../kernel/turn/position.ts';
@@ -108,7 +110,10 @@ function unansweredFailure(): TurnFailed {
   return new TurnFailed('expired', 'No batch of the provider answered before the deadline (deadlineSeconds).');
 }
 
-function parked(turn: OpenedTurn, wait: Pick<TurnWait, 'hasCalled' | 'request' | 'awaits'>): TurnStopped {
+function parked(
+  turn: OpenedTurn,
+  wait: Pick<TurnWait, 'hasCalled' | 'awaits'> & { request?: NewProviderRequest },
+): TurnStopped {
   const reason = providerBatch(turn.journal.attempt.request);
   return waitStop({ reason, delayMs: null, notBeforeMs: 0, ...wait });
 }

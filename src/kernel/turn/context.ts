@@ -1,4 +1,6 @@
 // The dependencies of a turn on its process. Built once by the entry point of a worker; tests build their own.
+import type { TurnEffect } from '../effects/turn-effects.ts';
+import type { TurnId } from '../../core/ids.ts';
 import type { Committed, Publish } from '../queue/after-commit.ts';
 import type { Clock } from '../../clock.ts';
 import type { AgentSettings, Config } from '../../config.ts';
@@ -8,13 +10,12 @@ import type { ImageLoader } from '../../images/load-images.ts';
 import type { Logger } from '../../logger.ts';
 import type { Model } from '../../model/model.ts';
 import type { Plugins } from '../../plugins/plugins.ts';
-import type { BudgetBook } from '../../features/budgets/store/budget-book.ts';
 import type { Database } from '../../database/database.ts';
 import type { JournalWrite, Verdict } from './journal/journal.ts';
 import type { CompactionBegin, CompactionStart } from './journal/begin-compaction.ts';
 import type { FinishResult } from './journal/finish-turn.ts';
 import type { NewTurn, Opening } from './journal/open-turn.ts';
-import type { Parking, TurnPark } from './journal/park-turn.ts';
+import type { Parking, ParkPart, TurnPark } from './journal/park-turn.ts';
 import type { TurnEnd } from './journal/turn-end.ts';
 import type { CompactionVerdict, CompactionWrite } from './journal/write-compaction.ts';
 import type { Claim, ClaimRequest } from '../sessions/claim-session.ts';
@@ -29,8 +30,10 @@ import type { GateCheck } from './gate/gate-check.ts';
 import type { ModelStates } from './gate/model-states.ts';
 import type { OutputHistory } from './recent-outputs.ts';
 import type { KnownSnapshots, SnapshotCache } from './snapshot-cache.ts';
+import type { OpenedTurn } from './opened-turn.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
 import type { TurnMeter } from './turn-meter.ts';
+import type { AnsweredCall, EndDecision, TurnResult, TurnWrite } from './turn-write.ts';
 
 export interface TurnContext {
   config: Config;
@@ -54,10 +57,10 @@ export interface TurnContext {
   model: Model;
   /** The prices of this process's calls. */
   prices: PriceBook;
-  /** The budgets that hold. */
-  budgets: Pick<BudgetBook, 'settle'>;
   /** How long the last answers of each agent were. */
   recentOutputs: OutputHistory;
+  /** What features do in turns. */
+  features: readonly TurnFeature[];
   /** The gate before model calls: what is asked of each call, in this order. */
   checks: readonly GateCheck[];
   /** The models that must not be called now. */
@@ -84,4 +87,33 @@ export interface TurnContext {
   tracing: Tracing | null;
   /** True when a request in this process waits for messages of the session to be settled. */
   isAwaited: (sessionId: string) => boolean;
+}
+
+/** What the part of a feature in turns is made from. */
+export interface TurnParts extends Pick<
+  TurnContext,
+  'config' | 'clock' | 'database' | 'model' | 'prices' | 'recentOutputs'
+> {
+  /** Names this process; never used twice. */
+  owner: string;
+}
+
+/** What a feature may do in turns. Where several answer, the first in the order of src/features.ts does. */
+export interface TurnFeature {
+  /** Asked before a model call, after the kernel's own checks. */
+  readonly check?: GateCheck;
+  /** Gets the next answer in its own way; null: the model is asked. Throws as `askModel` does. */
+  readonly ask?: (context: TurnContext, turn: OpenedTurn) => Promise<AnsweredCall | null>;
+  /** What `park-turn` stores for it. */
+  readonly park?: ParkPart;
+  /** Called after a write that has stored model calls of the turn. */
+  readonly callsStored?: (turnId: TurnId) => Promise<void>;
+  /** Ends the turn in a way of its own when the model has said its last word; null: it ends as any other. */
+  readonly judge?: (
+    context: TurnContext,
+    turn: OpenedTurn,
+    said: { write: TurnWrite; reply: string | null },
+  ) => EndDecision | null;
+  /** What the end of a turn leaves to be done for it. */
+  readonly effects?: (turn: OpenedTurn, result: TurnResult) => TurnEffect[];
 }

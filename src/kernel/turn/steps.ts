@@ -7,9 +7,10 @@ import { startTurn } from './open/start-turn.ts';
 import { compactOnRequest } from './compact/compact-when-full.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import { runToolLoop } from './loop/tool-loop.ts';
-import { endAnswered, endCompacted, endFailed, endStopped, endYielded, type EndDecision } from './end/end-turn.ts';
+import { endAnswered, endCompacted, endFailed, endStopped, endYielded } from './end/end-turn.ts';
 import { parkTurn } from './gate/park-turn.ts';
 import { storeBrokenCall, storeEnd } from './end/store-end.ts';
+import type { EndDecision } from './turn-write.ts';
 
 /** From `new` to `held`, or to the reason why there is nothing to do. */
 export async function claim(context: TurnContext, state: TurnState): Promise<TurnState> {

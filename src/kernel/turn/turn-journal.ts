@@ -6,10 +6,10 @@
 //
 // They are held here and not passed from function to function, because an error must not lose them: a step that throws after its third
 // commit leaves the position of that commit to the end of the turn.
+import type { TurnId } from '../../core/ids.ts';
 import type { RequestBase } from '../../core/model-request.ts';
 import type { CompactionReason } from '../../compaction/plan-compaction.ts';
 import type { FallbackView, SessionView } from '../../core/view.ts';
-import type { BudgetBook } from '../../features/budgets/store/budget-book.ts';
 import type { OpenHop } from '../sessions/claim-session.ts';
 import type { ClaimedSession } from '../sessions/claimed-session.ts';
 import type { JournalWrite, ModelCallRow } from './journal/journal.ts';
@@ -48,7 +48,7 @@ interface JournalOwner {
   readonly session: ClaimedSession;
   readonly held: HeldSession;
   readonly transcript: Transcript;
-  readonly budgets: Pick<BudgetBook, 'settle'>;
+  readonly features: readonly { callsStored?: (turnId: TurnId) => Promise<void> }[];
 }
 
 type Fenced = { kind: 'fenced' };
@@ -90,7 +90,8 @@ export class TurnJournal {
     if (isFenced(answer)) throw lockLost(this.#owner.held);
     // A compaction that is resumed, not begun, has written nothing.
     if (answer.kind !== 'answered' && answer.kind !== 'exhausted') this.#moveTo(write, rows, answer.steerSeq);
-    if (rows.modelCalls.length > 0) await this.#owner.budgets.settle(rows.progress.turnId);
+    if (rows.modelCalls.length > 0)
+      for (const { callsStored } of this.#owner.features) await callsStored?.(rows.progress.turnId);
     // Not `fenced`, as was just asked.
     return answer as Exclude<Answer, Fenced>;
   }

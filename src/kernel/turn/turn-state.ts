@@ -3,12 +3,12 @@ import type { AfterCommit } from '../queue/after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { SessionStop } from '../../core/statuses.ts';
 import type { SessionClaim } from '../sessions/claim-session.ts';
-import type { EndDecision } from './end/end-turn.ts';
 import type { HeldSession } from './held-session.ts';
 import type { ToolLoopResult } from './loop/tool-loop.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import type { Transcript } from './transcript-cache.ts';
 import type { StopReason, TurnFailed, TurnWait } from './turn-end.ts';
+import type { EndDecision } from './turn-write.ts';
 
 /** A claimed session, with the transcript of it that this worker had kept; null: none. */
 export type ClaimWithTranscript = SessionClaim & { kept: Transcript | null };

@@ -1,11 +1,15 @@
-// What one write of a turn stores. The parts of the turn make writes as values, and `joined` puts several into one statement; the turn's
+// What one write of a turn stores, and what its end means. The parts of the turn make writes as values, and `joined` puts several into one statement; the turn's
 // journal (turn-journal.ts) adds the fence and the totals, sends it, and moves the turn past it.
 import type { ContentBlock } from '../../core/content.ts';
 import type { EntryKind } from '../../core/entry.ts';
 import type { EntryId } from '../../core/ids.ts';
+import type { ModelAnswer } from '../../core/model-request.ts';
 import { newId } from '../../ids.ts';
+import type { TurnEffect } from '../effects/turn-effects.ts';
+import type { NewEvent } from '../events/events.ts';
 import type { WaitingInput } from '../sessions/claim-session.ts';
-import type { JournalWrite, NewEntry, TakenSteers, TurnProgress } from './journal/journal.ts';
+import type { JournalWrite, ModelCallRow, NewEntry, TakenSteers, TurnProgress } from './journal/journal.ts';
+import type { TurnEnd } from './journal/turn-end.ts';
 
 type JournalRows = Pick<JournalWrite, 'entries' | 'modelCalls' | 'toolIntents' | 'toolSettlements' | 'events'>;
 
@@ -18,6 +22,30 @@ export interface TurnWrite extends Readonly<JournalRows> {
   readonly compactedTo: number | null;
   /** False when the changes of the session's view are left to a later write. */
   readonly storesView: boolean;
+}
+
+/** An answer with what is known of its call, to be committed together. */
+export interface AnsweredCall {
+  answer: ModelAnswer;
+  call: ModelCallRow;
+  /** The events of a turn that has waited for it; absent: it has not. */
+  resumed?: NewEvent[];
+}
+
+export type TurnResult = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
+  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'hidesFromSeq' | 'hidesSummary' | 'collectMax'>> & {
+    /** What it means for other sessions. */
+    outreach?: readonly TurnEffect[];
+    /** True when a message that wants to be next has ended the turn. */
+    isInterrupted?: boolean;
+    /** True when the database has refused an end of this turn: what it knows beyond its rows is not stored. */
+    isBare?: boolean;
+  };
+
+/** What the end of a turn stores, and what it means. */
+export interface EndDecision {
+  write: TurnWrite;
+  result: TurnResult;
 }
 
 /** A write that stores only the turn's totals and view: other writes take the fields that they do not set from here. */

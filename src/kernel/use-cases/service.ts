@@ -6,7 +6,6 @@ import type { MessageId } from '../../core/ids.ts';
 import type { PriceBook } from '../../core/prices/price-table.ts';
 import { newId } from '../../ids.ts';
 import type { Acceptance } from '../inbox/accept-messages.ts';
-import { BudgetBook } from '../../features/budgets/store/budget-book.ts';
 import type { Database } from '../../database/database.ts';
 import type { EffectParts, Effects } from '../effects/turn-effects.ts';
 import { createInbox, type Inbox } from '../inbox/inbox.ts';
@@ -27,8 +26,6 @@ export interface Service {
   publish: Publish;
   /** What model calls cost by the configuration. */
   prices: PriceBook;
-  /** The budgets that hold; empty until `openBudgets`. */
-  budgets: BudgetBook;
 }
 
 /** Makes it. Each use case is a function of a file of this folder, which takes it as its first argument. */
@@ -45,7 +42,6 @@ export function createService(parts: { config: Config } & EffectParts & PublishP
     waiting: createWaitingTotal(views),
     publish: createPublish(parts),
     prices: livePriceBook(config),
-    budgets: new BudgetBook(database),
   };
 }
 

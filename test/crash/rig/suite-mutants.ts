@@ -190,7 +190,7 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the check of the block after a wait',
     file: turnContext,
-    find: '// A block may have been met while the others were asked.\n    models.blocked,',
+    find: '// A block may have been met while the others were asked.\n      models.blocked,',
     replace: '',
     test: blocks,
     title: 'is not called when its block was learned while another check was asked',

@@ -3,13 +3,16 @@
 // the turn leaves an effect that drops what nothing waits for any more.
 import type { NewProviderRequest } from './new-request.ts';
 import { cte, optional, rows } from '../../../database/statement.ts';
+import { createParkStatement, type ParkPart, type TurnPark } from '../../../kernel/turn/journal/park-turn.ts';
 
-type Parks = readonly { request?: NewProviderRequest; awaits?: number }[];
+type Parks = readonly TurnPark[];
 
 const newRequests = rows(
   'new_requests',
   (parks: Parks) =>
-    parks.flatMap(({ request }, index) => (request === undefined ? [] : [{ n: index + 1, ...request }])),
+    parks.flatMap(({ request }, index) =>
+      request === undefined ? [] : [{ n: index + 1, ...(request as NewProviderRequest) }],
+    ),
   {
     n: ['int', ({ n }) => n],
     call_no: ['int', ({ callNo }) => callNo],
@@ -28,7 +31,7 @@ const newRequests = rows(
 );
 
 /** Stores the requests of the parks. */
-export const storedRequests = optional('requests', (parks: Parks) => parks.some((park) => park.request !== undefined))(
+const storedRequests = optional('requests', (parks: Parks) => parks.some((park) => park.request !== undefined))(
   newRequests,
   cte(`stored_requests as (
   insert into holdfast.provider_requests (turn_id, call_no, session_id, batch_id, model, params, params_bytes, params_sha256, leave_at, fallback,
@@ -44,7 +47,7 @@ export const storedRequests = optional('requests', (parks: Parks) => parks.some(
  * The turns whose request still waits. The rows are locked, so each is seen as it is now: an answer that was stored while this statement waited
  * for the session is not overlooked.
  */
-export const waitingRequests = optional('awaited', (parks: Parks) => parks.some((park) => park.awaits !== undefined))(
+const waitingRequests = optional('awaited', (parks: Parks) => parks.some((park) => park.awaits !== undefined))(
   cte(
     `waiting_requests as materialized (
   select r.turn_id from holdfast.provider_requests r
@@ -54,3 +57,11 @@ export const waitingRequests = optional('awaited', (parks: Parks) => parks.some(
     { absent: 'waiting_requests as (select null::uuid as turn_id where false)' },
   ),
 );
+
+export const HOP_PARK: ParkPart = {
+  ctes: [...storedRequests, ...waitingRequests],
+  isDueSql: 'tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests)',
+};
+
+/** As it is sent, for `npm run sql`. */
+export const PARK_TURN = createParkStatement([HOP_PARK]);

@@ -6,40 +6,25 @@ import { faultOfStop } from '../../../core/failure.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
 import { withReasoning } from '../../../core/reasoning-tags.ts';
 import { decideOutcome } from '../../../core/next-steps.ts';
-import type { PollResult, TurnEffect } from '../../effects/turn-effects.ts';
-import type { TurnEnd } from '../journal/turn-end.ts';
-import type { AnsweredCall } from '../loop/ask-model.ts';
 import type { TurnContext } from '../context.ts';
 import { modelEnded } from '../model-events.ts';
 import { settleAnswer, settleCompacted, settleFault } from './decide-outreach.ts';
 import { hideRefused } from './hide-refused.ts';
-import { answersOnlyPoll, repliesWithReasoning, buildReplyRules } from '../reply-rules.ts';
+import { repliesWithReasoning, buildReplyRules } from '../reply-rules.ts';
 import { stoppedWrite } from '../loop/run-tools.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { judgePoll, silentWrite } from '../../../features/heartbeats/judge-poll.ts';
 import { continuedText } from '../loop/paused-answer.ts';
 import { answerWrite } from '../loop/tool-loop.ts';
 import { commandDeliveries, failureDeliveries, replyDeliveries } from './turn-deliveries.ts';
 import type { StopReason, TurnFailed } from '../turn-end.ts';
-import { joined, NO_ROWS, type TurnWrite } from '../turn-write.ts';
-
-export type TurnResult = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
-  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'hidesFromSeq' | 'hidesSummary' | 'collectMax'>> & {
-    /** What it means for other sessions. */
-    outreach?: readonly TurnEffect[];
-    /** The result of the heartbeat, where it answers one, and its status does not say it. */
-    pollResult?: PollResult;
-    /** True when a message that wants to be next has ended the turn. */
-    isInterrupted?: boolean;
-    /** True when the database has refused an end of this turn: what it knows beyond its rows is not stored. */
-    isBare?: boolean;
-  };
-
-/** What the end of a turn stores, and what it means. */
-export interface EndDecision {
-  write: TurnWrite;
-  result: TurnResult;
-}
+import {
+  joined,
+  NO_ROWS,
+  type AnsweredCall,
+  type EndDecision,
+  type TurnResult,
+  type TurnWrite,
+} from '../turn-write.ts';
 
 /** Failures of a prompt that a shorter one may not have. */
 const FAULTS_OF_LENGTH = new Set(['model_request_too_large', 'model_context_overflow', 'blocked']);
@@ -58,12 +43,9 @@ export async function endAnswered(
   const decided = decideOutcome(said, buildReplyRules(context, turn));
   const { outcome, delivered, outreach } = settleAnswer(context, turn, { outcome: decided, entries: write.entries });
   const { replyTarget, ...ended } = outcome;
-  if (answersOnlyPoll(turn.journal.at.inputs)) {
-    const poll = judgePoll(context, turn, ended.reply);
-    if (poll.pollResult !== 'alert') {
-      const result: TurnResult = { status: 'silent', messageStatus: 'silent', reply: null, error: null, ...poll };
-      return { write: silentWrite(write, poll), result };
-    }
+  for (const { judge } of context.features) {
+    const judged = judge?.(context, turn, { write, reply: ended.reply });
+    if (judged) return judged;
   }
   const shown = (text: string | null): string | null =>
     text === null || !repliesWithReasoning(turn)

@@ -8,25 +8,15 @@ import { isPassingFault } from '../../../database/database.ts';
 import { mergeAll } from '../../queue/rings.ts';
 import { CALLER_TIMEOUT } from '../loop/plan-calls.ts';
 import type { TurnContext } from '../context.ts';
-import { readVia } from '../../../core/message-via.ts';
 import { toCap } from '../open/queue-cap.ts';
 import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { turnEnded } from '../model-events.ts';
 import { reportCalls, reportTurnEnd } from '../turn-log.ts';
 import { lastTokensAfter, progressAfter } from '../position.ts';
 import { TurnStopped } from '../turn-end.ts';
-import type { TurnWrite } from '../turn-write.ts';
-import { brokenCallWrite, type EndDecision, type TurnResult } from './end-turn.ts';
+import type { EndDecision, TurnResult, TurnWrite } from '../turn-write.ts';
+import { brokenCallWrite } from './end-turn.ts';
 import { given } from '../../../core/given.ts';
-
-/** The result of a heartbeat whose turn ended this way, unless its answer says more. */
-const POLL_RESULTS = {
-  completed: 'alert',
-  silent: 'acknowledged',
-  failed: 'failed',
-  aborted: 'failed',
-  timedOut: 'failed',
-} as const;
 
 /** Ends the turn as decided, and carries out its effects. Throws `TurnStopped` (`lock-lost`) when this worker no longer holds the session. */
 export async function storeEnd(
@@ -43,7 +33,7 @@ export async function storeEnd(
   const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   // The last answer is that of the model which is asked now.
   const answered = error === null && journal.attempt.fallback !== null ? journal.attempt.request : null;
-  const effects = listEffects(turn, result).map((effect) => ({ id: newId<string>(), ...effect }));
+  const effects = listEffects(context, turn, result).map((effect) => ({ id: newId<string>(), ...effect }));
   const ending = await journal.store(write, (rows) =>
     context.store.finishTurn({
       ...rows,
@@ -86,16 +76,14 @@ export async function storeEnd(
 const NOBODY_CARRIES_OUT = 'No feature carries out what the turn has left; it stays until one does';
 
 /** What the end of the turn leaves to be done beside its session. */
-function listEffects({ id: turnId, kind, session, journal }: OpenedTurn, result: TurnResult): TurnEffect[] {
-  const { status, outreach = [], wasAborted = false } = result;
-  const effects = [...outreach];
+function listEffects({ features }: TurnContext, turn: OpenedTurn, result: TurnResult): TurnEffect[] {
+  const { id: turnId, session } = turn;
+  const { outreach = [], wasAborted = false } = result;
+  const effects = [...outreach, ...features.flatMap((feature) => feature.effects?.(turn, result) ?? [])];
   // A run that is stopped meanwhile counts the turn.
   const isOfSubagent = session.runId !== null || (wasAborted && session.depth > 0);
   if (isOfSubagent && !effects.some((effect) => effect.kind === 'run-ended'))
     effects.push({ kind: 'run-ended', turnId, runId: session.runId, end: null });
-  if (kind === 'heartbeat')
-    effects.push({ kind: 'poll-answered', turnId, result: result.pollResult ?? POLL_RESULTS[status] });
-  if (readVia(journal.at.inputs) !== 'live') effects.push({ kind: 'requests-left', turnId });
   return effects;
 }
 

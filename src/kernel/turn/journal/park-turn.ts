@@ -10,9 +10,7 @@ import type { Reason } from '../../rules/why.ts';
 import type { JournalWrite } from './journal.ts';
 import { buildAfter } from '../../queue/rings.ts';
 import { firstRingSql } from '../../sessions/session-locks.ts';
-import { cte, optional, rows, statement } from '../../../database/statement.ts';
-import { storedRequests, waitingRequests } from '../../../features/provider-batches/store/hop-parts.ts';
-import type { NewProviderRequest } from '../../../features/provider-batches/store/new-request.ts';
+import { cte, optional, rows, statement, type Cte, type PreparedQuery } from '../../../database/statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
 
@@ -22,8 +20,8 @@ export interface TurnPark extends JournalWrite {
   delayMs: number | null;
   /** How long it waits at least, also when it is woken, in milliseconds. */
   notBeforeMs: number;
-  /** The model call that it waits for, which this write stores. */
-  request?: NewProviderRequest;
+  /** The model call that it waits for, which begins with this write; a feature stores it. */
+  request?: { callNo: number };
   /** The number of an earlier call for which it waits: if its answer has already arrived, the turn is due immediately. */
   awaits?: number;
   /** How often it has been parked since the model answered last, with this time; 1: the wait begins now. */
@@ -36,9 +34,17 @@ export interface TurnPark extends JournalWrite {
  */
 export type Parking = { kind: 'parked'; after: AfterCommit } | { kind: 'fenced' };
 
+/** What a feature stores with a park. */
+export interface ParkPart {
+  readonly ctes: readonly Cte<readonly TurnPark[]>[];
+  /** SQL of whether the turn of `tail` is due at once, because what it waits for has happened meanwhile. */
+  readonly isDueSql: string;
+}
+
 /** Makes the function that parks turns; turns of different sessions share statements. */
-export function createParkTurn(database: Database): RowSubmitter<TurnPark, Parking> {
-  return shareStatement('park-turn', (parks) => parkTurns(database, parks));
+export function createParkTurn(database: Database, parts: readonly ParkPart[]): RowSubmitter<TurnPark, Parking> {
+  const parkStatement = createParkStatement(parts);
+  return shareStatement('park-turn', (parks) => parkTurns(database, parkStatement.prepared(parks), parks));
 }
 
 const newParks = rows('new_parks', (parks: readonly TurnPark[]) => parks, {
@@ -66,12 +72,13 @@ const parkedTurns = cte(`parked_turns as (
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
 )`);
 
-const releasedSessions = cte(`released_sessions as (
+const releasedSessions = (parts: readonly ParkPart[]) =>
+  cte(`released_sessions as (
   update holdfast.sessions s
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), ${VIEW_SQL}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.lane, s.inbox_seq, s.epoch, case
-      when s.stop_reason is not null or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
+      when ${['s.stop_reason is not null', ...parts.map((part) => part.isDueSql)].join(' or ')} then 0
       else tail.delay_ms
     end as delay_ms
 )`);
@@ -93,33 +100,38 @@ const parkEvents = cte(`park_events as (
   ${JOURNAL_EVENTS_SQL} join tail on tail.n = fence.n
 )`);
 
-export const PARK_TURN = statement<readonly TurnPark[]>({
+const FACTS = {
   name: 'park-turn',
   purpose: 'Park each turn. Answers a row per write, with the ring of its session.',
   locking: 'The session rows in the order of their ids, then rows that belong to them.',
-  ctes: [
-    head,
-    locked,
-    verdict,
-    fence,
-    ...storedSteps,
-    newParks,
-    tail,
-    ...storedRequests,
-    ...waitingRequests,
-    parkedTurns,
-    releasedSessions,
-    rungDoorbells,
-    deletedDoorbells,
-    ...optional('events', haveEvents)(newEvents, parkEvents, insertedEvents('park_events')),
-  ],
-  select: `select head.n, verdict.is_ok, head.session_id, rung_doorbells.lane, rung_doorbells.rings, released_sessions.delay_ms
+};
+
+/** The statement, with what features store by it. */
+export const createParkStatement = (parts: readonly ParkPart[]) =>
+  statement<readonly TurnPark[]>({
+    ...FACTS,
+    ctes: [
+      head,
+      locked,
+      verdict,
+      fence,
+      ...storedSteps,
+      newParks,
+      tail,
+      ...parts.flatMap((part) => part.ctes),
+      parkedTurns,
+      releasedSessions(parts),
+      rungDoorbells,
+      deletedDoorbells,
+      ...optional('events', haveEvents)(newEvents, parkEvents, insertedEvents('park_events')),
+    ],
+    select: `select head.n, verdict.is_ok, head.session_id, rung_doorbells.lane, rung_doorbells.rings, released_sessions.delay_ms
 from head left join verdict on verdict.n = head.n left join released_sessions on released_sessions.id = head.session_id
 left join rung_doorbells on rung_doorbells.session_id = head.session_id`,
-});
+  });
 
-async function parkTurns(database: Database, parks: TurnPark[]): Promise<Parking[]> {
-  const result = await database.hot.query(PARK_TURN.prepared(parks));
+async function parkTurns(database: Database, query: PreparedQuery, parks: TurnPark[]): Promise<Parking[]> {
+  const result = await database.hot.query(query);
   const answers = new Map(result.rows.map((row) => [Number(row.n), row]));
   return parks.map((_, index) => {
     const row = answers.get(index + 1);

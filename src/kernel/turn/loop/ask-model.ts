@@ -4,15 +4,14 @@
 import { samplingAt } from '../../../core/caller-request.ts';
 import { chooseBlockMs } from '../../rules/model-outage.ts';
 import { refOfModel } from '../../../core/model-ref.ts';
-import type { ModelAnswer, RequestBase } from '../../../core/model-request.ts';
+import type { RequestBase } from '../../../core/model-request.ts';
 import { createReplyStream } from '../../../model/stream/reply-stream.ts';
 import { ModelError } from '../../../model/model.ts';
-import type { NewEvent } from '../../events/events.ts';
-import type { ModelCallRow } from '../journal/journal.ts';
 import type { OpenHop } from '../../sessions/claim-session.ts';
 import { afterFailedCall, type FailedCall } from './after-failed-call.ts';
 import { beginCall, enterNextGate, nextRequest, pruneWhenCold } from './begin-call.ts';
 import type { Pass } from '../gate/gate.ts';
+import type { AnsweredCall } from '../turn-write.ts';
 import type { TurnContext } from '../context.ts';
 import type { DeltaEvent } from '../delta-writer.ts';
 import { IdleClock, chooseIdleTimeout } from '../idle-clock.ts';
@@ -23,14 +22,6 @@ import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
 
 const WINDOW_EXCEEDED = 'model_context_window_exceeded';
-
-/** An answer with what is known of its call, to be committed together. */
-export interface AnsweredCall {
-  answer: ModelAnswer;
-  call: ModelCallRow;
-  /** The events of a turn that has waited for it; absent: it has not. */
-  resumed?: NewEvent[];
-}
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
 export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {

@@ -6,8 +6,8 @@ import { BUILT_IN_HARNESS } from '../../../core/harness-selection.ts';
 import { refOfModel } from '../../../core/model-ref.ts';
 import { toMicros } from '../../../core/prices/call-cost.ts';
 import { HarnessError, type CheckedHarness } from '../../../plugins/harness.ts';
-import { askModel, type AnsweredCall } from './ask-model.ts';
-import { askByBatch } from '../../../features/provider-batches/ask-by-batch.ts';
+import { askModel } from './ask-model.ts';
+import type { AnsweredCall } from '../turn-write.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
 import type { TurnContext } from '../context.ts';
 import { createInputTransform } from '../input-transform.ts';
@@ -19,7 +19,13 @@ import { TurnFailed, TurnStopped } from '../turn-end.ts';
 /** The next answer of a turn, from its harness. Throws as `askModel` does. */
 export async function nextAnswer(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
   const id = turn.journal.attempt.requests.rules.view.harness?.id ?? BUILT_IN_HARNESS;
-  if (id === BUILT_IN_HARNESS) return (await askByBatch(context, turn)) ?? (await askModel(context, turn));
+  if (id === BUILT_IN_HARNESS) {
+    for (const { ask } of context.features) {
+      const answered = await ask?.(context, turn);
+      if (answered) return answered;
+    }
+    return await askModel(context, turn);
+  }
   const harness = context.plugins.harnesses.find((one) => one.id === id);
   if (harness === undefined) throw missingHarness(id);
   return await askHarness(context, turn, harness);

@@ -3,7 +3,6 @@
 // no results yet.
 import { listToolUses, type ToolUseBlock } from '../../../core/content.ts';
 import type { NewEvent } from '../../events/events.ts';
-import type { AnsweredCall } from './ask-model.ts';
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { nextAnswer } from './harness.ts';
@@ -14,7 +13,7 @@ import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
 import { pausedWrite } from './paused-answer.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
-import { joined, newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
+import { joined, newEntry, NO_ROWS, type AnsweredCall, type TurnWrite } from '../turn-write.ts';
 
 /**
  * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an

@@ -144,7 +144,7 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
     toolset: context.toolsetOf(agent, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
     thinking: parts.thinking ?? agent.thinking,
     ledger: earlier?.toolCalls ?? [],
-    journal: new TurnJournal({ session, held, transcript, budgets: context.budgets }, firstPosition(parts), attempt),
+    journal: new TurnJournal({ session, held, transcript, features: context.features }, firstPosition(parts), attempt),
   };
 }
 
