@@ -1,6 +1,6 @@
 // Decides what the scripted model answers to a request: the script's answer at this point of the turn, or an echo of the user's
 // last line.
-import { SCRIPTED_ID_START } from '../src/core/scripted-answer.ts';
+import { SCRIPTED_ID_START } from '../src/core/models.ts';
 import type { InputFigures } from './cache-figures.ts';
 import { tokensOf } from './cache-figures.ts';
 import { findPrompt, latestPromptKey } from './find-prompt.ts';

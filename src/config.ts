@@ -3,17 +3,22 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isAgent, agentOf, agentOrFirst, resolveModelRef, UnknownAgentError } from './config/agent-settings.ts';
-import { addressedProviders, checkServedModels, modelFault, noteServedProviders } from './config/check-models.ts';
+import {
+  addressedProviders,
+  checkServedModels,
+  modelFault,
+  modelNotices,
+  noteServedProviders,
+} from './config/check-models.ts';
 import { checkKnownTools, noteAddedTools, toolPolicyFault } from './config/check-tools.ts';
 import { completeSettings, crossCheck } from './config/complete-settings.ts';
 import { ConfigError } from './config/config-error.ts';
 import { LANES, type Lane } from './config/choices.ts';
 import type { Config } from './config/schema.ts';
-import { deepFreeze } from './config/deep-freeze.ts';
+import { deepFreeze } from './config/walk-schema.ts';
 import { loadEnvironment } from './config/schema-environment.ts';
 import { LiveConfig, type ConfigChange } from './config/live-config.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
-import { modelNotices } from './config/model-notices.ts';
 import { livePriceBook, buildPriceBook } from './config/price-book.ts';
 import { findReloadablePart } from './config/reloadable.ts';
 import { processEnvironment, type Environment } from './config/process-environment.ts';

@@ -110,8 +110,8 @@ const BESIDE_THE_CATALOGUE = [
   'src/database/inspect-database.ts',
   'src/database/migrate.ts',
   // Over all tables there are, whatever their names.
-  'src/features/backup/read-backup.ts',
-  'src/features/backup/write-backup.ts',
+  'src/features/backup/backup-file.ts',
+  'src/features/backup/backup-file.ts',
   'src/database/send-in-order.ts',
   'src/database/send-long-query.ts',
   'workers/queue/',

@@ -49,7 +49,7 @@ async function loadShared() {
     import('./queue/open-queue-backend.ts'),
     import('../jobs/index.ts'),
     import('./reconciler.ts'),
-    import('./still-waiting.ts'),
+    import('./create-reconciler.ts'),
     import('./report-process.ts'),
     import('../src/kernel/turn/open/derive-request.ts'),
   ]);

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { newId } from '../src/ids.ts';
-import { WORKER_REPORT_MS } from '../src/kernel/rules/worker-state.ts';
+import { WORKER_REPORT_MS } from '../src/kernel/rules/why.ts';
 import type { Database } from '../src/database/database.ts';
 import {
   removeWorker,

@@ -5,7 +5,7 @@ import { agentOrFirst, processEnvironment } from '../src/config.ts';
 import { chooseMessageFeatures } from '../src/config/message-features.ts';
 import { sessionSettings } from '../src/config/session-settings.ts';
 import type { Logger } from '../src/logger.ts';
-import { overrideSession } from '../src/kernel/use-cases/override-session.ts';
+import { overrideSession } from '../src/kernel/use-cases/reach-session.ts';
 import { postMessage } from '../src/kernel/use-cases/post-message.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
 import { createProcessStore } from '../src/kernel/turn/journal/processes.ts';

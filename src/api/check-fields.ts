@@ -1,6 +1,6 @@
 // A value of a request against its schema, and what the client reads about what does not fit: the path and the message of every fault.
 import type { z } from 'zod';
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import { holdsKeptInteger, isKeptInteger, roundedIntegers } from '../core/parse-exactly.ts';
 import { Problem, type FieldError, type ProblemCode } from './problem.ts';
 

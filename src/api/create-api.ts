@@ -22,7 +22,7 @@ import { parseRequest, ANSWERED, roleOf, type Api, type Route, type ApiRequest }
 import { Problem } from './problem.ts';
 import { createServices, type ApiServices } from './services.ts';
 import { serveWebApp, WEB_DIST } from './web-app.ts';
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import { recordChange, type ChangeEnd } from '../kernel/use-cases/record-change.ts';
 import type { Service } from '../kernel/use-cases/service.ts';
 import type { Answer } from './answer.ts';

@@ -2,7 +2,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Readiness } from '../contract/answers.ts';
 import { metricIn } from '../metrics.ts';
-import { READ_ONLY } from '../kernel/views/ping-database.ts';
+import { READ_ONLY } from '../kernel/views/database.ts';
 import type { AddMetrics } from './part.ts';
 
 export interface ApiMetrics {

@@ -11,7 +11,7 @@ import { notFound, Problem } from './problem.ts';
 import type { Route } from './route.ts';
 import type { ApiServices } from './services.ts';
 import { MIMEType } from 'node:util';
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import type { Config } from '../config.ts';
 import { isLoopbackHost } from '../network/public-address.ts';
 

@@ -2,7 +2,7 @@
 // surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second pass: a
 // string can hold such a character only through an escape, or as a byte that JSON itself forbids.
 import { isUtf8 } from 'node:buffer';
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import { Problem } from './problem.ts';
 

@@ -3,7 +3,7 @@ import { shareFor } from '../coalesce/share-for.ts';
 import { shareNext } from '../coalesce/share-next.ts';
 import { readEvents } from '../kernel/views/events.ts';
 import { viewSettlements } from '../kernel/views/settlements.ts';
-import { pingDatabase } from '../kernel/views/ping-database.ts';
+import { pingDatabase } from '../kernel/views/database.ts';
 import { listWorkers } from '../kernel/views/workers.ts';
 import { createAttempts } from './attempts.ts';
 import type { ApiContext, Dependency } from './context.ts';

@@ -1,6 +1,6 @@
 // The text that is piped into a command instead of an argument.
 import { buffer } from 'node:stream/consumers';
-import { decodeText, NOT_TEXT } from '../core/text-bytes.ts';
+import { decodeText, NOT_TEXT } from '../core/text.ts';
 import { usageError } from './cli-error.ts';
 
 /** The argument, or all of stdin for `-`. Throws `CliError` for bytes that are not text: they would be sent as replacement characters. */

@@ -4,7 +4,7 @@ import type { CallOptions, ClientOptions } from './call-options.ts';
 import { followEvents, type ClientEvent, type EventHooks } from './follow-events.ts';
 import { OPERATIONS, STREAMS } from './generated/places.ts';
 import { brokenStream } from './holdfast-error.ts';
-import { readLines } from './lines.ts';
+import { readLines } from './event-parser.ts';
 import type { ListItems, OperationFunctions, Schemas, StreamInputs } from './operations.ts';
 import { pause, reconnectDelayMs } from './retry.ts';
 import { createTransport, type AnswerForm, type ApiCall } from './transport.ts';
@@ -13,7 +13,7 @@ import { createTransport, type AnswerForm, type ApiCall } from './transport.ts';
 export { HoldfastError } from './holdfast-error.ts';
 export type { CallOptions, ClientOptions, LineBody } from './call-options.ts';
 export type { ClientEvent, EventHooks, EventReset, StreamBreak } from './follow-events.ts';
-export { linesOf } from './lines.ts';
+export { linesOf } from './event-parser.ts';
 export type { OperationFunctions, Schemas } from './operations.ts';
 
 /** Which events: after which, of which session, of which types. */

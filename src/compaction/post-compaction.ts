@@ -1,7 +1,7 @@
 // What follows a compaction without a model call: the next prompt repeats the rules of the workspace that must not be lost with
 // the conversation, and it is checked whether the workspace files are still in the requests.
 import { readHeading } from '../prompt/markdown-heading.ts';
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import type { SystemBlock } from '../core/model-request.ts';
 
 /** The first line of the event that repeats the rules. */

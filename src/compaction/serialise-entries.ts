@@ -3,7 +3,7 @@
 // out with a note.
 import type { ContentBlock, ToolResultBlock } from '../core/content.ts';
 import type { PathEntry } from '../core/entry.ts';
-import { cutHead, cutTail } from '../core/cut-text.ts';
+import { cutHead, cutTail } from '../core/text.ts';
 
 /** How long items may be, in characters. */
 interface ItemCaps {

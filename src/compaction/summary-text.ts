@@ -2,9 +2,8 @@
 // markup, and it is never longer than its bound. Repaired here instead of by another call.
 // Identifiers are what a later turn must be able to name letter for letter, and what summaries tend to lose. They are found by their shape
 // in messages of people and the assistant; tool output has thousands that are not needed.
-import { storableText } from '../core/storable-text.ts';
+import { cutHead, storableText } from '../core/text.ts';
 import { readHeading } from '../prompt/markdown-heading.ts';
-import { cutHead } from '../core/cut-text.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import type { PathEntry } from '../core/entry.ts';
 import { joinText } from '../core/content.ts';

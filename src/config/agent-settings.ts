@@ -1,8 +1,7 @@
 // The settings of one agent: its entry of `agents.list` over the defaults. Made once per configuration and agent, frozen.
 import { join } from 'node:path';
 import type { ToolPolicy } from '../core/tool-policy.ts';
-import { deepFreeze } from './deep-freeze.ts';
-import { mergeOver } from './merge-over.ts';
+import { deepFreeze, mergeOver } from './walk-schema.ts';
 import type { AgentDefaults, AgentEntry, Config } from './schema.ts';
 
 /** What `agentOf` answers: the defaults with the agent's own settings over them. `model` is resolved to `provider/model`. */

@@ -2,7 +2,7 @@
 // from the configuration because a client must start fast and work where there is no configuration file.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeText } from '../core/text-bytes.ts';
+import { decodeText } from '../core/text.ts';
 import { ConfigError } from './config-error.ts';
 import { resolveDataDir, HOST, PORT, type Environment } from './process-environment.ts';
 import { readSecretFiles } from './read-secret-files.ts';

@@ -1,5 +1,5 @@
 // All faults of a configuration: path, value and what is allowed. Values of secrets are not repeated (G31).
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 
 export interface ConfigIssue {
   /** Where: `agents.defaults.maxSteps`, or the name of an environment variable. */

@@ -1,5 +1,5 @@
 // "Did you mean ...?": the known name nearest to one that is not known. Pure.
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 
 /** The candidate that is nearest to `name` by edit distance, if it is near enough to be intended; otherwise undefined. */
 export function findClosest(name: string, candidates: readonly string[]): string | undefined {

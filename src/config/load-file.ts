@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import JSON5 from 'json5';
 import { z } from 'zod';
-import { decodeText, NOT_TEXT } from '../core/text-bytes.ts';
+import { decodeText, NOT_TEXT } from '../core/text.ts';
 import { checked, isObject } from './check-input.ts';
 import type { ConfigIssue } from './config-error.ts';
 import { fileSchema, type FileSettings } from './schema.ts';

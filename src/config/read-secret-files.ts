@@ -2,7 +2,7 @@
 // mounted. What is read here counts as if the variable itself were set.
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { decodeText, NOT_TEXT } from '../core/text-bytes.ts';
+import { decodeText, NOT_TEXT } from '../core/text.ts';
 import type { ConfigIssue } from './config-error.ts';
 import type { Environment } from './process-environment.ts';
 

@@ -1,6 +1,6 @@
 // Takes known secrets out of texts, in every form in which another system may repeat them: plain, as JSON or a URL writes them, and
 // within base64. For texts that are stored or shown although others wrote them, above all errors of providers and receivers (G31).
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 
 const CENSOR = '[redacted]';
 /** Shorter secrets would take ordinary words out of texts. */

@@ -1,7 +1,7 @@
 // The shape of `agents`: what can be set for all of them, and for each.
 import { z } from 'zod';
 import { CURRENT_MODEL } from '../core/models.ts';
-import { IDLE_LIMITS_DEFAULT } from '../model/stream/idle-timeout.ts';
+import { IDLE_LIMITS_DEFAULT } from '../model/stream/stop-reasons.ts';
 import { THINKING_LEVELS } from './choices.ts';
 import {
   choice,

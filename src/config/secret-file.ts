@@ -1,10 +1,24 @@
-// Secrets that Holdfast makes for itself: written once, readable by the owner alone, the same for all processes that start at the
-// same time.
+// Which variables of an environment are secret (G31). Names are judged first, then values, since a password also hides in a URL under an
+// innocent name.
 import { randomBytes } from 'node:crypto';
 import { access, chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { decodeText, NOT_TEXT } from '../core/text-bytes.ts';
+import { decodeText, NOT_TEXT } from '../core/text.ts';
 import { ensurePrivateFolder } from './private-folder.ts';
+
+const SECRET_NAME =
+  /^(ANTHROPIC_|HOLDFAST_)|^(DATABASE_URL|REDIS_URL)(_FILE)?$|KEY|TOKEN|SECRET|PASS|_PWD|CREDENTIAL|AUTH(?!OR)|COOKIE|PRIVATE|_PAT$|_HEADERS$/i;
+/** A URL with a user or password in it, a private key, or the tokens of well-known services. */
+const SECRET_VALUE =
+  /:\/\/[^\s/@]+@|-----BEGIN [A-Z ]*PRIVATE KEY|^(sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|eyJ[\w-]+\.eyJ)/;
+
+/** True for a variable that no command of an agent may see. */
+export function isSecretVariable(name: string, value: string): boolean {
+  return SECRET_NAME.test(name) || SECRET_VALUE.test(value);
+}
+
+// Secrets that Holdfast makes for itself: written once, readable by the owner alone, the same for all processes that start at the
+// same time.
 
 export interface StoredSecret {
   secret: string;

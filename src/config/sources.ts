@@ -8,7 +8,7 @@ import { findFileVariable } from './read-secret-files.ts';
 import { createRedact } from './redact-secrets.ts';
 import { environmentSchema, listVariables } from './schema-environment.ts';
 import { fileSchema, type Config } from './schema.ts';
-import { isSecret, shownSecret, shownValue } from './shown-value.ts';
+import { isSecret, shownSecret, shownValue } from './check-input.ts';
 import { camelCase, schemasBelow } from './walk-schema.ts';
 
 export const SETTING_SOURCES = ['default', 'file', 'environment', 'command line'] as const;

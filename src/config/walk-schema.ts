@@ -1,5 +1,6 @@
 // Ways through the schema of the configuration.
 import { z } from 'zod';
+import { isObject } from '../core/given.ts';
 
 /** Every object field optional, all the way down; arrays are replaced as a whole. */
 export type DeepPartial<T> = T extends readonly unknown[]
@@ -61,4 +62,31 @@ export function schemasBelow(
     const below = schemasBelow(child, path);
     return [{ path, schema: child, isSection: below.length > 0 }, ...below];
   });
+}
+
+// Makes a tree of plain data without cycles unchangeable, so that it can be shared without copies.
+
+/** Freezes plain objects and arrays all the way down and returns the same value. */
+export function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  Object.freeze(value);
+  for (const child of Object.values(value)) deepFreeze(child);
+  return value;
+}
+
+// Lays settings over others.
+
+/**
+ * A copy of `base` with `over` laid on it: objects key by key, everything else as a whole. Absent and undefined leave what is
+ * there. Neither argument is changed.
+ */
+export function mergeOver<Base>(base: Base, over: unknown): Base {
+  if (over === undefined) return structuredClone(base);
+  if (!isObject(base) || !isObject(over)) return structuredClone(over) as Base;
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    if (key === '__proto__') continue;
+    merged[key] = mergeOver(Object.hasOwn(merged, key) ? merged[key] : undefined, value);
+  }
+  return merged as Base;
 }

@@ -1,6 +1,6 @@
 // Processes on the wire.
 import { z } from 'zod';
-import { WORKER_STATES } from '../kernel/rules/worker-state.ts';
+import { WORKER_STATES } from '../kernel/rules/why.ts';
 import { text, uuid, iso, count, startedAt } from './fields.ts';
 
 export const worker = z.strictObject({

@@ -1,12 +1,11 @@
 // Announcements: notices that a session receives: a subagent has ended, or a wait is over. The rows hold the facts; the text is
 // built here, with the prompt. The output of the subagent is untrusted text: it is bounded, neutralised, and cannot imitate the
 // lines around it (G29).
-import { isBlank } from './storable-text.ts';
-import { cutHead } from './cut-text.ts';
+import { cutHead, isBlank } from './text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from '../prompt/fold-text.ts';
 import { ownPart, type PromptPart } from '../prompt/prompt-parts.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
-import { SILENT_REPLY_TOKEN, TOKEN_MARKS } from './silent-reply.ts';
+import { SILENT_REPLY_TOKEN, TOKEN_MARKS } from './reply-tags.ts';
 
 export type RunStatus = 'ok' | 'failed' | 'timedOut' | 'killed';
 

@@ -1,6 +1,6 @@
 // A background command: the stored facts, and how it ends. The rows are the store's, the processes the tools'.
 
-import { cutTail } from './cut-text.ts';
+import { cutTail } from './text.ts';
 
 /** The folder of outputs in the data directory; each command has its own folder in it, named by its id. */
 export const PROCESS_OUTPUTS = 'processes';

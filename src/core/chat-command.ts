@@ -4,7 +4,7 @@
 //
 // A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
 // then they apply to that message, and are removed from it.
-import { cutHead } from './cut-text.ts';
+import { cutHead } from './text.ts';
 import { isOfProgram, isOwner, type InboundMessage } from './inbound.ts';
 import { parseQueueMode, QUEUE_MODES, type QueueDrop, type QueueMode } from './queue-mode.ts';
 import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from '../prompt/thinking-directive.ts';

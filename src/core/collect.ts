@@ -1,6 +1,6 @@
 // The frame around several inputs that one turn answers together. The title, the numbering and the separators are what the
 // model knows; what overflowed is named in addition to the inputs, never in place of one (G5).
-import { cutHead } from './cut-text.ts';
+import { cutHead } from './text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from '../prompt/fold-text.ts';
 import { ownPart, tighten, type PromptPart } from '../prompt/prompt-parts.ts';
 

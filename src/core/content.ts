@@ -1,7 +1,7 @@
 // The content blocks of a transcript, in the shapes of Anthropic's Messages API. They are stored as they are, byte for byte
 // (PostgreSQL `json`), so that a replayed tool call stays identical for the provider's prompt cache.
 
-import { storableValue } from './storable-text.ts';
+import { storableValue } from './text.ts';
 
 export interface TextBlock {
   type: 'text';

@@ -2,6 +2,7 @@
 // after they are written except for their `state`, and are never deleted.
 import type { ContentBlock } from './content.ts';
 import type { EntryId, TurnId } from './ids.ts';
+import { cutPiece } from './text.ts';
 
 /**
  * What an entry is: `prompt` the assembled input of a turn, `answer` one model answer, `results` the results of the tool
@@ -34,3 +35,55 @@ export type EntryProvenance =
   | { kind: 'inter_session'; sourceSession: string; sourceChannel?: string; sourceTool?: string };
 
 export type PathEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content'>;
+
+// The parts of a transcript entry, which are its content blocks: the text of each, and how a long one is cut for a page. Offsets are UTF-16
+// units; a cut never tears a surrogate pair, so pieces that follow each other make the whole text.
+
+/** A content block as it is stored: of a shape of Anthropic's Messages API, or of an earlier version of Holdfast. */
+export type StoredBlock = Readonly<Record<string, unknown>>;
+
+/** The fields of a block that was cut. */
+interface Cut {
+  omittedChars: number;
+  /** Where the whole text is. */
+  href: string;
+}
+
+/** The text of a part: of a text, of a thinking, the arguments of a call as JSON, the texts of a result, the base64 of an image. */
+export function readPartText(block: StoredBlock): string {
+  const { content, input, source, data } = block;
+  for (const text of [block['text'], block['thinking'], content, data]) if (typeof text === 'string') return text;
+  if (Array.isArray(content)) return readTexts(content).join('\n');
+  if (input !== undefined) return JSON.stringify(input);
+  return isBlock(source) && typeof source['data'] === 'string' ? source['data'] : '';
+}
+
+function readTexts(content: readonly unknown[]): string[] {
+  return content.filter(isBlock).flatMap(({ text }) => (typeof text === 'string' ? [text] : []));
+}
+
+/** The block, with at most this many units of its text. The arguments of a call become the beginning of their JSON. */
+export function cutBlock(block: StoredBlock, charsMax: number, href: string): StoredBlock {
+  const { content, source } = block;
+  const images = Array.isArray(content) ? content.filter(isBlock).filter((one) => one['type'] === 'image') : [];
+  const text = readPartText(block);
+  const hasLongImage = images.some((image) => readPartText(image).length > charsMax);
+  if (text.length <= charsMax && !hasLongImage) return block;
+  const head = cutPiece(text, 0, charsMax);
+  const cut: Cut = { omittedChars: text.length - head.length, href };
+  if (Array.isArray(content))
+    return { ...block, content: [{ type: 'text', text: head }, ...images.map(emptied)], ...cut };
+  if (isBlock(source)) return { ...block, source: { ...source, data: '' }, ...cut, omittedChars: text.length };
+  const field = ['text', 'thinking', 'content', 'data', 'input'].find((name) => block[name] !== undefined) ?? 'text';
+  return { ...block, [field]: head, ...cut };
+}
+
+/** An image without its bytes. */
+function emptied(image: StoredBlock): StoredBlock {
+  const source = isBlock(image['source']) ? image['source'] : {};
+  return { ...image, source: { ...source, data: '' }, omittedChars: readPartText(image).length };
+}
+
+function isBlock(value: unknown): value is StoredBlock {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

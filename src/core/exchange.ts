@@ -1,7 +1,7 @@
 // Exchanges between agents. One writes to another (turn 0); the answer is returned automatically (turn 1), the answer to that is sent
 // again, and so on, up to a limit. The message itself contains the whole state of the exchange, so nothing can be lost: each answer
 // and the message that it becomes are one commit.
-import { TOKEN_MARKS } from './silent-reply.ts';
+import { TOKEN_MARKS } from './reply-tags.ts';
 
 interface Side {
   id: string;

@@ -1,7 +1,7 @@
 // Decides what a failed model call means for its turn: ask again, make the prompt smaller, or end. The only place that says what
 // is retryable; it never waits and never counts, it only answers.
 import type { ModelAnswer } from './model-request.ts';
-import { stopMessage, classifyStopReason } from '../model/stream/stop-reasons.ts';
+import { classifyStopReason, stopMessage } from '../model/stream/stop-reasons.ts';
 
 export interface ModelFault {
   /** The HTTP status; null when no answer came, the stream was cut, or the error came inside a stream. */

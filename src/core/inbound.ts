@@ -1,6 +1,6 @@
 // An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
 // milliseconds here, in any form in which they were sent. Optional means absent.
-import { cutHead } from './cut-text.ts';
+import { cutHead } from './text.ts';
 import type { CallerRequest } from './caller-request.ts';
 import { keyOfOptions, readOptions, type InputOptions } from './input-options.ts';
 import type { SessionKey } from './ids.ts';

@@ -1,6 +1,6 @@
 // The result of a subagent: its last text, or the result of its last tool when it wrote none.
 import { boundedResult, isAnnounceSkip } from './announcement.ts';
-import { isBlank, storableText } from './storable-text.ts';
+import { isBlank, storableText } from './text.ts';
 import { joinText, textOfResult } from './content.ts';
 import type { Entry } from './entry.ts';
 import { withoutTokens } from './next-steps.ts';

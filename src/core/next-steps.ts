@@ -1,8 +1,7 @@
 // The consequences of a finished turn: decided from values, carried out by the statement that ends the turn.
-import { readHeartbeatAnswer, withoutHeartbeatToken } from './heartbeat-ack.ts';
-import { takeReplyTags, type ReplyTarget } from './reply-tags.ts';
+import { readHeartbeatAnswer, withoutHeartbeatToken } from './heartbeat.ts';
+import { interpretReply, takeReplyTags, type ReplyTarget } from './reply-tags.ts';
 import { withoutReasoning } from './reasoning-tags.ts';
-import { interpretReply } from './silent-reply.ts';
 
 /** How an input is settled: `answered` with a reply, or `silent` on purpose. */
 export interface AnswerOutcome {

@@ -1,8 +1,7 @@
 // A session's past as another agent sees it: the newest texts, each bounded and bounded together. Tool results are left out unless
 // requested: they are most of the bytes and little of the meaning.
-import { isBlank } from './storable-text.ts';
+import { cutHead, isBlank } from './text.ts';
 import { joinText, textOfResult, type ContentBlock } from './content.ts';
-import { cutHead } from './cut-text.ts';
 
 export interface HistoryItem {
   role: 'user' | 'assistant' | 'tool';

@@ -1,6 +1,6 @@
 // The names that sessions are found by. A canonical key is lower case and begins with `agent:<id>:`; what follows says by its
 // shape what kind of conversation it is. Canonicalising twice changes nothing, so an issued key is always accepted unchanged.
-import { cutHead } from './cut-text.ts';
+import { cutHead } from './text.ts';
 import type { SessionKey } from './ids.ts';
 
 export const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;

@@ -3,7 +3,7 @@
 // What a session may do depends on its place in a family: a subagent works on a task, and sends messages neither to users nor to other
 // sessions; at the bottom of its family it has no subagents.
 import { withOptions, type InputOptions } from './input-options.ts';
-import { storableText } from './storable-text.ts';
+import { storableText } from './text.ts';
 import { subagentInstructions, type SessionMessage } from './session-message.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 import { given } from './given.ts';

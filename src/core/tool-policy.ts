@@ -1,6 +1,6 @@
 // Which tools an agent has. A policy is names and patterns; deny wins over allow, and the model has no way around it (G30): a tool
 // that is not allowed is not in the toolset, so it is neither shown nor found.
-import { matchesPattern } from './matches-pattern.ts';
+import { matchesPattern } from './text-filter.ts';
 
 /** Names of tools, or patterns in which `*` matches any text; letter case does not matter. */
 export interface ToolPolicy {

@@ -1,6 +1,6 @@
 // How much of one tool result a model is shown. A result is cut once, when it is stored, to a share of the model's window; it keeps its
 // start and its end. A model with a smaller window that takes up the transcript later is shown less of what is stored.
-import { cutHead, cutTail } from './cut-text.ts';
+import { cutHead, cutTail } from './text.ts';
 import { changeContent, changeEach, type ContentBlock, type ToolResultBlock } from './content.ts';
 import type { ModelMessage } from './model-request.ts';
 

@@ -1,7 +1,7 @@
 // Views: the decisions how the rows of a session become a request, stored with those rows. With them a request can be derived
 // again, byte for byte, long after it was sent; without an entry in a view, rows are shown as they are. Everything in a view is
 // plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
-import type { SentAlert } from './heartbeat-poll.ts';
+import type { SentAlert } from './heartbeat.ts';
 import type { ProviderFamily } from '../history/provider-family.ts';
 import type { HarnessReason } from './harness-selection.ts';
 import type { Sampling, ThinkingSetting } from './model-request.ts';

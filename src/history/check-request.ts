@@ -1,11 +1,10 @@
 // The last check before a request leaves (G12): a malformed one is a bug here, never the provider's to find. It only judges;
 // `prepare-history.ts` puts right.
-import { isBlank, storableValue } from '../core/storable-text.ts';
+import { isBlank, storableValue } from '../core/text.ts';
 import { isThinking, listToolUses, type ContentBlock } from '../core/content.ts';
 import type { ModelMessage } from '../core/model-request.ts';
 import { isWholeToolCall } from './content-passes.ts';
-import { FAMILY_POLICIES, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
-import { isCallId } from './tool-call-ids.ts';
+import { FAMILY_POLICIES, isCallId, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
 
 export interface Violation {
   /** Of the rule that is broken. */

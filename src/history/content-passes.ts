@@ -2,7 +2,7 @@
 // blocks and returns them, the same array when it has nothing to change; none reads other entries, none loses a text. Repairs
 // that need several entries (names and pairs of tool calls, the order of roles) is done where entries are joined:
 // prepare-history.ts.
-import { isBlank, storableValue } from '../core/storable-text.ts';
+import { isBlank, storableValue } from '../core/text.ts';
 import type { ContentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock } from '../core/content.ts';
 import { changeEach, isThinking, mendThought } from '../core/content.ts';
 import type { EntryProvenance } from '../core/entry.ts';

@@ -4,7 +4,7 @@
 import type { SessionKind } from '../core/session-key.ts';
 import type { Entry } from '../core/entry.ts';
 import { joinText } from '../core/content.ts';
-import { readHeartbeatAnswer } from '../core/heartbeat-ack.ts';
+import { readHeartbeatAnswer } from '../core/heartbeat.ts';
 import type { ModelSpan } from '../core/view.ts';
 
 /** The limits of a platform, by the names of the configuration (`channels.<name>`). */

@@ -13,8 +13,7 @@ import type { ContentBlock, ToolResultBlock } from '../core/content.ts';
 import type { Entry, EntryState } from '../core/entry.ts';
 import type { ModelMessage } from '../core/model-request.ts';
 import { cleanContent, type PassContext } from './content-passes.ts';
-import { FAMILY_POLICIES, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
-import { giveCallId } from './tool-call-ids.ts';
+import { FAMILY_POLICIES, giveCallId, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
 
 /** An entry on its way into a history; without a state it is active. */
 export type HistoryEntry = Pick<Entry, 'role' | 'content' | 'provenance'> & {

@@ -4,20 +4,20 @@
 import { hash } from 'node:crypto';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import Anthropic from '@anthropic-ai/sdk';
+import { APIError } from '@anthropic-ai/sdk';
 import { createParser } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
-import { asStreamEvent, eventsOfBody } from './stream/stream-event.ts';
+import { asStreamEvent, eventsOfBody, StreamFault } from './stream/stream-event.ts';
 import { orAborted } from '../deadline.ts';
-import { malformedAnswer, networkError, toModelError } from './anthropic-error.ts';
-import { checkBeforeWrite } from './check-before-write.ts';
 import { createPool } from './connections.ts';
 import { createModel } from './create-model.ts';
-import type { Model } from './model.ts';
-import { readRemaining } from './rate-headers.ts';
+import { ModelError, type Model } from './model.ts';
 import type { Transport, TransportCall } from './transport.ts';
 import { toBatchParams, toWireRequest } from './wire-request.ts';
+import { readRetryAfter } from '../network/retry-after.ts';
+import type { Amounts, RateUnit } from '../core/rate-limit.ts';
 
 export interface AnthropicOptions {
   apiKey: string;
@@ -186,4 +186,99 @@ function parsed(text: string): object | undefined {
   } catch {
     return undefined;
   }
+}
+
+// What a call throws, as a `ModelError`: refusals with their status and code, faults of the network, and answers that were cut or made
+// no sense.
+
+/** The error of a call. Errors that are already in their final form stay as they are. */
+export function toModelError(error: unknown): unknown {
+  if (error instanceof ModelError || error instanceof StreamFault) return error;
+  if (error instanceof APIError) return refusal(error);
+  if (error instanceof SyntaxError) return malformedAnswer('The answer is not JSON.', error);
+  // The request was answered: the body did not arrive.
+  return new ModelError({
+    type: 'cut_stream',
+    status: null,
+    retryAfterMs: null,
+    message: `The connection closed before the answer was complete: ${toMessage(error)}`,
+    cause: error,
+  });
+}
+
+/** The answer breaks the rules of its format. */
+export function malformedAnswer(message: string, cause?: unknown): ModelError {
+  return new ModelError({ type: 'malformed_stream', status: null, retryAfterMs: null, message, cause });
+}
+
+/** The request was not answered. */
+export function networkError(cause: unknown): never {
+  const message = `Connection error: ${toMessage(cause)}`;
+  throw new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
+}
+
+/** An error that the provider sends instead of an answer, or inside one; the latter has no status. */
+function refusal(error: APIError): ModelError {
+  const { status, headers } = error;
+  return new ModelError({
+    type: error.type ?? (status === undefined ? 'api_error' : 'unknown_error'),
+    status: status ?? null,
+    retryAfterMs: status === undefined || headers === undefined ? null : readRetryAfter(headers, Date.now()),
+    message: error.apiMessage ?? error.message,
+    errorCode: error.errorCode,
+    requestId: error.requestID ?? null,
+    cause: error,
+  });
+}
+
+function toMessage(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Attempts at several addresses fail with an error that has a code and no message.
+  return error.message || ('code' in error ? String(error.code) : error.name);
+}
+
+// The last point at which a request can be held back.
+
+/**
+ * An interceptor that calls `check` when a request is about to be written on a connected socket, and gives the request up with what `check`
+ * throws. A check before the call comes too early (G7): between it and the first byte lie the queue of the pool and the making of a
+ * connection, with waits in which a process can be paused past its lease. Between this check and the write of head and body to the socket
+ * there is no wait for anything outside of the process. A pause in just that instant, of about 0.1 ms, cannot be noticed from here.
+ */
+export function checkBeforeWrite(check: () => void): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) =>
+    dispatch(options, {
+      onRequestStart(controller, context) {
+        try {
+          check();
+        } catch (error) {
+          controller.abort(error instanceof Error ? error : new Error(String(error)));
+          return;
+        }
+        handler.onRequestStart?.(controller, context);
+      },
+      onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+      onResponseStart: (...args) => handler.onResponseStart?.(...args),
+      onResponseData: (...args) => handler.onResponseData?.(...args),
+      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+      onResponseError: (...args) => handler.onResponseError?.(...args),
+    });
+}
+
+// Reads from the headers of an answer what is left of the provider's rate limits.
+
+const HEADERS: readonly (readonly [RateUnit, string])[] = [
+  ['requests', 'anthropic-ratelimit-requests-remaining'],
+  ['inputTokens', 'anthropic-ratelimit-input-tokens-remaining'],
+  ['outputTokens', 'anthropic-ratelimit-output-tokens-remaining'],
+];
+
+/** What is left of each limit that the headers name. Values that are not whole numbers are ignored. */
+export function readRemaining(headers: { get(name: string): string | null }): Amounts {
+  return Object.fromEntries(
+    HEADERS.flatMap(([unit, name]) => {
+      const text = headers.get(name);
+      return text !== null && /^\d{1,15}$/.test(text) ? [[unit, Number(text)]] : [];
+    }),
+  );
 }

@@ -7,13 +7,12 @@ import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import { believableUsage } from './stream/usage-figures.ts';
 import type { AnswerRules } from './stream/draft-answer.ts';
-import { createStorableFilter } from '../core/storable-text.ts';
+import { createStorableFilter } from '../core/text.ts';
 import { AnswerReducer } from './stream/reduce-answer.ts';
 import { eventsOfBody, StreamFault, type StreamEvent } from './stream/stream-event.ts';
 import type { AskOptions, Model } from './model.ts';
 import { ModelError } from './model.ts';
-import type { CallObserver, ModelObserver } from './observers/observer.ts';
-import { watchAll } from './observers/watch-all.ts';
+import { watchAll, type CallObserver, type ModelObserver } from './observers/observer.ts';
 import { repairArguments } from './repair-arguments.ts';
 import { selectTransport, type Transport } from './transport.ts';
 

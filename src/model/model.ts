@@ -1,5 +1,5 @@
 // The model port: how a turn calls a model of any provider. `create-model.ts` is its implementation.
-import { storableText } from '../core/storable-text.ts';
+import { storableText } from '../core/text.ts';
 import type { ProviderFamily } from '../history/provider-family.ts';
 import type { Amounts } from '../core/rate-limit.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';

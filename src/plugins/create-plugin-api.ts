@@ -1,7 +1,6 @@
 // The API with which a plugin registers its parts. Each call is checked; after `close` nothing more can be registered, so that the
 // capabilities of a process do not change while it runs.
-import { PluginValueError } from '../prompt/plugin-text.ts';
-import { readPromptContribution, readTextTransforms } from '../prompt/read-contributions.ts';
+import { PluginValueError, readPromptContribution, readTextTransforms } from '../prompt/read-contributions.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import type { TextTransforms } from '../model/stream/replace-text.ts';
 import type { Logger } from '../logger.ts';

@@ -1,7 +1,7 @@
 // The plugins of a process, as turns use them. A turn continues whatever a handler does: an error, an answer of the wrong shape or a
 // late one is logged and changes nothing. Without a handler for a hook, nothing is done.
-import { deepFreeze } from '../config/deep-freeze.ts';
-import { readBootstrapFiles, NO_TRANSFORMS } from '../prompt/read-contributions.ts';
+import { deepFreeze } from '../config/walk-schema.ts';
+import { NO_TRANSFORMS, readBootstrapFiles } from '../prompt/read-contributions.ts';
 import { mergeChanges, NO_CHANGES, readPromptChanges, type PromptChanges } from '../prompt/prompt-changes.ts';
 import type { AttributedContribution, WorkspaceFile } from '../prompt/system-input.ts';
 import type { TextTransforms } from '../model/stream/replace-text.ts';

@@ -1,10 +1,10 @@
 // Harnesses of plugins, checked when they are registered and watched when they run: a run always ends when it is aborted, and the
 // answer is validated before it is used.
 import { z } from 'zod';
-import { deepFreeze } from '../config/deep-freeze.ts';
+import { deepFreeze } from '../config/walk-schema.ts';
 import type { ContentBlock } from '../core/content.ts';
 import { BUILT_IN_HARNESS } from '../core/harness-selection.ts';
-import { createStorableFilter, storableValue } from '../core/storable-text.ts';
+import { createStorableFilter, storableValue } from '../core/text.ts';
 import { orAborted } from '../deadline.ts';
 import { newId } from '../ids.ts';
 import {

@@ -1,7 +1,7 @@
 // The workspace files cut to what the prompt may spend on them. The budget is spent in the order in which the files are
 // configured; they are shown in an order of their own. A file over its limit keeps its head and its tail.
-import { withoutBoundary } from './cache-boundary.ts';
-import { cutHead, cutTail } from '../core/cut-text.ts';
+import { withoutBoundary } from './prompt-parts.ts';
+import { cutHead, cutTail } from '../core/text.ts';
 import { literal } from './literal.ts';
 import type { PromptMode, FittedFile, WorkspaceFile } from './system-input.ts';
 

@@ -1,6 +1,6 @@
 // Finds the image files that a prompt names. It only reads text: which of them may be loaded is decided where they are loaded
 // (`src/images`). What is on the network is never one of them.
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 
 /** The most files that one prompt can name. */
 const REFS_MAX = 50;

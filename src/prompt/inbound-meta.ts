@@ -1,7 +1,7 @@
 // The trusted metadata of a chat, in the system's role: only what Holdfast itself knows and what does not change from message to
 // message. Names, subjects and quoted text are never included here (G29).
 import type { InboundMeta } from './system-input.ts';
-import { toIdentifier, fencedJson } from './literal.ts';
+import { fencedJson, literal, toIdentifier } from './literal.ts';
 
 const SCHEMA = 'holdfast.inbound_meta.v1';
 
@@ -26,4 +26,34 @@ export function inboundMetaBlock({ chatId, channel, provider, surface, chatType 
 // A value that is not an identifier may be text of a sender, so it is part of the untrusted metadata of the message.
 function known(value: string | undefined): string | undefined {
   return toIdentifier(value) ?? undefined;
+}
+
+// The description of the agent's channels for a new main session: one line for each channel, and one for each account.
+
+export interface ConfiguredChannel {
+  /** As messages name it, `telegram`. */
+  name: string;
+  label?: string;
+  isEnabled: boolean;
+  /** The agent's own number there. */
+  phone?: string;
+  accounts: readonly { id: string; name?: string; details: readonly string[] }[];
+}
+
+/** The lines in the order of the channels' names; each becomes a `System:` line of the prompt. */
+export function channelSummary(channels: readonly ConfiguredChannel[]): string[] {
+  return channels.toSorted((a, b) => (a.name < b.name ? -1 : 1)).flatMap(formatChannel);
+}
+
+function formatChannel({ name, label, isEnabled, phone, accounts }: ConfiguredChannel): string[] {
+  const title = literal(label ?? name.charAt(0).toUpperCase() + name.slice(1));
+  const number = phone === undefined ? '' : ` ${literal(phone)}`;
+  if (!isEnabled) return [`${title}: disabled`];
+  return [`${title}: configured${number}`, ...accounts.map(accountLine)];
+}
+
+function accountLine({ id, name, details }: ConfiguredChannel['accounts'][number]): string {
+  const called = name === undefined ? '' : ` (${literal(name)})`;
+  const more = details.length === 0 ? '' : ` (${details.map(literal).join(', ')})`;
+  return `  - ${literal(id)}${called}${more}`;
 }

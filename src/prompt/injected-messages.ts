@@ -1,9 +1,9 @@
 // Messages that plugins put before a history, validated. They are not entries: limits, pruning and compaction ignore them, and later
 // changes of the history do not drop them. Roles and pairs are repaired where they join the history.
-import { storableValue } from '../core/storable-text.ts';
+import { storableValue } from '../core/text.ts';
 import type { ContentBlock, ImageBlock, TextBlock } from '../core/content.ts';
 import type { ModelMessage } from '../core/model-request.ts';
-import { kindOf, PluginValueError, readList, readObject, readText } from './plugin-text.ts';
+import { kindOf, PluginValueError, readList, readObject, readText } from './read-contributions.ts';
 
 /** The most messages of one handler, and blocks of one message. */
 const MESSAGES_MAX = 200;

@@ -1,6 +1,6 @@
 // Values of others in prompts: as they are, where they are identifiers or one line (paths, ids, names of models), and their words as JSON strings
 // inside a fence that they cannot close.
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import { neutralise } from './untrusted-text.ts';
 
 const LITERAL_CHARS_MAX = 1024;

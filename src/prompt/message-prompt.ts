@@ -2,7 +2,7 @@
 // joins a running turn has exactly this form; one that begins a turn is embedded by `user-prompt.ts`.
 import type { InboundMessage, Media } from '../core/inbound.ts';
 import { isFromSession, sessionMessageParts } from '../core/session-message.ts';
-import { isBlank } from '../core/storable-text.ts';
+import { isBlank } from '../core/text.ts';
 import { contextBlocks } from './context-blocks.ts';
 import type { EnvelopeZone } from './envelope-time.ts';
 import { joinParts, ownPart, type PartSpan, type PromptPart } from './prompt-parts.ts';

@@ -1,10 +1,9 @@
 // What the prompt hooks of plugins return, checked, and how the results of many become one. Results are given here in the order in
 // which their handlers ran: `before_prompt_build` before `before_agent_start`, in each the higher priority first.
-import { splitAtBoundary, withoutBoundary } from './cache-boundary.ts';
-import { loosen, type PromptPart } from './prompt-parts.ts';
+import { loosen, splitAtBoundary, withoutBoundary, type PromptPart } from './prompt-parts.ts';
 import type { WrittenSection } from './system-prompt.ts';
 import { readInjectedMessages, type InjectedMessage } from './injected-messages.ts';
-import { readObject, readText } from './plugin-text.ts';
+import { readObject, readText } from './read-contributions.ts';
 
 /** A text with the plugin that says it. */
 export interface PluginText {

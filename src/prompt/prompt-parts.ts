@@ -1,5 +1,6 @@
 // A prompt as the parts that it is put together from: whose words each is, and whether they may be trusted. The text that the
 // model is sent is the parts joined; the position of each is kept with it, so that it need not be guessed later.
+
 /** `trusted`: Holdfast, the configuration or a plugin wrote it. `untrusted`: it came from outside, including the frame around it. */
 export type Trust = 'trusted' | 'untrusted';
 
@@ -79,4 +80,34 @@ export function findClosingFence(text: string): string | null {
     } else if (marks.startsWith(open) && after.trim() === '') open = null;
   }
   return open;
+}
+
+// The line between what stays the same from turn to turn and what may change. Inside Holdfast the two halves are two values; the
+// marker is used only where a whole prompt must be one text, and never reaches a provider.
+
+export const CACHE_BOUNDARY = '--- SYSTEM PROMPT CACHE BOUNDARY ---';
+
+export interface SystemPrompt {
+  /** Above the boundary: byte for byte the same in every turn of a session. */
+  stable: string;
+  /** Below it; may be empty. */
+  dynamic: string;
+}
+
+/** Splits a text at the first marker; without one, all of it is stable. */
+export function splitAtBoundary(text: string): SystemPrompt {
+  const at = text.indexOf(CACHE_BOUNDARY);
+  if (at < 0) return { stable: text.trimEnd(), dynamic: '' };
+  return {
+    stable: text.slice(0, at).trimEnd(),
+    dynamic: withoutBoundary(text.slice(at + CACHE_BOUNDARY.length)).trimStart(),
+  };
+}
+
+/** A text of a file without any marker: a marker in it would move the boundary. */
+export function withoutBoundary(text: string): string {
+  // Taking one out can join the halves of another.
+  let rest = text;
+  while (rest.includes(CACHE_BOUNDARY)) rest = rest.replaceAll(CACHE_BOUNDARY, '');
+  return rest;
 }

@@ -2,8 +2,7 @@
 // The order is interface: a new section is a new entry of a list. Sections that change between turns are below the cache boundary.
 // It stays a list of sections, each with its origin, until all contributions are added.
 import type { SystemBlock } from '../core/model-request.ts';
-import { withoutBoundary, type SystemPrompt } from './cache-boundary.ts';
-import type { Trust } from './prompt-parts.ts';
+import { withoutBoundary, type SystemPrompt, type Trust } from './prompt-parts.ts';
 import { CONDUCT } from './sections/conduct.ts';
 import { providerSuffix } from './sections/contributions.ts';
 import { changedInstructions, EXTRA_CONTEXT, EXTRA_CONTEXT_BELOW, groupIntro } from './sections/extra-context.ts';

@@ -1,6 +1,6 @@
 // The input that a heartbeat adds to the session of its agent.
 import type { AgentSettings } from '../config.ts';
-import { pollText, type HeartbeatFile, type HeartbeatTask, type PollOccasion } from '../core/heartbeat-poll.ts';
+import { pollText, type HeartbeatFile, type HeartbeatTask, type PollOccasion } from '../core/heartbeat.ts';
 import type { OwnInput } from '../core/inbound.ts';
 import { pickPromptZone } from './tick-input.ts';
 

@@ -8,8 +8,8 @@
 //     prompt: Look for urgent mail.
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { parseDuration } from '../config/durations.ts';
-import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat-poll.ts';
-import { cutHead } from '../core/cut-text.ts';
+import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat.ts';
+import { cutHead } from '../core/text.ts';
 
 const TASKS_MAX = 50;
 const TASK_CHARS_MAX = 4_000;

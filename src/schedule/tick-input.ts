@@ -1,7 +1,7 @@
 // What a tick of a cron puts into its session: a turn of its own, or a line for the next prompt with a poll that makes sure that there is
 // one. Built the same way whether the clock or a person fires it.
 import { agentOrFirst, type AgentSettings, type Config } from '../config.ts';
-import { pollText } from '../core/heartbeat-poll.ts';
+import { pollText } from '../core/heartbeat.ts';
 import { withOptions } from '../core/input-options.ts';
 import type { OwnInput } from '../core/inbound.ts';
 import { resolveEnvelopeZone } from '../prompt/envelope-time.ts';

@@ -2,7 +2,7 @@
 // fields mean is in `core/schedule/`, see docs/decisions/0018-schedule.md for why. Everything that is not one is refused here, so what
 // is stored can always be computed with.
 import { createRequire } from 'node:module';
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import type { CronFields, MonthDay, WeekDay } from '../core/schedule/cron-fields.ts';
 import { nextSlot, computeStagger, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
 import { isInTimeRange } from '../core/time/civil-time.ts';

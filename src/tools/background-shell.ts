@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type CommandTrace, endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
 import { releaseProcessGroup } from './process-guard.ts';
 import type { ProcessLog } from './process-log.ts';
-import { drained, LEFTOVER_GRACE_MS, type ShellStart, type StartedShell, startShell } from './start-shell.ts';
+import { drained, LEFTOVER_GRACE_MS, startShell, type ShellStart, type StartedShell } from './start-shell.ts';
 
 /** Between TERM and KILL. */
 const KILL_GRACE_MS = 2_000;

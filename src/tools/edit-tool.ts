@@ -2,7 +2,7 @@
 // put in may contain what was replaced, so a second run could edit again.
 import { z } from 'zod';
 import { replacePassage } from '../core/replace-passage.ts';
-import { encodeTextLike } from '../core/text-bytes.ts';
+import { encodeTextLike } from '../core/text.ts';
 import { defineTool } from './define-tool.ts';
 import { readText, sizeOfFile, TextFileError, WHOLE_BYTES_MAX, type NamedFile } from './text-files.ts';
 import { errorOutcome, type Tool } from './tool.ts';

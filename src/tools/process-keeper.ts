@@ -20,7 +20,7 @@ import {
   type RunningCommand,
 } from './background-command.ts';
 import { BackgroundShell } from './background-shell.ts';
-import { outputText } from './output-text.ts';
+import { outputText } from './bounded-output.ts';
 import { machineName, readStartedTicks } from './process-group.ts';
 import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';

@@ -1,11 +1,11 @@
 // The `process` tool: commands that `exec` left in the background of this session, and of no other. Looking, writing and killing may be
 // done by any worker: they go through the command's row and its log, so it does not matter whose process it is.
 import { z } from 'zod';
-import { cutHead, cutTail } from '../core/cut-text.ts';
+import { cutHead, cutTail } from '../core/text.ts';
 import { pause } from '../clock.ts';
 import type { ProcessFacts } from '../core/background-process.ts';
 import { defineTool } from './define-tool.ts';
-import { outputText, tornBytesAt } from './output-text.ts';
+import { outputText, tornBytesAt } from './bounded-output.ts';
 import type { ProcessKeeper } from './process-keeper.ts';
 import { readProcessLog } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';

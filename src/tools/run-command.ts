@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { BoundedOutput } from './bounded-output.ts';
 import { endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
 import { releaseProcessGroup } from './process-guard.ts';
-import { drained, LEFTOVER_GRACE_MS, type ShellStart, startShell } from './start-shell.ts';
+import { drained, LEFTOVER_GRACE_MS, startShell, type ShellStart } from './start-shell.ts';
 
 export interface Command extends Omit<ShellStart, 'stdin'> {
   outputBytesMax: number;

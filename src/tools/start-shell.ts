@@ -1,11 +1,26 @@
-// Starts the shell of a command, as the leader of a new process group that ends with this process.
+// The environment of a command that the model runs: this process's without anything secret (G31).
+import { isSecretVariable } from '../config/secret-file.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OsUser } from '../config/os-users.ts';
-import { type CommandTrace, processesNow } from './process-group.ts';
+import { processesNow, type CommandTrace } from './process-group.ts';
 import { guardProcessGroup } from './process-guard.ts';
+
+/** The variables of `environment` that a command can see, with the call's idempotency key for changes that the command makes elsewhere. */
+export function execEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+  idempotencyKey: string,
+): Record<string, string> {
+  const visible = Object.entries(environment).filter(
+    (variable): variable is [string, string] =>
+      variable[1] !== undefined && !isSecretVariable(variable[0], variable[1]),
+  );
+  return { ...Object.fromEntries(visible), TERM: 'dumb', HOLDFAST_IDEMPOTENCY_KEY: idempotencyKey };
+}
+
+// Starts the shell of a command, as the leader of a new process group that ends with this process.
 
 /** For processes that a command left running in the background when it ended by itself. */
 export const LEFTOVER_GRACE_MS = 500;

@@ -2,7 +2,7 @@
 // decoded with replacement characters could only be written back with other bytes than it had.
 import { createReadStream, existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { decodeText, detectEncoding, NOT_TEXT, strictDecoder } from '../core/text-bytes.ts';
+import { decodeText, detectEncoding, NOT_TEXT, strictDecoder } from '../core/text.ts';
 
 /** The largest file that is read or edited as a whole, and the most that a range of lines may have. */
 export const WHOLE_BYTES_MAX = 256 * 1024;

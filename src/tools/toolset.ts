@@ -1,6 +1,6 @@
 // The tools of one agent: what policy lets through, in the stable order in which the system prompt lists them and the model is
 // sent them. The order and the bytes of the specs depend on the tools alone, or the provider's prompt cache is lost.
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import { isToolAllowed, type ToolPolicy } from '../core/tool-policy.ts';
 import { errorOutcome, type Tool, type ToolOutcome } from './tool.ts';

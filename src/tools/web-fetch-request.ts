@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../network/guarded-request.ts';
 import { isPublicAddress } from '../network/public-address.ts';
 

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { count } from '../config/schema-scalars.ts';
-import { cutHead } from '../core/cut-text.ts';
+import { cutHead } from '../core/text.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import { defineTool } from './define-tool.ts';
 import type { ReadPage } from './extract-page-thread.ts';

@@ -1,7 +1,7 @@
 // An API, a scheduler's rounds and a worker in one process, for tests of batches: rounds and turns happen when a test asks for them.
 import { createLogger } from '../../src/logger.ts';
 import type { SessionId } from '../../src/core/ids.ts';
-import { runBatchRound } from '../../src/features/batches/batch-round.ts';
+import { runBatchRound } from '../../src/features/batches/rounds.ts';
 import { batchResult } from '../../src/contract/batches.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import type { ApiRig } from '../api/api-rig.ts';

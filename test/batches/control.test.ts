@@ -1,7 +1,7 @@
 // The actions of people and guards on a batch: pilot, failure rate, cost cap, deadline, pause, resume, cancel, retry, delete; and its webhook.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { webhookPayloads } from '../../src/contract/webhooks.ts';
-import { feedBatches } from '../../src/features/batches/batch-round.ts';
+import { feedBatches } from '../../src/features/batches/rounds.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { changeBatchItems, changeBatches } from '../rows/batches.ts';
 import { readDeliveries } from '../rows/deliveries.ts';

@@ -1,10 +1,10 @@
 // A batch whose model is asked through batches of the provider: rounds of the feeder, of the lane and of the turns happen when a test asks for them.
-import { budgetBookOf } from '../../src/features/budgets/open-budgets.ts';
+import { budgetBookOf } from '../../src/features/budgets/rounds.ts';
 import { expect } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
-import { wakeBudgetWaiters } from '../../src/features/budgets/store/wake-waiters.ts';
+import { wakeBudgetWaiters } from '../../src/features/budgets/store/reservations.ts';
 import { createAnthropicBatches } from '../../src/features/provider-batches/anthropic-batches.ts';
 import { collectRequests } from '../../src/features/provider-batches/collect-requests.ts';
 import { followSubmission } from '../../src/features/provider-batches/follow-submission.ts';

@@ -1,8 +1,8 @@
 // Batches by way of the provider under budgets: all their calls reserve before the first of them has ended, so what is reserved fills a budget of
 // which little is spent.
-import { budgetBookOf } from '../../src/features/budgets/open-budgets.ts';
+import { budgetBookOf } from '../../src/features/budgets/rounds.ts';
 import { expect, test } from 'vitest';
-import { decideExit } from '../../src/features/batches/commands/batch-progress.ts';
+import { decideExit } from '../../src/features/batches/commands/batch-watch.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { collectRequests } from '../../src/features/provider-batches/collect-requests.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';

@@ -1,6 +1,6 @@
 // The live log of events: its filters, a pause without a gap, a log that was trimmed, and its bound.
 import { expect, test } from 'vitest';
-import { trimEvents } from '../../src/features/retention/trim-events.ts';
+import { trimEvents } from '../../src/features/retention/rounds.ts';
 import { newId } from '../../src/ids.ts';
 import { addEvents, changeEvents, idInTransaction, readEvents } from '../rows/events.ts';
 import { earlier } from '../rows/table.ts';

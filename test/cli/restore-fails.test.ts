@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { encodeFrame } from '../../src/features/backup/frames.ts';
+import { encodeFrame } from '../../src/features/backup/backup-file.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
 /** A folder with a backup whose end is missing, and restores into its folder `data`. */

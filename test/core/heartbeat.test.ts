@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readHeartbeatAnswer } from '../../src/core/heartbeat-ack.ts';
 import {
-  firstPoll,
-  isWithinHours,
-  dueTasks,
-  timesAfter,
   alertsAfter,
   chooseOccasion,
+  dueTasks,
+  firstPoll,
+  isWithinHours,
   pollText,
+  readHeartbeatAnswer,
+  timesAfter,
   type PollInput,
-} from '../../src/core/heartbeat-poll.ts';
+} from '../../src/core/heartbeat.ts';
 import { readHeartbeatFile } from '../../src/schedule/read-heartbeat-file.ts';
 
 describe('an answer to a poll', () => {

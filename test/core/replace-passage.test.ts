@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { replacePassage } from '../../src/core/replace-passage.ts';
-import { decodeText, encodeTextLike } from '../../src/core/text-bytes.ts';
+import { decodeText, encodeTextLike } from '../../src/core/text.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '\r\n', '\r', '😀', '.', '\\', '$&', '[') });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { joinParts } from '../../src/prompt/prompt-parts.ts';
 import { shownHistory } from '../../src/core/session-history.ts';
 import { isFromSession, sessionMessageParts } from '../../src/core/session-message.ts';
-import { maySee, type VisibleSession, type Visibility } from '../../src/features/subagents/rules/session-visibility.ts';
+import { maySee, type Visibility, type VisibleSession } from '../../src/features/subagents/rules.ts';
 import { DENIED_TOOLS, roleAt, planSpawn, spawnMessage } from '../../src/core/subagent-spawn.ts';
 
 const settings = {

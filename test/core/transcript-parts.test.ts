@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cutPiece } from '../../src/core/cut-text.ts';
-import { cutBlock, readPartText } from '../../src/core/transcript-parts.ts';
+import { cutPiece } from '../../src/core/text.ts';
+import { cutBlock, readPartText } from '../../src/core/entry.ts';
 import { beginningOf, keptCharsOf, shortened } from '../../web/src/format/long-text.ts';
 
 const href = '/parts/1';

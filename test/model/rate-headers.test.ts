@@ -3,8 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import type { Amounts } from '../../src/core/rate-limit.ts';
-import { createAnthropicModel } from '../../src/model/anthropic.ts';
-import { readRemaining } from '../../src/model/rate-headers.ts';
+import { createAnthropicModel, readRemaining } from '../../src/model/anthropic.ts';
 
 test('headers that are no whole numbers say nothing', () => {
   const headers = new Headers({

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { repricePastCalls } from '../../src/features/costs/reprice-past-calls.ts';
-import { viewUsage } from '../../src/features/costs/views/usage.ts';
+import { viewUsage } from '../../src/features/costs/views.ts';
 import { readModelCalls, removeModelCalls } from '../rows/calls.ts';
 import { countEarlierCosts, readEarlierCosts, readRepricings } from '../rows/prices.ts';
 import { readSessions } from '../rows/sessions.ts';

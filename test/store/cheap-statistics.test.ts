@@ -10,7 +10,7 @@ import { OVERVIEW } from '../../src/features/overview/views/overview.ts';
 import { SCRAPE_FIGURES } from '../../src/features/overview/views/scrape-figures.ts';
 import { SERVICE_HEALTH } from '../../src/features/overview/views/service-health.ts';
 import { STATS } from '../../src/features/overview/views/stats.ts';
-import { USAGE } from '../../src/features/costs/views/usage.ts';
+import { USAGE } from '../../src/features/costs/views.ts';
 import * as waiting from '../../src/kernel/views/waiting.ts';
 import { BATCH_ID, SESSIONS, createManyRows, growingReads } from '../rows/many-rows.ts';
 import type { StoreRig } from './store-rig.ts';

@@ -5,7 +5,7 @@ import { newId } from '../../src/ids.ts';
 import { endBatch, readOpenBatches } from '../../src/features/batches/store/guard.ts';
 import { carryOutEffects, carryOutLeftEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';
 import type { TurnEffect } from '../../src/kernel/effects/turn-effects.ts';
-import { endStalled } from '../../src/features/subagents/store/end-overdue.ts';
+import { endStalled } from '../../src/features/subagents/store/overdue.ts';
 import { endOverdue } from '../features.ts';
 import { fenceSessions } from '../../src/features/erasure/store/erase-sessions.ts';
 import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';

@@ -5,30 +5,28 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { RECENT_CRON_FIRES } from '../../src/features/crons/views.ts';
-import { viewTopCosts } from '../../src/features/costs/views/top-costs.ts';
-import { FAMILY } from '../../src/features/subagents/views/family.ts';
+import { TAGGED_USAGE, viewTopCosts } from '../../src/features/costs/views.ts';
+import { FAMILY } from '../../src/features/subagents/views.ts';
 import { DEAD_LETTER_GROUPS, DEAD_LETTER_TRENDS } from '../../src/features/dead-letters/views.ts';
-import { countDeliveries, readLog, readDeliveries } from '../../src/features/deliveries/views/deliveries.ts';
-import { findDeliveriesOf } from '../../src/features/deliveries/views/delivery-filter.ts';
+import { countDeliveries, findDeliveriesOf, readDeliveries, readLog } from '../../src/features/deliveries/views.ts';
 import { ID_KINDS } from '../../src/contract/answers.ts';
-import { FIND_BY_CODE, findByEnd, FIND_BY_ID, FIND_BY_TEXT } from '../../src/kernel/views/find-things.ts';
+import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT, findByEnd } from '../../src/kernel/views/find-things.ts';
 import {
   FIND_MESSAGES,
   FIND_MESSAGES_OF_IDS,
   FIND_MESSAGES_OF_SESSION,
   FIND_TAGGED_MESSAGES,
-} from '../../src/kernel/views/message-filter.ts';
-import { VIEW_MESSAGES } from '../../src/kernel/views/messages.ts';
+  VIEW_MESSAGES,
+} from '../../src/kernel/views/messages.ts';
 import { exportPages } from '../../src/kernel/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/kernel/views/sessions.ts';
 import { readOthers, readSender } from '../../src/kernel/views/subjects.ts';
 import { readSystemEvents } from '../../src/kernel/views/system-events.ts';
-import { FIND_TOOL_CALL } from '../../src/kernel/views/tool-call.ts';
+import { FIND_TOOL_CALL } from '../../src/kernel/views/turn-steps.ts';
 import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, readEntries } from '../../src/kernel/views/transcript.ts';
 import { CAUSES, TURN_INPUTS } from '../../src/kernel/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
 import { VIEW_TURNS } from '../../src/kernel/views/turns.ts';
-import { TAGGED_USAGE } from '../../src/features/costs/views/usage.ts';
 import { createManyRows, growingReads } from '../rows/many-rows.ts';
 import { addTurns, changeTurns, readTurns } from '../rows/turns.ts';
 import type { StoreRig } from './store-rig.ts';

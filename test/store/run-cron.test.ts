@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { runCronNow } from '../../src/features/crons/run-cron-now.ts';
+import { runCronNow } from '../../src/features/crons/use-cases.ts';
 import { readDatabaseTime } from '../../src/features/crons/store/crons.ts';
 import { addCronFires, countCronFires, readCronFires } from '../rows/crons.ts';
 import { readInputs } from '../rows/inputs.ts';

@@ -1,6 +1,6 @@
 // Old events are deleted from the beginning of the log, and a mark stores up to which id.
 import { beforeEach, expect, test } from 'vitest';
-import { trimEvents } from '../../src/features/retention/trim-events.ts';
+import { trimEvents } from '../../src/features/retention/rounds.ts';
 import { findTrimmed, readEvents as pageOfEvents } from '../../src/kernel/views/events.ts';
 import { addEvents, changeEvents, readEvents, removeEvents } from '../rows/events.ts';
 import { ago, below } from '../rows/table.ts';

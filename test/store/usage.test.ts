@@ -3,13 +3,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { abortSession } from '../../src/kernel/sessions/control.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
-import { trimEvents } from '../../src/features/retention/trim-events.ts';
+import { trimEvents } from '../../src/features/retention/rounds.ts';
 import { countExisting, countSessions, rollUp, trimUsage } from '../../src/features/costs/store/roll-up.ts';
 import type { ViewDatabase } from '../../src/database/page.ts';
 import { readScrapeFigures } from '../../src/features/overview/views/scrape-figures.ts';
 import { viewStats } from '../../src/features/overview/views/stats.ts';
-import type { UsageGroup } from '../../src/core/usage-steps.ts';
-import { viewUsage } from '../../src/features/costs/views/usage.ts';
+import type { UsageGroup } from '../../src/core/prices/call-cost.ts';
+import { viewUsage } from '../../src/features/costs/views.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
 import { changeEvents, countEvents } from '../rows/events.ts';

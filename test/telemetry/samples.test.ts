@@ -1,6 +1,6 @@
 // Which traces are exported.
 import { expect, test } from 'vitest';
-import { samples } from '../../src/features/traces/samples.ts';
+import { samples } from '../../src/features/traces/start-tracing.ts';
 
 const parentOf = (isSampled: boolean) => ({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled });
 const isKept = (): boolean => false;

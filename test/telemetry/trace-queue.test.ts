@@ -1,6 +1,6 @@
 // The number of traces that wait for their export is bounded, whatever the collector does.
 import { expect, test } from 'vitest';
-import { TraceQueue, TRACES_WAITING_MAX, type WaitingTrace } from '../../src/features/traces/trace-queue.ts';
+import { TraceQueue, TRACES_WAITING_MAX, type WaitingTrace } from '../../src/features/traces/otlp-exporter.ts';
 
 function queueWith(answers: (at: number) => Promise<boolean>) {
   const exports: ReadonlyMap<string, WaitingTrace>[] = [];

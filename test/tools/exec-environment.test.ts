@@ -1,6 +1,6 @@
 // Which variables of the service's environment a command can see.
 import { expect, test } from 'vitest';
-import { execEnvironment } from '../../src/tools/exec-environment.ts';
+import { execEnvironment } from '../../src/tools/start-shell.ts';
 
 function isVisible(name: string, value = 'value'): boolean {
   return name in execEnvironment({ [name]: value }, 'key');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { workspacesFolderOf } from '../../src/config/workspaces-folder.ts';
-import { placeWorkspaces } from '../../src/tools/place-workspaces.ts';
+import { placeWorkspaces } from '../../src/tools/open-workspace.ts';
 
 const OTHER_FILE_SYSTEM = '/dev/shm';
 

@@ -6,12 +6,11 @@ import type { BudgetSettings } from '../../src/features/budgets/rules/budget.ts'
 import type { SessionId, TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { BudgetBook } from '../../src/features/budgets/store/budget-book.ts';
-import { wakeBudgetWaiters } from '../../src/features/budgets/store/wake-waiters.ts';
+import { releaseReservations, wakeBudgetWaiters } from '../../src/features/budgets/store/reservations.ts';
 import { createBudget, patchBudget, removeBudget, syncBudgets } from '../../src/features/budgets/store/budgets.ts';
-import { releaseReservations } from '../../src/features/budgets/store/release-reservations.ts';
 import { eraseRows } from '../../src/features/erasure/store/erase-sessions.ts';
 import { createReserveCost, openWindows } from '../../src/features/budgets/store/reserve-cost.ts';
-import { windowBoundsSql } from '../../src/features/budgets/store/window-bounds.ts';
+import { windowBoundsSql } from '../../src/features/budgets/store/budgets-sql.ts';
 import { createSettleCosts, settleLeftCosts } from '../../src/features/budgets/store/settle-costs.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

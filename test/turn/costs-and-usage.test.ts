@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { priceCall } from '../../src/core/prices/price-table.ts';
-import { viewUsage } from '../../src/features/costs/views/usage.ts';
+import { viewUsage } from '../../src/features/costs/views.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { readSessions } from '../rows/sessions.ts';

@@ -7,7 +7,7 @@ import { createBudget } from '../../src/features/budgets/store/budgets.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
 import { spawnSubagent } from '../../src/features/subagents/spawn-subagent.ts';
 import { listFires } from '../../src/features/crons/views.ts';
-import { viewTopCosts } from '../../src/features/costs/views/top-costs.ts';
+import { viewTopCosts } from '../../src/features/costs/views.ts';
 import { readBudgetWindows } from '../rows/budgets.ts';
 import { endGathering } from '../rows/doorbells.ts';
 import { readSessions } from '../rows/sessions.ts';

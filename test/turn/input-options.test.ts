@@ -5,7 +5,7 @@ import type { InputOptions } from '../../src/core/input-options.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
 import { spawnSubagent } from '../../src/features/subagents/spawn-subagent.ts';
 import { steerSubagent } from '../../src/features/subagents/steer-subagent.ts';
-import { wakeOverdue } from '../../src/features/subagents/store/yields.ts';
+import { wakeOverdue } from '../../src/features/subagents/store/overdue.ts';
 import { createCronTool } from '../../src/features/crons/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createCronPort } from '../../src/features/crons/cron-port.ts';

@@ -17,7 +17,7 @@ import { createPublish } from '../../src/kernel/queue/publish.ts';
 import { createAccept } from '../../src/kernel/inbox/accept-messages.ts';
 import type { NewInput } from '../../src/kernel/inbox/new-input.ts';
 import { FEATURES } from '../../src/features.ts';
-import { budgetBookOf } from '../../src/features/budgets/open-budgets.ts';
+import { budgetBookOf } from '../../src/features/budgets/rounds.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { dropOverflow } from '../../src/kernel/inbox/drop-overflow.ts';
 import { migrate } from '../../src/database/migrate.ts';

@@ -12,7 +12,7 @@ import { newId } from '../../src/ids.ts';
 import { createPublish } from '../../src/kernel/queue/publish.ts';
 import { claimDelivery, readDueDeliveries } from '../../src/features/deliveries/store/outbox.ts';
 import { createWake } from '../../src/kernel/queue/wake.ts';
-import { relayDeliveries, type OutboxRelay } from '../../src/features/deliveries/outbox-relay.ts';
+import { relayDeliveries, type OutboxRelay } from '../../src/features/deliveries/relay.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { changeDeliveries, countDeliveries, readDeliveries } from '../rows/deliveries.ts';
 import { readEvents } from '../rows/events.ts';

@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
-import { createProviderLaneMetrics } from '../../src/features/provider-batches/lane-metrics.ts';
+import { createProviderLaneMetrics } from '../../src/features/provider-batches/lane-parts.ts';
 import { laneRounds } from '../../src/features/provider-batches/provider-lane.ts';
 import { startRounds } from '../../src/kernel/queue/start-rounds.ts';
 import { changeProviderRequests, readProviderBatches } from '../rows/provider-batches.ts';

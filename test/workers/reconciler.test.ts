@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Doorbell, Ring } from '../../jobs/index.ts';
 import { createLogger } from '../../src/logger.ts';
 import { countRings, selectStaleRings } from '../../src/kernel/queue/reconcile.ts';
-import { openDueDeliveries } from '../../src/features/deliveries/due-deliveries.ts';
+import { openDueDeliveries } from '../../src/features/deliveries/relay.ts';
 import { createPublish } from '../../src/kernel/queue/publish.ts';
 import { createWake } from '../../src/kernel/queue/wake.ts';
 import { Reconciler, type ReconcilerOptions } from '../../workers/reconciler.ts';

@@ -1,5 +1,5 @@
 // Goal: due slots are fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
-import { budgetBookOf } from '../../src/features/budgets/open-budgets.ts';
+import { budgetBookOf, openBudgetRounds } from '../../src/features/budgets/rounds.ts';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { findCron, readConfigCrons } from '../../src/features/crons/store/crons.ts';
@@ -7,10 +7,8 @@ import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { createBudget } from '../../src/features/budgets/store/budgets.ts';
 import { createReserveCost } from '../../src/features/budgets/store/reserve-cost.ts';
-import { editCron } from '../../src/features/crons/edit-cron.ts';
-import { reconcileConfigCrons } from '../../src/features/crons/config-crons.ts';
-import { openBudgetRounds } from '../../src/features/budgets/rounds.ts';
-import { openCrons } from '../../src/features/crons/schedule.ts';
+import { editCron } from '../../src/features/crons/use-cases.ts';
+import { openCrons, reconcileConfigCrons } from '../../src/features/crons/schedule.ts';
 import { openHeartbeats } from '../../src/features/heartbeats/schedule.ts';
 import { startRounds } from '../../src/kernel/queue/start-rounds.ts';
 import { Scheduler } from '../../workers/scheduler.ts';

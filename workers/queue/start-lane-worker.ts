@@ -1,3 +1,50 @@
+// The slots of a lane: how many turns it runs at the same time. Jobs of its queue wait for a slot; a session that is checked while the
+// queue cannot be reached takes one only if it is free.
+import { WaitingError } from 'bullmq';
+import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
+import type { SessionId } from '../../src/core/ids.ts';
+import type { QueueBackend, QueueJob } from './queue-backend.ts';
+
+export class Slots {
+  readonly #count: number;
+  readonly #waiting: (() => void)[] = [];
+  #taken = 0;
+
+  /** `count`: at least 1. */
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  get taken(): number {
+    return this.#taken;
+  }
+
+  get free(): number {
+    return this.#count - this.#taken;
+  }
+
+  /** Takes a slot, as soon as there is one; in the order of the calls. */
+  async take(): Promise<void> {
+    if (this.tryTake()) return;
+    // A released slot passes to the first job that waits, so it stays in use.
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Takes a slot now; false when none is free. */
+  tryTake(): boolean {
+    if (this.#taken >= this.#count) return false;
+    this.#taken += 1;
+    return true;
+  }
+
+  /** Gives a slot back. */
+  leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#taken -= 1;
+    else next();
+  }
+}
+
 // Fetches the jobs of one lane and passes them to a function, with a bound on how many run at the same time. Wraps a BullMQ worker so
 // that the queue cannot fail work: a job ends once its session was checked, whatever the result, and no error reaches the queue.
 //
@@ -9,11 +56,6 @@
 //
 // A drain has two steps, because a turn can leave in two ways: `draining` makes it stop where it can be resumed, and `signal` makes it
 // stop immediately. Jobs that arrive in between return to the queue.
-import { WaitingError } from 'bullmq';
-import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
-import type { SessionId } from '../../src/core/ids.ts';
-import type { QueueBackend, QueueJob } from './queue-backend.ts';
-import { Slots } from './slots.ts';
 
 /** `orphan`: the job points to nothing, or to nothing that we know. */
 type JobOutcome = 'done' | 'orphan';

@@ -1,8 +1,8 @@
 // The entries of a session's transcript, and the text of one part of an entry.
 import { entry, type EntryView } from '../../contract/transcripts.ts';
 import { z } from 'zod';
-import { cutPiece } from '../../core/cut-text.ts';
-import { cutBlock, readPartText } from '../../core/transcript-parts.ts';
+import { cutPiece } from '../../core/text.ts';
+import { cutBlock, readPartText } from '../../core/entry.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
 import { listEntries, readBlocks } from '../../kernel/views/transcript.ts';
 import { requireFound, notFound } from '../problem.ts';

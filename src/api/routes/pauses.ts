@@ -2,14 +2,13 @@
 import type { PauseView } from '../../contract/pauses.ts';
 import type { z } from 'zod';
 import { agentOf } from '../../config.ts';
-import { pause, resumeWork, liftBlocks } from '../../kernel/use-cases/operate-service.ts';
-import { listPauses, PAUSES_MAX, type PauseScope } from '../../kernel/views/pauses.ts';
+import { liftBlocks, pause, resumeWork } from '../../kernel/use-cases/operate-service.ts';
+import { listBlocks, listPauses, PAUSES_MAX, type PauseScope } from '../../kernel/views/pauses.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { conflict } from '../problem.ts';
 import { defineEffect, defineRead, type Route } from '../route.ts';
 import * as schemas from '../../contract/pauses.ts';
 import type { BlockView } from '../../contract/model-blocks.ts';
-import { listBlocks } from '../../kernel/views/model-blocks.ts';
 import * as blocks from '../../contract/model-blocks.ts';
 
 const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas.pauseRequest>({

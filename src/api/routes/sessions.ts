@@ -10,8 +10,8 @@ import {
 import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { agentOrFirst, type Config } from '../../config.ts';
 import { queuePolicyOf } from '../../kernel/use-cases/accept-message.ts';
-import { overrideSession } from '../../kernel/use-cases/override-session.ts';
-import { stopSession } from '../../kernel/use-cases/stop-session.ts';
+import { overrideSession } from '../../kernel/use-cases/reach-session.ts';
+import { stopSession } from '../../kernel/use-cases/operate-service.ts';
 import { requireFound, modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';
 import { abortion, abortRequest, describeList, sessionPatch } from '../../contract/answers.ts';

@@ -2,8 +2,8 @@
 import { hostname } from 'node:os';
 import type { z } from 'zod';
 import { ConfigError, reloadablePartOf, type ConfigChange } from '../../config.ts';
-import { reloadConfig } from '../../kernel/use-cases/reload-config.ts';
-import { readDatabaseFacts } from '../../kernel/views/database-facts.ts';
+import { reloadConfig } from '../../kernel/use-cases/record-change.ts';
+import { readDatabaseFacts } from '../../kernel/views/database.ts';
 import type { ApiContext } from '../context.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, defineRead, type Route } from '../route.ts';

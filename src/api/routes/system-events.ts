@@ -1,6 +1,6 @@
 // System events: one-line facts for a session's next prompt.
 import { z } from 'zod';
-import { enqueueEvent } from '../../kernel/use-cases/enqueue-event.ts';
+import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
 import { listSystemEvents } from '../../kernel/views/system-events.ts';
 

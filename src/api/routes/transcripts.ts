@@ -10,7 +10,7 @@ import {
   listTranscripts,
   viewCompaction,
   viewCompactionOfTurn,
-} from '../../kernel/views/compactions.ts';
+} from '../../kernel/views/transcript.ts';
 import { viewMessage } from '../../kernel/views/messages.ts';
 import { findSession, viewSession } from '../../kernel/views/sessions.ts';
 import type { ApiContext } from '../context.ts';

@@ -1,6 +1,6 @@
 // `holdfast sessions`: lists conversations, shows one and its entries, stops, compacts, copies and exports it.
 import type { EntryBlock } from '../../contract/transcripts.ts';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { command, lists, prints, type Words } from '../command.ts';
 import { ITS_KEY, pages, TAG_FILTER, wholeNumber } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
 import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
 import { areSecretsOutOfReach, describeCommands } from '../../tools/command-user.ts';
-import { isPlaceNeeded } from '../../tools/place-workspaces.ts';
+import { isPlaceNeeded } from '../../tools/open-workspace.ts';
 import { loadWorkspaceFiles } from '../../kernel/turn/open/load-workspace.ts';
 import { failure, ok, explain, skipped, warning, type Finding } from './check.ts';
 

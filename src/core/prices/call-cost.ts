@@ -82,3 +82,11 @@ export function dollarsText(micros: number): string {
 export function toMicros(dollars: number): number {
   return Math.round(dollars * MICRO_PER_DOLLAR);
 }
+
+// The permitted steps and groups of usage queries.
+
+export const USAGE_STEPS = ['minute', 'hour', 'day'] as const;
+export type UsageStep = (typeof USAGE_STEPS)[number];
+
+export const USAGE_GROUPS = ['agent', 'model', 'lane', 'tier', 'kind'] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];

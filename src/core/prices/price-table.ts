@@ -1,5 +1,5 @@
 // The price table: its rows, and which of them applies to a call.
-import { matchesPattern } from '../matches-pattern.ts';
+import { matchesPattern } from '../text-filter.ts';
 import builtIn from './anthropic.json' with { type: 'json' };
 import { toPriceRow, type PriceRow, type WrittenPriceRow } from './price-row.ts';
 import { callCostMicros, type PriceTier, type ReportedTokens } from './call-cost.ts';

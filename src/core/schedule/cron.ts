@@ -1,6 +1,6 @@
 // A cron: its action, its schedule and its session. The text of a tick for the model is decided here.
 import type { SessionKey } from '../ids.ts';
-import { cutHead } from '../cut-text.ts';
+import { cutHead } from '../text.ts';
 import type { InputOptions } from '../input-options.ts';
 import { neutralise } from '../../prompt/untrusted-text.ts';
 import type { MessageVia } from '../inbound.ts';

@@ -5,14 +5,13 @@
 //   run_once   the latest slot fires, for all of them
 //   run_all    the latest `maxCatchUp` slots fire, in order
 //   skip       only the latest fires, and only when it is not too late for it
-import { BUDGET_REACHED } from '../../features/budgets/rules/budget.ts';
 import { MINUTE_MS } from '../time/civil-time.ts';
 import { nextSlot, type Timetable } from './timetable.ts';
 
 export type MisfirePolicy = 'run_once' | 'run_all' | 'skip';
 
 /** `backoff`: the cron failed and was paused. `superseded`: a later slot fired for it. `late`: the policy makes up for nothing. `budget_reached`: the budget had no room. */
-export type PassedReason = 'backoff' | 'superseded' | 'late' | typeof BUDGET_REACHED;
+export type PassedReason = 'backoff' | 'superseded' | 'late' | 'budget_reached';
 
 /** The result of a slot. `count`: the number of slots from this one on that share one row; otherwise 1. */
 export type Tick =

@@ -1,5 +1,5 @@
 // The `traceparent` header of W3C Trace Context: which trace a request belongs to, and which span made it.
-import { cutHead } from '../cut-text.ts';
+import { cutHead } from '../text.ts';
 
 export interface TraceParent {
   /** 32 hexadecimal digits. */

@@ -7,8 +7,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-folder.ts';
-import type { Frame } from './frames.ts';
-import { placeWorkspaces } from '../../tools/place-workspaces.ts';
+import type { Frame } from './backup-file.ts';
+import { placeWorkspaces } from '../../tools/open-workspace.ts';
 import { CliError, conflict, EXIT, notFound, usageError, type ExitCode } from '../../cli/cli-error.ts';
 import { localCommand, type Words } from '../../cli/command.ts';
 import { withDatabase } from '../../cli/with-database.ts';
@@ -53,8 +53,8 @@ async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<Exit
   } catch (cause) {
     throw fileError('write', path, { cause, fix: 'name a file in a folder that this user may write' });
   }
-  const { databaseFrames } = await import('./write-backup.ts');
-  const { encodeFrame: frameOf } = await import('./frames.ts');
+  const { databaseFrames } = await import('./backup-file.ts');
+  const { encodeFrame: frameOf } = await import('./backup-file.ts');
   const { requireAnyLayout } = await import('../../database/migrate.ts');
   const counted = { tables: 0, files: 0 };
   const partial = `${path}.partial`;
@@ -102,9 +102,9 @@ async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<Exi
   const path = resolve(file);
   if ((await stat(path).catch(() => null))?.isFile() !== true)
     throw notFound(`There is no file ${path}.`, 'Name a file that "holdfast backup" has made.');
-  const { restoreDatabase } = await import('./read-backup.ts');
+  const { restoreDatabase } = await import('./backup-file.ts');
   const { isDatabaseUnused } = await import('../../database/inspect-database.ts');
-  const { readFrames } = await import('./frames.ts');
+  const { readFrames } = await import('./backup-file.ts');
   const { startEmbeddedPostgres } = await import('../../embedded-postgres/start-embedded-postgres.ts');
   const database = await startEmbeddedPostgres({ dataDir });
   const staged: StagedFiles = { names: [], folders: [] };
@@ -134,14 +134,14 @@ async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<Exi
 }
 
 async function explainRestoreFault(error: unknown, path: string): Promise<unknown> {
-  const { RestoreRefused } = await import('./read-backup.ts');
+  const { RestoreRefused } = await import('./backup-file.ts');
   if (error instanceof RestoreRefused) return refusal(error.code, error.message);
   if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code?.startsWith('Z_') === true)
     return refusal('not_a_backup', `${path} is damaged, or no backup of Holdfast: ${(error as Error).message}.`);
   return error instanceof CliError ? error : explainStartFault(error);
 }
 
-type Restored = Awaited<ReturnType<typeof import('./read-backup.ts').restoreDatabase>>;
+type Restored = Awaited<ReturnType<typeof import('./backup-file.ts').restoreDatabase>>;
 
 function show(terminal: Terminal, { header, doubts, ...counts }: Restored & { files: number }): void {
   if (terminal.isJson)

@@ -1,7 +1,7 @@
 // How much of each budget is used, as a metric.
 import type { CreateApiPart } from '../../api/part.ts';
 import { metricIn } from '../../metrics.ts';
-import { budgetBookOf } from './open-budgets.ts';
+import { budgetBookOf } from './rounds.ts';
 import { budgetName } from './rules/budget.ts';
 
 /** The cap of a batch is no budget of the metrics: there would be a series for each batch. */

@@ -14,7 +14,7 @@ import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
 import { TurnFailed } from '../../kernel/turn/turn-end.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
-import { budgetBookOf } from './open-budgets.ts';
+import { budgetBookOf } from './rounds.ts';
 import { PASS, type CheckAnswer, type ComingCall } from '../../kernel/turn/gate/gate-check.ts';
 import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/gate/wait-reasons.ts';
 

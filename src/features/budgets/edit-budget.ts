@@ -2,7 +2,7 @@
 import type { BudgetSettings } from './rules/budget.ts';
 import { newId } from '../../ids.ts';
 import { createBudget, patchBudget, removeBudget, type BudgetChange, type BudgetPatch } from './store/budgets.ts';
-import { budgetBookOf } from './open-budgets.ts';
+import { budgetBookOf } from './rounds.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 

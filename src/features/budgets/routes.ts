@@ -3,7 +3,7 @@ import { deleted } from '../../contract/answers.ts';
 import { toDollars, toMicros } from '../../core/prices/call-cost.ts';
 import type { Budget, BudgetChange } from './store/budgets.ts';
 import { z } from 'zod';
-import { budgetBookOf } from './open-budgets.ts';
+import { budgetBookOf } from './rounds.ts';
 import { addBudget, dropBudget, editBudget } from './edit-budget.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { conflict, notFound } from '../../api/problem.ts';

@@ -1,6 +1,6 @@
 // Bulk actions: the filter becomes a fixed list of ids when the action is submitted, and schedulers carry it out item by item.
 import { canHaveCanary, type BulkTarget, type BulkVerb } from './rules.ts';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import type { Logger } from '../../logger.ts';
 import {
@@ -17,7 +17,7 @@ import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
 import { isPassingFault } from '../../database/database.ts';
 import { discardLetters, readOpenLetters } from '../dead-letters/decide-dead-letters.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../../database/idempotency.ts';
-import { listDeliveryIds, type DeliveryFilter } from '../deliveries/views/delivery-filter.ts';
+import { listDeliveryIds, type DeliveryFilter } from '../deliveries/views.ts';
 import { waitingMessageIds } from '../../kernel/views/messages.ts';
 import { findAllTurnIds, type TurnFilter } from '../../kernel/views/turn-filter.ts';
 import { decideDelivery } from '../deliveries/redrive-delivery.ts';
@@ -30,7 +30,7 @@ import {
   type ActionEnd,
 } from '../dead-letters/redrive-letters.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { stopTurn } from '../../kernel/use-cases/stop-session.ts';
+import { stopTurn } from '../../kernel/use-cases/operate-service.ts';
 
 export { cancelBulkAction } from './store.ts';
 

@@ -1,9 +1,8 @@
 // Routes about money: usage, and the price table in use.
 import { z } from 'zod';
 import { perMillionTokens, type PriceRow } from '../../core/prices/price-row.ts';
-import { USAGE_GROUPS, USAGE_STEPS, type UsageStep } from '../../core/usage-steps.ts';
-import { viewTopCosts } from './views/top-costs.ts';
-import { viewUsage } from './views/usage.ts';
+import { USAGE_GROUPS, USAGE_STEPS, type UsageStep } from '../../core/prices/call-cost.ts';
+import { viewTopCosts, viewUsage } from './views.ts';
 import { Problem } from '../../api/problem.ts';
 import { defineRead, type Route } from '../../api/route.ts';
 import { prices, topCosts, usageReport, type PriceRowAnswer } from '../../contract/costs.ts';

@@ -1,11 +1,10 @@
 // The `cron` tool's way to the use cases of crons: its results in the words that an agent reads.
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { InvalidCronError } from '../../schedule/cron-definition.ts';
-import { addCron, editCron, findNamedCron, removeCron, type CronChange } from './edit-cron.ts';
-import { runCronNow } from './run-cron-now.ts';
+import { addCron, editCron, findNamedCron, removeCron, runCronNow, type CronChange } from './use-cases.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import type { Cron } from './store/crons.ts';
-import { readTurnOptions } from '../../kernel/inbox/turn-origin.ts';
+import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
 import { listCrons, listFires } from './views.ts';
 import type { CronToolResult, CronPort, CronSummary } from './cron-tool.ts';
 

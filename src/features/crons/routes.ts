@@ -13,8 +13,7 @@ import {
 import { InvalidCronError } from '../../schedule/cron-definition.ts';
 import { findNextRun, slotsAfter, buildTimetable } from '../../schedule/timetable.ts';
 import { newId } from '../../ids.ts';
-import { addCron, editCron, findNamedCron, removeCron } from './edit-cron.ts';
-import { runCronNow } from './run-cron-now.ts';
+import { addCron, editCron, findNamedCron, removeCron, runCronNow } from './use-cases.ts';
 import { readDatabaseTime, type Cron } from './store/crons.ts';
 import { toCronView, listCrons, listFires, readRecentFires, viewFire } from './views.ts';
 import type { ApiContext } from '../../api/context.ts';

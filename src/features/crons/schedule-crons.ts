@@ -1,6 +1,6 @@
 // The crons' part of a scheduler's round: fires what is due, and settles what has ended. Plans are made from rows by pure functions; a
 // statement carries each out, if it still fits. Nothing here is remembered between two rounds.
-import { budgetBookOf } from '../budgets/open-budgets.ts';
+import { budgetBookOf } from '../budgets/rounds.ts';
 import { isAgent, type Config } from '../../config.ts';
 import { BUDGET_REACHED, type BudgetFacts } from '../budgets/rules/budget.ts';
 import type { MessageId, SessionId, SystemEventId } from '../../core/ids.ts';
@@ -17,7 +17,7 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import { fireCronEvent, type EventFiring } from './store/cron-event-fires.ts';
 import { fireCrons, type Firing } from './store/cron-fires.ts';
 import { disableCron, type Cron } from './store/crons.ts';
-import { readLastUrl } from '../../kernel/inbox/last-url.ts';
+import { readLastUrl } from '../../kernel/inbox/last-inputs.ts';
 import { closeNotice, readOwedNotices, settleFire, settleFires } from './store/settle-fires.ts';
 import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 import { enqueueSystemEvent } from '../../kernel/inbox/system-events.ts';

@@ -9,7 +9,7 @@ import { IS_FIRST_SQL } from '../../kernel/inbox/charged-inputs.ts';
 import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { literal } from '../../database/statement.ts';
-import { urlWithoutCredentials } from '../deliveries/views/deliveries.ts';
+import { urlWithoutCredentials } from '../deliveries/views.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
 /** Crons, newest first. */

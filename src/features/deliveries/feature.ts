@@ -4,8 +4,8 @@ import type { Feature } from '../../kernel/features.ts';
 export const deliveries: Feature = {
   name: 'deliveries',
   inRoles: [
-    { roles: ['worker'], load: async () => (await import('./open-relay.ts')).openRelay },
-    { roles: ['worker', 'scheduler'], load: async () => (await import('./due-deliveries.ts')).openDueDeliveries },
+    { roles: ['worker'], load: async () => (await import('./relay.ts')).openRelay },
+    { roles: ['worker', 'scheduler'], load: async () => (await import('./relay.ts')).openDueDeliveries },
   ],
   routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { deliveries: ['Look', 'deliveries: the outbox'] }]],

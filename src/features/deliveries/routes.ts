@@ -2,7 +2,7 @@
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { decideDelivery } from './redrive-delivery.ts';
-import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from './views/deliveries.ts';
+import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from './views.ts';
 import { parseSessionKey } from '../../api/path-parameters.ts';
 import { conflict, requireFound } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type NoFields, type Route } from '../../api/route.ts';

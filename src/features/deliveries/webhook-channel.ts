@@ -1,16 +1,32 @@
-// Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the same at every attempt, so a
-// receiver that has seen it answers 2xx and does nothing. A message or a cron may name the URL, so only the operator's own is trusted:
-// every other reaches public addresses, and what its host answers is not kept.
+// The channel port, outgoing side: hands one delivery over and returns its result.
+import type { ClaimedDelivery } from './store/outbox.ts';
 import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import type { Clock } from '../../clock.ts';
 import type { Redact } from '../../config/redact-secrets.ts';
 import { readRetryAfter } from '../../network/retry-after.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../../network/guarded-request.ts';
 import { isLoopbackAddress, isPublicAddress } from '../../network/public-address.ts';
-import type { ClaimedDelivery } from './store/outbox.ts';
-import type { Channel, DeliveryResult } from './channel.ts';
+
+/**
+ * `sent`: acknowledged. `later`: it may succeed another time, not before `retryAfterMs` if the receiver said so. `refused`: it
+ * will never succeed. An attempt whose answer was lost is `later`: the receiver knows it by its dedupe key.
+ */
+export type DeliveryResult =
+  | { kind: 'sent'; status: number }
+  | { kind: 'later'; status: number | null; error: string; retryAfterMs: number | null }
+  | { kind: 'refused'; status: number | null; error: string };
+
+export interface Channel {
+  name: string;
+  /** Sends once. Never rejects; ends within its own deadline. `traceparent`: the header of the request; absent: nothing is traced. */
+  send(delivery: ClaimedDelivery, signal: AbortSignal, traceparent?: string): Promise<DeliveryResult>;
+}
+
+// Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the same at every attempt, so a
+// receiver that has seen it answers 2xx and does nothing. A message or a cron may name the URL, so only the operator's own is trusted:
+// every other reaches public addresses, and what its host answers is not kept.
 
 export interface WebhookOptions {
   /** `whsec_...`; every delivery is signed with each of them, so that receivers can move from one to the next. */

@@ -26,12 +26,14 @@ import {
   eraseProcesses,
   eraseRows,
   fenceSessions,
+  findErasedFamily,
   finishErasure,
   isUsageCounted,
   nextProcesses,
+  stopCrons,
+  type FamilyMember,
 } from './store/erase-sessions.ts';
 import { ERASING } from '../../core/session-key.ts';
-import { findErasedFamily, stopCrons, type FamilyMember } from './store/find-family.ts';
 import { stopFamily } from '../../kernel/sessions/stop-family.ts';
 import { rollUp } from '../costs/store/roll-up.ts';
 import { findSessionsOfSender } from '../../kernel/views/subjects.ts';

@@ -3,11 +3,11 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import type { AgentSettings, Config } from '../../config.ts';
 import { processEnvironment } from '../../config.ts';
 import { homeOf, planCommands } from '../../tools/command-user.ts';
-import { execEnvironment } from '../../tools/exec-environment.ts';
+import { execEnvironment } from '../../tools/start-shell.ts';
 import { runCommand } from '../../tools/run-command.ts';
 import { fetchWeb } from '../../tools/web-fetch-request.ts';
 

@@ -1,7 +1,7 @@
 // The result of a heartbeat poll. A poll that found nothing leaves no trace in what the model sees: its entries are pruned in the
 // statement that ends its turn (G15: the rows stay). A recent alert is not sent again.
 import { createHash } from 'node:crypto';
-import { alertsAfter } from '../../core/heartbeat-poll.ts';
+import { alertsAfter } from '../../core/heartbeat.ts';
 import type { PollResult, TurnEffect } from '../../kernel/effects/turn-effects.ts';
 import type { TurnContext, TurnFeature } from '../../kernel/turn/context.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';

@@ -2,18 +2,18 @@
 // Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
 import { HOST_TIMEZONE } from '../../clock.ts';
 import type { AgentSettings } from '../../config.ts';
-import { budgetBookOf } from '../budgets/open-budgets.ts';
+import { budgetBookOf } from '../budgets/rounds.ts';
 import { BUDGET_REACHED } from '../budgets/rules/budget.ts';
 import { agentOf, isAgent, type Config } from '../../config.ts';
 import {
+  chooseOccasion,
+  dueTasks,
   firstPoll,
   isWithinHours,
-  dueTasks,
   timesAfter,
-  chooseOccasion,
   type HeartbeatFile,
   type TaskTimes,
-} from '../../core/heartbeat-poll.ts';
+} from '../../core/heartbeat.ts';
 import type { MessageId } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';

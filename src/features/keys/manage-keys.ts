@@ -6,12 +6,11 @@ import type { KeyRole } from '../../core/key-role.ts';
 import { hashSecret } from '../../api/key-ring.ts';
 import { newId } from '../../ids.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { createApiKey, noteKeyUse } from './store/api-keys.ts';
-import { createSignInCode, openWebSession, takeSignInCode } from './store/web-sessions.ts';
+import { createApiKey, createSignInCode, noteKeyUse, openWebSession, takeSignInCode } from './store/keys.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
-export { revokeApiKey } from './store/api-keys.ts';
-export { endWebSessions } from './store/web-sessions.ts';
+export { revokeApiKey } from './store/keys.ts';
+export { endWebSessions } from './store/keys.ts';
 
 /** The prefix of keys that are created here. Logs and prompts hide texts that look like one. */
 export const KEY_PREFIX = 'hf_';

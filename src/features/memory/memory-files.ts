@@ -5,7 +5,7 @@ import type { BigIntStats } from 'node:fs';
 import { open, readdir, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { decodeToShow, detectEncoding } from '../../core/text-bytes.ts';
+import { decodeToShow, detectEncoding } from '../../core/text.ts';
 import { isAbsent, READ_FLAGS, readBytes } from '../../open-file.ts';
 
 /** The paths that the memory tools accept. */

@@ -1,6 +1,6 @@
 // The `memory_get` tool: lines of MEMORY.md or of a file in memory/, and of nothing else (G30).
 import { z } from 'zod';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { MEMORY_PATH, readMemoryFile } from './memory-files.ts';
 import { notText } from '../../tools/text-files.ts';

@@ -8,8 +8,8 @@ import {
   type MemoryFindings,
   type MemoryHit,
   type MemorySearch,
-} from './rules/chunk-markdown.ts';
-import { NOT_TEXT } from '../../core/text-bytes.ts';
+} from './rules.ts';
+import { NOT_TEXT } from '../../core/text.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { listMemory, readMemoryFile, type MemoryFile, type MemoryListing } from './memory-files.ts';
 import { type Tool, type ToolCall, type ToolOutcome, textOutcome } from '../../tools/tool.ts';

@@ -1,9 +1,15 @@
 // The search index over memories. A search names the files of an agent by path and content hash, as they are on disk at that time,
 // and finds only in those: there is nothing to invalidate, and a worker with other files gets other results. What is not indexed yet
 // is named in the answer; the caller adds it and searches again.
-import type { MemoryAddition, MemoryFileRef, MemoryFindings, MemoryHit, MemorySearch } from './rules/chunk-markdown.ts';
-import { searchText } from './rules/search-text.ts';
-import { storableText } from '../../core/storable-text.ts';
+import {
+  searchText,
+  type MemoryAddition,
+  type MemoryFileRef,
+  type MemoryFindings,
+  type MemoryHit,
+  type MemorySearch,
+} from './rules.ts';
+import { storableText } from '../../core/text.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 /** Contents that are not on disk any more are kept this long: another worker may see the disk a little later. */

@@ -11,8 +11,7 @@ import { REPLAYED } from '../../api/idempotency-key.ts';
 import { overloaded, Problem } from '../../api/problem.ts';
 import type { ANSWERED, AnyRequest, Api } from '../../api/route.ts';
 import { textHeader, type BegunCall } from './begin-call.ts';
-import { stopCall } from './stop-call.ts';
-import { FollowedTurn, readPast, type AnswerSink, type Followed } from './follow-turn.ts';
+import { FollowedTurn, readPast, stopCall, type AnswerSink, type Followed } from './follow-turn.ts';
 
 /** A request whose answer is on its way. */
 export interface OpenCall {

@@ -1,6 +1,6 @@
 // The first half of a request of a client: it becomes a message of a session, or the results that a turn waits for. All of it is stored
 // before the answer begins, and a request that comes again finds what the first one has begun.
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { modelRefOf } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
 import { parseKeyName } from '../../core/key-role.ts';

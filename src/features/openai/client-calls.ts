@@ -2,7 +2,7 @@
 import type { SessionKey } from '../../core/ids.ts';
 import { channelOf, type InboundMessage } from '../../core/inbound.ts';
 import type { ClientEntry } from './rules/conversation.ts';
-import { beginHistory } from './store/begin-history.ts';
+import { beginHistory } from './store/client-requests.ts';
 import { storeCallerResults, type CallerResult } from '../../kernel/turn/journal/caller-results.ts';
 import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
@@ -11,7 +11,7 @@ import { reachSession } from '../../kernel/use-cases/reach-session.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 export { keyOfClientRequest } from './store/client-requests.ts';
-export { hideResponse } from './store/hide-response.ts';
+export { hideResponse } from './store/client-requests.ts';
 
 type ClientAcceptance =
   | { kind: 'accepted'; messageId: string; /** True: an equal request was first. */ isReplay: boolean }

@@ -5,6 +5,12 @@ import { Segment, withoutBrokenCalls, type SegmentEnd } from './rules/segment.ts
 import type { EventPage, EventRow } from '../../kernel/views/events.ts';
 import type { OpenStream } from '../../api/event-streams.ts';
 import type { EventTail, LiveEvent, Subscriber } from '../../api/event-tail.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { cancelWaiting } from './client-calls.ts';
+import { stopTurn } from '../../kernel/use-cases/operate-service.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
+import { findClientTurn } from './views/turns.ts';
+import type { ApiContext } from '../../api/context.ts';
 
 /** What takes the parts of an answer. */
 export interface AnswerSink {
@@ -139,4 +145,26 @@ export async function readPast(
     cursor = isMore ? (page.events.at(-1)?.id ?? cursor) : page.horizon - 1n;
   }
   return { events: withoutBrokenCalls(events), cursor };
+}
+
+// Stops the call that a request began: its message while it waits, or the turn that has claimed it.
+
+/** A worker that has just claimed a message opens its turn within some milliseconds; meanwhile there is nothing to stop. */
+const POLLS_MAX = 50;
+const POLL_MS = 100;
+
+/** Cancels the message, or stops the turn that has claimed it. False: it has ended. */
+export async function stopCall(
+  { views, service }: ApiContext,
+  messageId: string,
+  idempotency: KeyedRequest | null,
+): Promise<boolean> {
+  for (let poll = 1; poll <= POLLS_MAX; poll += 1) {
+    if (await cancelWaiting(service, messageId, idempotency)) return true;
+    const found = await findClientTurn(views, { messageId });
+    if (found?.turn) return (await stopTurn(service, found.turn.id, idempotency)) === 'stopped';
+    if (found?.status !== 'claimed' && found?.status !== 'waiting') return false;
+    await delay(POLL_MS);
+  }
+  return false;
 }

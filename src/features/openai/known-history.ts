@@ -1,7 +1,7 @@
 // The history that a client sends against the one that is stored. A fresh session begins with what the client has sent. In a session that has
 // a history, the stored one counts; a client that wants its own can have a fork.
 import { hash } from 'node:crypto';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { partHistory, type ClientEntry } from './rules/conversation.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { copySession } from '../../kernel/use-cases/change-transcript.ts';

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ListPart } from './views/files.ts';
 import { fail } from './read-parts.ts';
+import type { Route } from '../../api/route.ts';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 100;
@@ -41,3 +42,23 @@ export function buildList<Item>(
     has_more: read.length > limit,
   };
 }
+
+/** Routes under /v1, and the same under /openai/v1, where clients expect the paths of OpenAI. */
+export function atBothPlaces(routes: readonly Route[]): Route[] {
+  const others = routes.map((route) => ({
+    ...route,
+    path: `/openai${route.path}`,
+    operationId: `${route.operationId}ForClients`,
+  }));
+  return [...routes, ...others];
+}
+
+// The headers that requests of clients may have, for the document.
+
+export const answerCallHeaders = {
+  'x-holdfast-session-key': 'The session that the message is for',
+  'x-holdfast-agent-id': 'The agent of a request whose model names none',
+  'x-holdfast-history':
+    'server: the stored history counts; fork: the history of the request counts, in a copy of the session',
+  'x-holdfast-on-disconnect': 'continue: the turn ends without the client; abort: it stops when the client leaves',
+};

@@ -1,5 +1,5 @@
 // The models of the OpenAI-compatible endpoints: the agents, and the models that they can be asked to use.
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { agentOf, isAgent, modelFault, type AgentSettings, type Config } from '../../config.ts';
 import { fieldProblem, type Problem } from '../../api/problem.ts';
 

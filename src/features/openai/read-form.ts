@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { FILE_UPLOAD_HOURS } from '../batches/rules/batch.ts';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
 import { arriving } from '../../api/upload.ts';
 

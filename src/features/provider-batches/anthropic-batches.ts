@@ -2,7 +2,7 @@
 // it is; the results are read line by line. Only the configured address is called, whatever `results_url` says.
 import { hash } from 'node:crypto';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { isDefinite, type ListedBatch } from './rules/submission.ts';
 import { readRetryAfter } from '../../network/retry-after.ts';
 import type { BatchPort, NewSubmission, ProviderBatch, SubmitOutcome } from './batch-port.ts';

@@ -6,6 +6,6 @@ export const providerBatches: Feature = {
   name: 'provider-batches',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./provider-lane.ts')).openProviderLane }],
   routes: [() => import('./routes.ts')],
-  effects: async () => (await import('./store/drop-requests.ts')).EFFECTS,
+  effects: async () => (await import('./store/store-results.ts')).EFFECTS,
   turns: async () => (await import('./turns-by-batch.ts')).turnsByBatch,
 };

@@ -11,8 +11,7 @@ import { workOff } from '../../work-off.ts';
 import type { Rounds } from '../../kernel/queue/start-rounds.ts';
 import { collectRequests } from './collect-requests.ts';
 import { followSubmission } from './follow-submission.ts';
-import { createProviderLaneMetrics } from './lane-metrics.ts';
-import { LeaseLostError, type LaneParts } from './lane-parts.ts';
+import { createProviderLaneMetrics, LeaseLostError, type LaneParts } from './lane-parts.ts';
 
 /** The account of submissions to the scripted model. */
 const SCRIPTED_ACCOUNT = 'scripted';

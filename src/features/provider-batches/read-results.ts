@@ -1,7 +1,6 @@
 // Reads the results of a batch that has ended, line by line, and stores them in groups. A reading that breaks off begins again: what is
 // stored already is a no-op.
-import { answerCosts, tokensOfUsage } from './rules/answer-figures.ts';
-import { readResultLine, type ResultLine } from './rules/request-end.ts';
+import { answerCosts, readResultLine, tokensOfUsage, type ResultLine } from './rules/request-end.ts';
 import { endReading, notePoll, readUsedResults, returnRequests } from './store/follow-submissions.ts';
 import { readSentRequests, storeResults, type RequestResult, type SentRequest } from './store/store-results.ts';
 import { noteUnknown, type ProviderSubmission } from './store/submissions.ts';

@@ -2,7 +2,7 @@
 // where it is in the row of its kind in `retention`. That row is its lock, too: a process that finds it locked leaves the kind to the other.
 // A statement deletes whole units and stores the place after them, so a crash between two statements loses nothing, and one in a statement undoes it.
 import type { Config } from '../../config.ts';
-import { idOfTimeSql } from '../../database/id-of-time.ts';
+import { idOfTimeSql } from '../../database/page.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 /** Milliseconds between the end of a pass and the next one. */

@@ -6,7 +6,9 @@ import { every, TIDY_ROUND_MS, trims } from '../../kernel/queue/start-rounds.ts'
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { workOff } from '../../work-off.ts';
 import { beginRetention, RETENTION_KINDS } from './retention-kinds.ts';
-import { trimEvents } from './trim-events.ts';
+import type { Database } from '../../database/database.ts';
+import { TRIM_MARK } from '../../database/event-ids.ts';
+import { literal } from '../../database/statement.ts';
 
 export function openRetention({ service, logger }: Process): ProcessPart {
   const { database, config } = service;
@@ -51,4 +53,46 @@ export async function runRetention(
     };
     await workOff(portion, { signal, pauseMs: BREATH_MS });
   }
+}
+
+// Events are for watching, not for keeping: those that are older than the retention go, oldest first, a bounded number at a time. So do
+// notes of lost workers, which matter only until their turns are claimed.
+//
+// The last event that goes stays as a mark without content, the oldest row of the log. A reader whose last id is below it has missed events,
+// and can say so (`readEvents`); without the mark, a log that was trimmed would look like one in which nothing had happened.
+
+/** Events deleted in one statement at most. */
+const TRIMMED_MAX = 5_000;
+
+export const TRIM_EVENTS = literal({
+  name: 'trim-events',
+  purpose:
+    'Delete events that are older than the retention and in the roll-ups, a bounded number at a time, leave a mark in place of the last, and delete old notes of lost workers.',
+  locking: 'The events, in the order of their ids.',
+  text: `with oldest as materialized (
+  select e.id, e.id <= (select c.after_id from holdfast.roll_up_cursor c where c.singleton)
+      and e.created_at < clock_timestamp() - $1 * interval '1 millisecond' as is_expired
+  from holdfast.events e order by e.id limit ${TRIMMED_MAX}
+),
+expired_events as materialized (
+  select o.id from oldest o
+  where o.id < coalesce((select min(kept.id) from oldest kept where kept.is_expired is not true), 9223372036854775807)
+),
+last_expired as (select max(x.id) as id from expired_events x),
+deleted_events as (
+  delete from holdfast.events e using expired_events x where e.id = x.id and x.id < (select l.id from last_expired l) returning e.id
+),
+marked_events as (
+  update holdfast.events e set type = '${TRIM_MARK}', session_id = null, turn_id = null, data = '{}'
+  from last_expired l where e.id = l.id and e.type <> '${TRIM_MARK}'
+),
+old_workers as (delete from holdfast.lost_workers w where w.noticed_at < clock_timestamp() - interval '1 day')
+select count(*)::int as deleted from deleted_events`,
+});
+
+/** Deletes events older than `retentionMs`; returns whether there may be more. Ids grow with time, so only the oldest are read. */
+export async function trimEvents(database: Database, retentionMs: number): Promise<boolean> {
+  const { rows } = await database.hot.query<{ deleted: number }>(TRIM_EVENTS.prepared([retentionMs]));
+  // All that one statement reads were expired: one of them is the mark.
+  return rows[0]?.deleted === TRIMMED_MAX - 1;
 }

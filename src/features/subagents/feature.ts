@@ -19,7 +19,7 @@ export const subagents: Feature = {
     ],
   ],
   effects: async () => (await import('./store/end-runs.ts')).EFFECTS,
-  overdue: async () => (await import('./store/end-overdue.ts')).OVERDUE,
+  overdue: async () => (await import('./store/overdue.ts')).OVERDUE,
   async tools() {
     const [tools, port] = await Promise.all([import('./tools.ts'), import('./sessions-port.ts')]);
     return (service) => tools.createSessionTools(port.createSessionsPort(service));

@@ -1,7 +1,7 @@
 // Ends runs that nothing moves any more.
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every, TIDY_ROUND_MS } from '../../kernel/queue/start-rounds.ts';
-import { endStalled } from './store/end-overdue.ts';
+import { endStalled } from './store/overdue.ts';
 
 export function openRunRounds({ service, logger }: Process): ProcessPart {
   async function round(): Promise<void> {

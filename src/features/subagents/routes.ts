@@ -2,10 +2,9 @@
 import { parseKeyName } from '../../core/key-role.ts';
 import { nestOptions } from '../../core/input-options.ts';
 import { spawnSubagent, type SpawnAnswer } from './spawn-subagent.ts';
-import { steerSubagent, type SteerAnswer } from './steer-subagent.ts';
-import { stopRun } from './stop-run.ts';
+import { steerSubagent, stopRun, type SteerAnswer } from './steer-subagent.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
-import { listSubagents, viewSubagent } from './views/subagents.ts';
+import { listSubagents, viewFamily, viewSubagent } from './views.ts';
 import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../../api/route.ts';
 import {
@@ -17,7 +16,6 @@ import {
   steerRequest,
   subagent,
 } from '../../contract/subagents.ts';
-import { viewFamily } from './views/family.ts';
 import { family } from '../../contract/details.ts';
 
 /** When the limit of subagents is reached, one of them may have ended by then. */

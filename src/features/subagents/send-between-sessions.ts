@@ -3,9 +3,9 @@ import { beginExchange, exchangeRoute } from '../../core/exchange.ts';
 import { withOptions } from '../../core/input-options.ts';
 import type { MessageId } from '../../core/ids.ts';
 import type { SessionMessage } from '../../core/session-message.ts';
-import { storableText } from '../../core/storable-text.ts';
+import { storableText } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
-import { readTurnOrigin } from '../../kernel/inbox/turn-origin.ts';
+import { readTurnOrigin } from '../../kernel/inbox/last-inputs.ts';
 import { acceptInput, type Service } from '../../kernel/use-cases/service.ts';
 import { findVisible, readViewer, type SessionName } from './visible-sessions.ts';
 

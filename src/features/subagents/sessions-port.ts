@@ -1,17 +1,15 @@
 // The tools' access to the use cases about sessions: calls become requests, and results become text for the agent.
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { agentOf } from '../../config.ts';
 import { shownHistory } from '../../core/session-history.ts';
 import { mayBeSpawned } from '../../core/subagent-spawn.ts';
 import { sendBetweenSessions } from './send-between-sessions.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { spawnSubagent, spawnSettingsOf } from './spawn-subagent.ts';
-import { steerSubagent } from './steer-subagent.ts';
-import { stopRun } from './stop-run.ts';
+import { steerSubagent, stopRun } from './steer-subagent.ts';
 import { findVisible, listVisible, readViewer, type SessionName } from './visible-sessions.ts';
-import { readEntries, type ListedSession } from './store/session-tools.ts';
-import { listRecentRuns } from './store/subagents.ts';
-import { noteYield } from './store/yields.ts';
+import { listRecentRuns, readEntries, type ListedSession } from './store/subagents.ts';
+import { noteYield } from './store/overdue.ts';
 import type { Refusal, SeenSession, SeenSubagent, SessionsPort } from './tools-port.ts';
 import type { ToolCall } from '../../tools/tool.ts';
 

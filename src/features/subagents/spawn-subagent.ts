@@ -25,7 +25,7 @@ import {
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { storeSpawn, type NewSpawn } from './store/spawn.ts';
 import { findPlace, type SessionPlace } from '../../kernel/sessions/family.ts';
-import { readTurnOptions } from '../../kernel/inbox/turn-origin.ts';
+import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
 import { SessionErasedError } from '../../kernel/sessions/sessions.ts';
 import { writeToSession } from '../../kernel/use-cases/reach-session.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';

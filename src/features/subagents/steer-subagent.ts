@@ -3,12 +3,12 @@
 import type { MessageId } from '../../core/ids.ts';
 import { withOptions } from '../../core/input-options.ts';
 import type { SessionMessage } from '../../core/session-message.ts';
-import { storableText } from '../../core/storable-text.ts';
+import { storableText } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { NewSpawn } from './store/spawn.ts';
 import { findPlace } from '../../kernel/sessions/family.ts';
-import { findRun, steerRun, type RunFacts } from './store/subagents.ts';
+import { findRun, killRun, steerRun, type RunFacts, type RunKill } from './store/subagents.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { childRoute, spawnPlanned, spawnSettingsOf } from './spawn-subagent.ts';
 
@@ -84,4 +84,13 @@ async function startAgain(service: Service, run: RunFacts, message: SteerMessage
   return spawned.kind === 'spawned'
     ? { kind: 'again', runId: spawned.runId }
     : { kind: 'limit', message: spawned.message };
+}
+
+// Stops the run of a subagent. Workers notice within a second (G24).
+
+/** Ends a run and, unless they are kept, all runs below it; resolves with how many have ended by it. Null: no such run. */
+export async function stopRun(service: Service, run: RunKill): Promise<number | null> {
+  const stopped = service.publish(await killRun(service, run));
+  if (stopped === null) return null;
+  return stopped.kind === 'stopped' ? stopped.runs : 0;
 }

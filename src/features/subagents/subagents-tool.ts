@@ -1,7 +1,7 @@
 // The `subagents` tool: manages the subagents that a session has spawned. Stopping one stops all runs below it.
 import { z } from 'zod';
 import { count } from '../../config/schema-scalars.ts';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { SeenSubagent, SessionsPort } from './tools-port.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from '../../tools/tool.ts';

@@ -2,8 +2,8 @@
 import type { Config } from '../../config.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
-import { maySee, type VisibilityRules } from './rules/session-visibility.ts';
-import { findListed, listAgentSessions, listTree, type ListedSession } from './store/session-tools.ts';
+import { maySee, type VisibilityRules } from './rules.ts';
+import { findListed, listAgentSessions, listTree, type ListedSession } from './store/subagents.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 /** The name that an agent gives a session: its key, or the label of a session that it sees. */

@@ -3,5 +3,5 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const traces: Feature = {
   name: 'traces',
-  tracing: async () => (await import('./start-traces.ts')).startTraces,
+  tracing: async () => (await import('./start-tracing.ts')).startTraces,
 };

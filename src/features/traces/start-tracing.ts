@@ -1,11 +1,11 @@
-// The traces of a process: turns that have ended wait here, bounded, until their spans are made from the journal and exported. What a
-// crash loses of them, the process that notices the crash exports (docs/decisions/0068-traces.md).
-import type { Clock } from '../../clock.ts';
+// Which traces are exported, as OTEL_TRACES_SAMPLER says.
+import type { TraceSampler } from '../../config/choices.ts';
+import { formatTraceParent, type TraceParent } from '../../core/telemetry/trace-parent.ts';
+import { systemClock, type Clock } from '../../clock.ts';
 import { secretsOf, type Config } from '../../config.ts';
 import { createRedact, type Redact } from '../../config/redact-secrets.ts';
 import { batchSpan } from './rules/step-spans.ts';
 import { findOrigin, SPAN_KEYS, type Span, type TraceBasis } from '../../core/telemetry/span.ts';
-import { formatTraceParent } from '../../core/telemetry/trace-parent.ts';
 import type { TracedTurn } from './rules/traced-turn.ts';
 import { deliverySpans, turnSpans } from './rules/turn-spans.ts';
 import type { Logger } from '../../logger.ts';
@@ -15,9 +15,33 @@ import type { ViewDatabase } from '../../database/page.ts';
 import { findTurnsOfLost, viewBatchTraces, viewTurnTraces } from './views.ts';
 import { deriveSpanId, deriveTrace } from '../../trace-ids.ts';
 import type { Tracing, TurnRef } from '../../tracing.ts';
-import { createSpanExporter, type SpanExporter } from './otlp-exporter.ts';
-import { samples } from './samples.ts';
-import { TraceQueue, type WaitingTrace } from './trace-queue.ts';
+import { createSpanExporter, TraceQueue, type SpanExporter, type WaitingTrace } from './otlp-exporter.ts';
+import type { OpenTracing } from '../../kernel/processes/process-part.ts';
+import { metricIn } from '../../metrics.ts';
+
+/** True for a trace that is exported. `isKept`: a sampler by ratio keeps it. */
+export function samples(
+  sampler: TraceSampler,
+  { parent, isKept }: { parent: TraceParent | null; isKept: () => boolean },
+): boolean {
+  if (parent !== null && sampler.startsWith('parentbased_')) return parent.isSampled;
+  switch (sampler) {
+    case 'always_on':
+    case 'parentbased_always_on':
+      return true;
+    case 'always_off':
+    case 'parentbased_always_off':
+      return false;
+    case 'traceidratio':
+    case 'parentbased_traceidratio':
+      return isKept();
+    default:
+      return sampler satisfies never;
+  }
+}
+
+// The traces of a process: turns that have ended wait here, bounded, until their spans are made from the journal and exported. What a
+// crash loses of them, the process that notices the crash exports (docs/decisions/0068-traces.md).
 
 export interface TracingOptions {
   config: Config;
@@ -144,3 +168,18 @@ function redacted(turn: TracedTurn, redact: Redact): TracedTurn {
     },
   };
 }
+
+// The traces of a process.
+
+export const startTraces: OpenTracing = ({ service: { config, views }, logger, identity, metrics }) => {
+  const dropped = metrics === null ? null : metricIn(metrics, 'holdfast_traces_dropped_total');
+  return startTracing({
+    config,
+    logger,
+    clock: systemClock,
+    views,
+    version: identity.version,
+    instance: identity.name,
+    onDropped: (turns) => dropped?.inc(turns),
+  });
+};

@@ -5,8 +5,7 @@ import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
-import type { ViewDatabase } from '../../database/page.ts';
-import { idAt } from '../../database/id-of-time.ts';
+import { idAt, type ViewDatabase } from '../../database/page.ts';
 import { viewTurns } from '../../kernel/views/turns.ts';
 
 const INPUTS_SQL = (

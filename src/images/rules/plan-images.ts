@@ -3,7 +3,7 @@
 // seen older ones, and a marker replaces them.
 import type { EntryImages, SessionImages, ShownImage } from '../../core/view.ts';
 import type { ContentBlock, ImageBlock, TextBlock } from '../../core/content.ts';
-import { matchesPattern } from '../../core/matches-pattern.ts';
+import { matchesPattern } from '../../core/text-filter.ts';
 
 /** How many turns back a prompt still shows its images. */
 const TURNS_KEPT = 3;

@@ -2,7 +2,6 @@
 // reasons of their own: budgets, and batches those of their items (src/features/batches/rules/item-wait.ts).
 import { isUuid } from '../../core/ids.ts';
 import { providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
-import { WORKER_LOST_MS } from './worker-state.ts';
 
 export interface Reason {
   code: string;
@@ -240,4 +239,21 @@ export function whyRetried({ status, lastError, attempts, createdAt, dueAt, chan
   if ((status !== 'pending' && status !== 'sending') || lastError === null) return null;
   const text = `The receiver has not accepted its delivery in ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}. Last: ${lastError}`;
   return { ...reason('delivery_retried', text, channel), since: createdAt, until: dueAt };
+}
+
+// The state of a process, from the row that it renews.
+
+/** How often a process renews its row, in milliseconds. */
+export const WORKER_REPORT_MS = 3_000;
+
+/** A process that has missed three reports counts as lost, in milliseconds. */
+export const WORKER_LOST_MS = 9_000;
+
+export const WORKER_STATES = ['running', 'draining', 'lost'] as const;
+export type WorkerState = (typeof WORKER_STATES)[number];
+
+/** The state of a process that reported so long ago. */
+export function workerState({ silentMs, isDraining }: { silentMs: number; isDraining: boolean }): WorkerState {
+  if (silentMs > WORKER_LOST_MS) return 'lost';
+  return isDraining ? 'draining' : 'running';
 }

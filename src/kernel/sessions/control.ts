@@ -1,16 +1,35 @@
-// Control: stops a session from outside. It never waits in a queue: the request is written into the session row, which the
-// worker that runs it reads several times a second and at every step (G24).
-import type { Committed } from '../queue/after-commit.ts';
+// The last output of a subagent, for callers that end its run from outside: a plain read of its newest visible entries.
+import { findLastOutput, type OutputEntry } from '../../core/last-output.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
+import { sendQuery } from '../../database/send-query.ts';
+import { literal } from '../../database/statement.ts';
+import type { Committed } from '../queue/after-commit.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
-import { readLastOutput } from './last-output.ts';
 import { buildAfter, type RungColumns } from '../queue/rings.ts';
 import { wakeSql } from './session-locks.ts';
 import type { EffectParts } from '../effects/turn-effects.ts';
 import { findPlace } from './family.ts';
-import { literal } from '../../database/statement.ts';
 import { stopFamily, type FamilyStop, type FamilyStopResult, type StopCommand } from './stop-family.ts';
+
+const ENTRIES_READ = 10;
+
+export const LAST_OUTPUT = literal({
+  name: 'last-output',
+  purpose: 'Read the newest entries that a session shows.',
+  text: `select * from (
+  select e.seq, e.kind, e.content from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
+  where e.session_id = $1 and e.transcript_no = s.transcript_no and e.state = 'active' order by e.seq desc limit ${ENTRIES_READ}
+) as newest order by seq`,
+});
+
+/** Its last text, otherwise the last result of a tool; null: nothing yet. Bounded. */
+export async function readLastOutput(database: Database, sessionId: SessionId): Promise<string | null> {
+  return findLastOutput(await sendQuery<OutputEntry>(database.hot, LAST_OUTPUT.prepared([sessionId])));
+}
+
+// Control: stops a session from outside. It never waits in a queue: the request is written into the session row, which the
+// worker that runs it reads several times a second and at every step (G24).
 
 export interface Abortion {
   sessionId: SessionId;

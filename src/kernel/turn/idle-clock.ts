@@ -1,5 +1,5 @@
 // The clock that gives up a call whose model has fallen silent. Everything that comes restarts it, pings included.
-import { idleTimeoutMs } from '../../model/stream/idle-timeout.ts';
+import { idleTimeoutMs } from '../../model/stream/stop-reasons.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 
 /** The model said nothing for too long. */

@@ -1,11 +1,11 @@
 // What every call for an answer or a summary has in common: its identity, its failure, its cost, and its row.
 import { readBatchSettings, readVia } from '../../core/message-via.ts';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
 import type { PriceTier } from '../../core/prices/call-cost.ts';
 import { priceCall, type CallPrice } from '../../core/prices/price-table.ts';
-import { isScriptedId } from '../../core/scripted-answer.ts';
+import { isScriptedId } from '../../core/models.ts';
 import type { ReportedUsage } from '../../model/stream/reduce-answer.ts';
 import { SPAN_KEYS } from '../../core/telemetry/span.ts';
 import { ModelError, type AskOptions } from '../../model/model.ts';

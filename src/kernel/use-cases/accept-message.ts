@@ -19,8 +19,7 @@ import { viewAcceptance, viewMessage } from '../views/messages.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewSession } from '../views/sessions.ts';
 import { carryOutCommand } from './chat-commands.ts';
-import { findModelFault } from './override-session.ts';
-import { writeToSession } from './reach-session.ts';
+import { findModelFault, writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
 /**

@@ -12,7 +12,7 @@ import { restoreCompaction, type Restoration } from '../sessions/restore-compact
 import { buildNewSession } from '../sessions/sessions.ts';
 import { findSession } from '../views/sessions.ts';
 import { acceptInput, type Service } from './service.ts';
-import { stopSession } from './stop-session.ts';
+import { stopSession } from './operate-service.ts';
 
 /** How long a reset that stops the running turn waits for its end, and how often it polls, in milliseconds. */
 const END_MS_MAX = 15_000;

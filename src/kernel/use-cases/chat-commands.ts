@@ -13,8 +13,8 @@ import { isStoredBefore, patchByCommand, type NewCommand } from '../inbox/comman
 import type { SessionPatch } from '../sessions/patch-session.ts';
 import { viewSession } from '../views/sessions.ts';
 import type { Service } from './service.ts';
-import { findModelFault } from './override-session.ts';
-import { stopSession } from './stop-session.ts';
+import { findModelFault } from './reach-session.ts';
+import { stopSession } from './operate-service.ts';
 
 export interface GivenCommand {
   command: Exclude<ChatCommand, { kind: 'compact' }>;

@@ -6,10 +6,13 @@ import type { KeyedRequest } from '../../database/idempotency.ts';
 import { resume } from '../processes/pauses.ts';
 import type { PauseScope } from '../views/pauses.ts';
 import type { Service } from './service.ts';
+import type { SessionKey } from '../../core/ids.ts';
+import { abortSession, abortTurn, type Abortion } from '../sessions/control.ts';
+import type { StopCommand } from '../sessions/stop-family.ts';
 
 // These need nothing but the database, and nothing follows from them at once.
 export { pause } from '../processes/pauses.ts';
-export { drainWorker } from '../processes/drain-worker.ts';
+export { drainWorker } from '../processes/report-worker.ts';
 
 /** Ends the pause of this scope, or all pauses if the scope is empty, and rings for the sessions that can run again. */
 export async function resumeWork(
@@ -27,4 +30,31 @@ export async function liftBlocks(
   idempotency: KeyedRequest | null,
 ): Promise<{ lifted: BlockView[] }> {
   return publish(await blocks.unblockModels(database, model, idempotency));
+}
+
+// Stops what runs: a session with all sessions below it, or one turn. Workers notice within a second (G24).
+
+export interface StopRequest {
+  sessionKey: SessionKey;
+  /** Keeps the waiting messages. */
+  keepQueued: boolean;
+  idempotency?: KeyedRequest | null;
+  /** The chat command that asks for it. */
+  command?: StopCommand;
+}
+
+/** Stops the running turn of a session and the subagents below it. Null: no such session. */
+export async function stopSession(
+  service: Service,
+  stop: StopRequest,
+): Promise<Pick<Abortion, 'aborted' | 'cancelled'> | null> {
+  return service.publish(await abortSession(service, stop));
+}
+
+export async function stopTurn(
+  { database, publish }: Service,
+  turnId: string,
+  idempotency: KeyedRequest | null,
+): Promise<'stopped' | 'ended' | 'unknown'> {
+  return publish(await abortTurn(database, { turnId, idempotency })).kind;
 }

@@ -4,11 +4,11 @@ import { deliveryUrl } from '../../config/schema-scalars.ts';
 import { chooseRoute, type InboundMessage } from '../../core/inbound.ts';
 import type { SessionKey, SystemEventId } from '../../core/ids.ts';
 import { agentIdOf, canonicalSessionKey } from '../../core/session-key.ts';
-import { storableText } from '../../core/storable-text.ts';
+import { storableText } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import { isKeyTaken } from '../../database/idempotency.ts';
 import { buildNewSession } from '../sessions/sessions.ts';
-import { enqueueEvent } from './enqueue-event.ts';
+import { enqueueEvent } from './post-message.ts';
 import { queuePolicyOf } from './accept-message.ts';
 import { acceptInput, type Service } from './service.ts';
 

@@ -1,8 +1,11 @@
 // Puts a message of a running turn into the outbox of its session, once for each tool call.
-import type { DeliveryId } from '../../core/ids.ts';
+import type { DeliveryId, SessionKey, SystemEventId } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
 import { sendMessage, type Posting } from '../inbox/send-message.ts';
 import type { Service } from './service.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
+import { enqueueSystemEvent, type QueuedEvent } from '../inbox/system-events.ts';
+import { writeToSession } from './reach-session.ts';
 
 export async function postMessage(
   { config, database, publish }: Service,
@@ -20,5 +23,27 @@ export async function postMessage(
       payload,
       expiresMs: config.channels.webhook.expiresAfter,
     }),
+  );
+}
+
+// Queues a system event for the next prompt of a session, which is created if need be.
+
+/** Queues it; resolves after the commit, and rejects as `isKeyTaken` says when another request was first. */
+export async function enqueueEvent(
+  service: Service,
+  event: {
+    sessionKey: SessionKey;
+    text: string;
+    contextKey: string | null;
+    trusted: boolean;
+    idempotency: KeyedRequest | null;
+  },
+): Promise<QueuedEvent> {
+  const { sessionKey, text, contextKey, trusted: isTrusted, idempotency } = event;
+  const id = newId<SystemEventId>();
+  return writeToSession(service, { key: sessionKey }, async (sessionId) =>
+    service.publish(
+      await enqueueSystemEvent(service.database, { id, sessionId, text, contextKey, isTrusted, idempotency }),
+    ),
   );
 }

@@ -2,10 +2,16 @@
 import { raw, sql, type Sql } from '../../database/drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { Tags } from '../../core/input-options.ts';
-import { idAt } from '../../database/id-of-time.ts';
-import { findAllIds, findIds, indexedSql, matchingSql, type Filtered } from './find-ids.ts';
-import { findTurns, type NamedThings } from './find-things.ts';
-import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
+import { idAt, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
+import {
+  findAllIds,
+  findIds,
+  findTurns,
+  indexedSql,
+  matchingSql,
+  type Filtered,
+  type NamedThings,
+} from './find-things.ts';
 
 export interface TurnFilter {
   sessionKey?: string | undefined;

@@ -3,7 +3,7 @@ import type { TurnInputs } from '../../contract/details.ts';
 import type { Announcement } from '../../core/announcement.ts';
 import { isUuid } from '../../core/ids.ts';
 import { CAUSING_TABLES, causeOfKey, type CausingTable } from '../rules/message-cause.ts';
-import { cutPiece } from '../../core/cut-text.ts';
+import { cutPiece } from '../../core/text.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { literal } from '../../database/statement.ts';
 import { messageText } from './messages.ts';

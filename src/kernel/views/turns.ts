@@ -6,7 +6,7 @@ import { literal } from '../../database/statement.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import type { ListedTurn, SpanView, StepView, TurnView } from '../../contract/views.ts';
-import { cutPiece } from '../../core/cut-text.ts';
+import { cutPiece } from '../../core/text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';

@@ -1,7 +1,7 @@
 // Waiting messages, oldest first, with those that are delivered later and those of parked turns, each with the reason, its lane and its place in
 // the queue of its session.
 import type { WaitingView } from '../../contract/waiting.ts';
-import { cutPiece } from '../../core/cut-text.ts';
+import { cutPiece } from '../../core/text.ts';
 import { WAITING_COUNT_MAX } from '../rules/why.ts';
 import { messageSql } from './settlement-sql.ts';
 import { literal } from '../../database/statement.ts';

@@ -1,7 +1,6 @@
 // The rows that say why something waits, read with what waits and in the same statement: the reason follows from these facts
 // (src/kernel/rules/why.ts), and from what the process that reads them knows of the disk. A message waits until a turn has claimed it, and again while that turn is parked.
-import { explainWait, type ServedLane, type WaitFacts, type Why } from '../rules/why.ts';
-import { WORKER_LOST_MS } from '../rules/worker-state.ts';
+import { explainWait, WORKER_LOST_MS, type ServedLane, type WaitFacts, type Why } from '../rules/why.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { holdsSql, isPausedSql } from './pauses.ts';
 

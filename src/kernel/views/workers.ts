@@ -1,6 +1,6 @@
 // The processes as the API shows them, newest first.
 import type { WorkerView } from '../../contract/workers.ts';
-import { workerState } from '../rules/worker-state.ts';
+import { workerState } from '../rules/why.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';

@@ -1,9 +1,9 @@
 // The arguments of calls: read as JSON, decoded where the provider encodes them, put right where they can be. A call whose
 // arguments cannot be read keeps its place with `{}` and is never run; the model gets an error result and can correct itself.
 import type { AnswerRules, DraftAnswer, DraftCall } from './draft-answer.ts';
-import { changeTexts, storableValue } from '../../core/storable-text.ts';
+import { changeTexts, storableValue } from '../../core/text.ts';
 import { changeEach, isThinking, mendThought } from '../../core/content.ts';
-import { isObject } from '../../core/is-object.ts';
+import { isObject } from '../../core/given.ts';
 import { listCalls, changeCalls } from './draft-answer.ts';
 import { parseExactly } from '../../core/parse-exactly.ts';
 import { isCut } from './stop-reasons.ts';

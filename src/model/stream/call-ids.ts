@@ -1,6 +1,6 @@
 // Ids of calls: results, the ledger and the idempotency key of a tool run hang on them, so each call of a conversation has one of its
 // own, in characters that providers take back.
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import type { ModelMessage } from '../../core/model-request.ts';
 import type { AnswerRules, DraftAnswer } from './draft-answer.ts';
 import { listCalls, changeCalls } from './draft-answer.ts';

@@ -1,7 +1,6 @@
 // An answer while it is put together: what the events have contained so far, and the value that passes through the finishing
 // steps. The arguments of a call stay text until a step reads them.
-import { storableText, isBlank } from '../../core/storable-text.ts';
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead, isBlank, storableText } from '../../core/text.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import type { AnswerRepair, ModelMessage, ModelStopReason, Usage } from '../../core/model-request.ts';
 import type { Replacement } from './replace-text.ts';

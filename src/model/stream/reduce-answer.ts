@@ -16,7 +16,7 @@
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn
 //
 // Joined, what the events added is the answer's text as `joinText` gives it: what a step adds is reported with `message_stop`.
-import { isBlank, createStorableFilter, storableText } from '../../core/storable-text.ts';
+import { createStorableFilter, isBlank, storableText } from '../../core/text.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
 import { chainFilters, type TextFilter } from '../../core/text-filter.ts';
@@ -29,7 +29,7 @@ import {
 } from './call-arguments.ts';
 import { giveCallIds } from './call-ids.ts';
 import type { AnswerRules, DraftAnswer, DraftBlock } from './draft-answer.ts';
-import { isObject } from '../../core/is-object.ts';
+import { isObject } from '../../core/given.ts';
 import { createReplacer } from './replace-text.ts';
 import { takeStopReason } from './stop-reasons.ts';
 import { malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';

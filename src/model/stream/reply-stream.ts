@@ -2,10 +2,9 @@
 // so is text that may still become one. Joined, the shown text is the final reply, or nothing when it is silent: a reader never sees
 // text that is later removed.
 import { createReasoningFilter } from '../../core/reasoning-tags.ts';
-import { HEARTBEAT_TOKEN, withoutLeadingHeartbeats } from '../../core/heartbeat-ack.ts';
+import { HEARTBEAT_TOKEN, withoutLeadingHeartbeats } from '../../core/heartbeat.ts';
 import { decideOutcome, withoutTokens, type ReplyRules } from '../../core/next-steps.ts';
-import { createTagFilter } from '../../core/reply-tags.ts';
-import { SILENT_REPLY_TOKEN, TOKEN_MARKS, withoutLeadingTokens } from '../../core/silent-reply.ts';
+import { createTagFilter, SILENT_REPLY_TOKEN, TOKEN_MARKS, withoutLeadingTokens } from '../../core/reply-tags.ts';
 import { chainFilters, type TextFilter } from '../../core/text-filter.ts';
 
 /** Takes the text of an answer in pieces; returns the text to show. */

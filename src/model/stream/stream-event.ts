@@ -1,7 +1,7 @@
 // The events of one streamed answer, in the format of the Messages API. The reducer receives these from every transport; an answer
 // that was not streamed is converted into the same events. Only the shape of an event is checked here: each field is checked again
 // where it is used.
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 
 /** Why a stream makes no answer. */
 export class StreamFault extends Error {

@@ -2,7 +2,7 @@
 // (`functions.read:3`), or not at all; the call's id then often holds the name. Only a tool that the model was given is ever found: a
 // name that leads nowhere stays, in a form that providers accept.
 // A model that calls such a tool again and again is stopped; the attempts are read from the messages, so they also count after a restart.
-import { cutHead } from '../../core/cut-text.ts';
+import { cutHead } from '../../core/text.ts';
 import { listCalls, changeCalls, endWithNote, noteRepair, type AnswerRules, type DraftAnswer } from './draft-answer.ts';
 import { listToolUses } from '../../core/content.ts';
 import type { ModelMessage } from '../../core/model-request.ts';

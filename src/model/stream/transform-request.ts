@@ -1,6 +1,6 @@
 // Applies text transforms to what a model is sent: the texts of system prompt, messages and tool results, of both roles. Arguments
 // of calls and thinking stay, byte for byte: they are signed, or part of what was done.
-import { isBlank } from '../../core/storable-text.ts';
+import { isBlank } from '../../core/text.ts';
 import { changeContent, changeEach, type ContentBlock } from '../../core/content.ts';
 import type { ModelMessage, SystemBlock } from '../../core/model-request.ts';
 import { replacingAll, type Replacement } from './replace-text.ts';

@@ -1,7 +1,7 @@
 // Reads the usage figures of a provider. They are foreign data on their way into integer columns and into the estimate of how full the
 // context is, so each becomes a whole number within a bound here, and nowhere later.
 import type { Usage, ModelRequest } from '../../core/model-request.ts';
-import { isObject } from '../../core/is-object.ts';
+import { isObject } from '../../core/given.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import { CHARS_PER_TOKEN, estimateTokens } from '../../core/token-estimate.ts';
 

@@ -4,7 +4,7 @@
 import { inboundMetaBlock } from '../inbound-meta.ts';
 import { toIdentifier } from '../literal.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
-import { SILENT_REPLY_TOKEN } from '../../core/silent-reply.ts';
+import { SILENT_REPLY_TOKEN } from '../../core/reply-tags.ts';
 
 type Part = (input: SystemPromptInput) => string | null;
 

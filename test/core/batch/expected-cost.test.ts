@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expectedCostMicros, type SpentBatch } from '../../../src/features/batches/rules/expected-cost.ts';
+import { expectedCostMicros, type SpentBatch } from '../../../src/features/batches/rules/estimate.ts';
 
 const spent: SpentBatch = {
   way: 'live',

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
 import type { Entry, EntryKind } from '../../../src/core/entry.ts';
-import { readHeartbeatAnswer } from '../../../src/core/heartbeat-ack.ts';
+import { readHeartbeatAnswer } from '../../../src/core/heartbeat.ts';
 import {
   dropHeartbeatPairs,
   chooseHistoryLimit,

@@ -1,8 +1,7 @@
 // Names of tool calls as each family takes them.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { CallIdForm } from '../../../src/history/provider-family.ts';
-import { giveCallId, isCallId } from '../../../src/history/tool-call-ids.ts';
+import { giveCallId, isCallId, type CallIdForm } from '../../../src/history/provider-family.ts';
 
 const given = (form: CallIdForm, ...ids: string[]): string[] => {
   const used = new Set<string>();

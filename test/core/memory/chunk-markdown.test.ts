@@ -1,8 +1,7 @@
 // How a memory is cut into searchable chunks.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chunkMarkdown } from '../../../src/features/memory/rules/chunk-markdown.ts';
-import { searchText } from '../../../src/features/memory/rules/search-text.ts';
+import { chunkMarkdown, searchText } from '../../../src/features/memory/rules.ts';
 
 const LIMITS = { charsMax: 60, chunksMax: 1000 };
 

@@ -6,8 +6,7 @@ import {
   NO_CHANGES,
   readPromptChanges,
 } from '../../../src/prompt/prompt-changes.ts';
-import { CACHE_BOUNDARY } from '../../../src/prompt/cache-boundary.ts';
-import { joinParts, ownPart } from '../../../src/prompt/prompt-parts.ts';
+import { CACHE_BOUNDARY, joinParts, ownPart } from '../../../src/prompt/prompt-parts.ts';
 import { joinSections, type WrittenSection } from '../../../src/prompt/system-prompt.ts';
 
 const read = (value: unknown, plugin = 'p') => readPromptChanges(plugin, value).changes;

@@ -7,7 +7,7 @@ import {
   reportBudget,
   type BootstrapSituation,
 } from '../../../src/prompt/bootstrap.ts';
-import { channelSummary } from '../../../src/prompt/channel-summary.ts';
+import { channelSummary } from '../../../src/prompt/inbound-meta.ts';
 import { filesForMode, fitWorkspaceFiles } from '../../../src/prompt/fit-workspace-files.ts';
 import { neutralise } from '../../../src/prompt/untrusted-text.ts';
 

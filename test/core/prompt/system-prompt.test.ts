@@ -1,7 +1,7 @@
 // The system prompt: order, modes, boundary, bytes.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CACHE_BOUNDARY, splitAtBoundary } from '../../../src/prompt/cache-boundary.ts';
+import { CACHE_BOUNDARY, splitAtBoundary } from '../../../src/prompt/prompt-parts.ts';
 import { filesForMode, fitWorkspaceFiles } from '../../../src/prompt/fit-workspace-files.ts';
 import {
   choosePromptMode,

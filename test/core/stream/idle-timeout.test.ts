@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { IDLE_LIMITS_DEFAULT, idleTimeoutMs } from '../../../src/model/stream/idle-timeout.ts';
+import { IDLE_LIMITS_DEFAULT, idleTimeoutMs } from '../../../src/model/stream/stop-reasons.ts';
 
 const both = (seconds: number) => ({ idleTimeoutSeconds: seconds, cronIdleTimeoutSeconds: seconds });
 

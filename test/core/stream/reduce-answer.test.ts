@@ -2,7 +2,7 @@ import { Stream } from '@anthropic-ai/sdk/streaming';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { joinText } from '../../../src/core/content.ts';
-import { storableValue } from '../../../src/core/storable-text.ts';
+import { storableValue } from '../../../src/core/text.ts';
 import { AnswerReducer, STEPS } from '../../../src/model/stream/reduce-answer.ts';
 import { asStreamEvent, eventsOfBody, type StreamEvent } from '../../../src/model/stream/stream-event.ts';
 import { end, reduce, rules, START, textBlock, toolBlock, type Reduced } from './answer-events.ts';

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { explainWait, type ServedLane, type WaitFacts } from '../../../src/kernel/rules/why.ts';
-import { WORKER_LOST_MS, workerState } from '../../../src/kernel/rules/worker-state.ts';
+import {
+  explainWait,
+  WORKER_LOST_MS,
+  workerState,
+  type ServedLane,
+  type WaitFacts,
+} from '../../../src/kernel/rules/why.ts';
 
 const NOW = 1_000_000;
 const FREE: ServedLane = { workers: 1, slots: 4, inUse: 0, due: 1, queueAwaySince: null, lastSeenAt: NOW };

@@ -9,8 +9,7 @@ import { createModel } from '../../../src/model/create-model.ts';
 import { createCacheTrace } from '../../../src/model/observers/cache-trace.ts';
 import { JsonlFile } from '../../../src/model/observers/jsonl-file.ts';
 import type { ModelObserver } from '../../../src/model/observers/observer.ts';
-import { createPayloadLog } from '../../../src/model/observers/payload-log.ts';
-import { createRedaction } from '../../../src/model/observers/redact.ts';
+import { createPayloadLog, createRedaction } from '../../../src/model/observers/payload-log.ts';
 import { startScriptedModel, type ScriptedModel } from '../../../scripted-model/scripted-model.ts';
 import { assistant, request, results, user } from '../build-request.ts';
 

@@ -7,9 +7,9 @@ registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
     if (!url.endsWith('/src/features.ts')) return loaded;
-    const lines = String(loaded.source).split('\n');
+    const lines = new TextDecoder().decode(loaded.source).split('\n');
     const source = lines.filter((line) => !names.includes(/^ {2}(\w+),$/.exec(line)?.[1] ?? '')).join('\n');
-    if (lines.length - source.split('\n').length !== names.length) throw new Error(`not all listed: ${names}`);
+    if (lines.length - source.split('\n').length !== names.length) throw new Error(`not all listed: ${names.join()}`);
     return { ...loaded, source };
   },
 });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { TurnRing } from '../../../jobs/index.ts';
-import { stillWaiting } from '../../../workers/still-waiting.ts';
+import { stillWaiting } from '../../../workers/create-reconciler.ts';
 import type { ShutdownReason } from '../../../workers/queue/start-lane-worker.ts';
 import { shareAmongTests } from '../../servers/share-among-tests.ts';
 import { asleep, gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Slots } from '../../../workers/queue/slots.ts';
+import { Slots } from '../../../workers/queue/start-lane-worker.ts';
 
 test('a lane has as many slots as it runs jobs at the same time', () => {
   const slots = new Slots(2);

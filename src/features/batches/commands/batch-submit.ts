@@ -5,14 +5,13 @@ import { Readable } from 'node:stream';
 import type { BatchEstimateView } from '../../../contract/batches.ts';
 import { parseDuration } from '../../../config/durations.ts';
 import { MESSAGE_VIAS } from '../../../core/inbound.ts';
-import { dollarsText } from './batch-progress.ts';
+import { dollarsText, WAIT_SECONDS_MAX, watchBatch } from './batch-watch.ts';
 import { EXIT, usageError } from '../../../cli/cli-error.ts';
 import { command } from '../../../cli/command.ts';
 import { fileError } from '../../../cli/file-error.ts';
 import { dollars, TAGS, wholeNumber } from '../../../cli/options.ts';
 import { printFields } from '../../../cli/print.ts';
 import type { Terminal } from '../../../cli/terminal.ts';
-import { WAIT_SECONDS_MAX, watchBatch } from './batch-watch.ts';
 
 /** An upload takes as long as the file is large. */
 const UPLOAD_MS_MAX = 3_600_000;

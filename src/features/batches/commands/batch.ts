@@ -2,7 +2,7 @@
 import type { BatchView } from '../../../contract/batches.ts';
 import { InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../../../cli/api-client.ts';
-import { costText, dollarsText, countDone } from './batch-progress.ts';
+import { costText, countDone, dollarsText, watch } from './batch-watch.ts';
 import { command, lists, prints, type Words } from '../../../cli/command.ts';
 import { endOfPlan } from '../../../cli/is-sure.ts';
 import { CAREFUL, ITS_ID, pages } from '../../../cli/options.ts';
@@ -11,7 +11,6 @@ import type { Style } from '../../../cli/table.ts';
 import type { Terminal } from '../../../cli/terminal.ts';
 import { results } from './batch-results.ts';
 import { submit } from './batch-submit.ts';
-import { watch } from './batch-watch.ts';
 
 const ITEM_STYLES: Record<string, Style> = { answered: 'green', failed: 'red', expired: 'red', cancelled: 'yellow' };
 

@@ -1,7 +1,8 @@
 // A batch: many conversations that are submitted as one. The states are those of docs/batches.md.
 import { parseKeyName } from '../../../core/key-role.ts';
 import type { CacheSetting } from '../../../core/cache-markers.ts';
-import type { Choice, Way } from '../../provider-batches/rules/choose-way.ts';
+import type { Way } from '../../../core/message-via.ts';
+import type { Choice } from '../../provider-batches/rules/choose-way.ts';
 import type { BatchInput, InboundMessage, MessageVia } from '../../../core/inbound.ts';
 import { inheritOptions, readOptions, withOptions, type InputOptions } from '../../../core/input-options.ts';
 import type { PromptMode } from '../../../prompt/system-input.ts';
@@ -128,3 +129,12 @@ export interface AskedBatch {
   completionWindow: string;
   metadata: Record<string, string> | null;
 }
+
+// Why an item of a batch waits that is not in flight, by the code of its reason (src/kernel/rules/why.ts has all others).
+
+export const ITEM_WAITS = {
+  batch_paused: 'The batch is paused.',
+  batch_window: 'The first items show which way is cheaper; the others wait for them, at most an hour.',
+  session_busy: 'An earlier item of the same session has not ended.',
+  lane_full: 'As many items of the batch are in flight as its concurrency and the lane allow.',
+} as const;

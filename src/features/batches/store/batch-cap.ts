@@ -1,5 +1,5 @@
 // The cost cap of a batch is a budget with the id of the batch, made, changed and removed with it.
-import { isFreedSql, isReachedSql } from '../../budgets/store/reached-sql.ts';
+import { isFreedSql, isReachedSql } from '../../budgets/store/budgets-sql.ts';
 import { BUDGET_REACHED } from '../../budgets/rules/budget.ts';
 import { wokenSql } from '../../../kernel/queue/wake-parked.ts';
 

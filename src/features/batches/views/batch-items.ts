@@ -6,7 +6,7 @@ import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
 import { literal } from '../../../database/statement.ts';
 import { describeOpenWait, describeWait, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
-import { ITEM_WAITS } from '../rules/item-waits.ts';
+import { ITEM_WAITS } from '../rules/batch.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../../database/page.ts';
 import { tokenUsageSql } from '../../../kernel/turn/journal/token-usage.ts';
 

@@ -5,7 +5,7 @@ import type { TokenUsage } from '../../../contract/views.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
 import { countEnded } from '../rules/judge-batch.ts';
 import { toDollars } from '../../../core/prices/call-cost.ts';
-import { expectedCostMicros } from '../rules/expected-cost.ts';
+import { expectedCostMicros } from '../rules/estimate.ts';
 import type { Choice } from '../../provider-batches/rules/choose-way.ts';
 import {
   endByHops,

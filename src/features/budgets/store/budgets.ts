@@ -8,8 +8,7 @@ import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { sendInOrder } from '../../../database/send-in-order.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/sessions/session-locks.ts';
 import { literal } from '../../../database/statement.ts';
-import { isReachedSql } from './reached-sql.ts';
-import { windowBoundsSql } from './window-bounds.ts';
+import { isReachedSql, windowBoundsSql } from './budgets-sql.ts';
 import { wokenSql } from '../../../kernel/queue/wake-parked.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 

@@ -12,7 +12,7 @@ import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
 import { literal } from '../../../database/statement.ts';
-import { windowBoundsSql } from './window-bounds.ts';
+import { windowBoundsSql } from './budgets-sql.ts';
 
 /** A call that is about to be made, with the reservation that it requests from each of its budgets. */
 export interface CostRequest {

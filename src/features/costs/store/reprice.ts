@@ -2,7 +2,7 @@
 // worker, which would overwrite them. The totals of turns, sessions and usage change by the same differences, in the same statement.
 import type { PriceTier, ReportedTokens } from '../../../core/prices/call-cost.ts';
 import type { Database } from '../../../database/database.ts';
-import { idOfTimeSql } from '../../../database/id-of-time.ts';
+import { idOfTimeSql } from '../../../database/page.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { cte, rows, statement } from '../../../database/statement.ts';

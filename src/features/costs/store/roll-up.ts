@@ -5,7 +5,7 @@
 // Rows that are older than the roll-ups are counted once, by `countExisting`, in one snapshot that also sets the cursor.
 import type { Database } from '../../../database/database.ts';
 import { EVENT_HORIZON_SQL } from '../../../database/event-ids.ts';
-import { idOfTimeSql } from '../../../database/id-of-time.ts';
+import { idOfTimeSql } from '../../../database/page.ts';
 import { sendLongQuery } from '../../../database/send-long-query.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';

@@ -5,15 +5,14 @@
 //      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired + dead letter
 //      │                 │  └─ will not  ──▶ failed + dead letter
 //      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
-import { cutHead } from '../../../core/cut-text.ts';
+import { cutHead, storableText } from '../../../core/text.ts';
 import type { Committed, DeliveryRing } from '../../../kernel/queue/after-commit.ts';
 import type { DeliveryId, SessionId } from '../../../core/ids.ts';
 import type { TracedOrigin } from '../../../core/telemetry/span.ts';
-import { storableText } from '../../../core/storable-text.ts';
 import { newId } from '../../../ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
-import { NEW_ID_SQL } from '../../../database/id-of-time.ts';
+import { NEW_ID_SQL } from '../../../database/page.ts';
 import { buildChange } from '../../../kernel/queue/rings.ts';
 import { literal } from '../../../database/statement.ts';
 

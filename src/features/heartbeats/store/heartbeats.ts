@@ -5,9 +5,9 @@
 //                    │  ▲       └────▶ skipped    with the reason
 //                    └──┘ its scheduler crashed: another one claims it when the lease has expired
 import type { SessionId } from '../../../core/ids.ts';
-import type { TaskTimes } from '../../../core/heartbeat-poll.ts';
+import type { TaskTimes } from '../../../core/heartbeat.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
-import { lastUrlSql } from '../../../kernel/inbox/last-url.ts';
+import { lastUrlSql } from '../../../kernel/inbox/last-inputs.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
 /** An agent that is polled. */

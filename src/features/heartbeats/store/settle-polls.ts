@@ -1,6 +1,6 @@
 // Settling polls: the result of each, and the inbox rows of those that are made, in one statement. See heartbeats.ts.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
-import type { TaskTimes } from '../../../core/heartbeat-poll.ts';
+import type { TaskTimes } from '../../../core/heartbeat.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';

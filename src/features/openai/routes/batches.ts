@@ -1,7 +1,7 @@
 // Batches in OpenAI's form, over the batches of Holdfast.
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { cutHead } from '../../../core/cut-text.ts';
+import { cutHead } from '../../../core/text.ts';
 import { UPLOAD_HOURS, type AskedBatch } from '../../batches/rules/batch.ts';
 import { OPENAI_FORM } from '../error-shape.ts';
 import { batchObject, toLineErrors, type LineError } from '../rules/batch-objects.ts';
@@ -14,7 +14,7 @@ import { itemsOfLines } from '../../batches/batch-items.ts';
 import { LineReader } from '../../../api/batch-lines.ts';
 import { parseWith } from '../../../api/check-fields.ts';
 import type { ApiContext } from '../../../api/context.ts';
-import { LIST_QUERY, parseListPart, buildList } from '../list-part.ts';
+import { buildList, LIST_QUERY, parseListPart } from '../list-part.ts';
 import { fail, refused } from '../read-parts.ts';
 import { conflict, requireFound, Problem, type ProblemCode } from '../../../api/problem.ts';
 import { defineEffect, defineRead, type Route } from '../../../api/route.ts';

@@ -10,13 +10,12 @@ import {
 } from '../rules/chat-objects.ts';
 import type { SegmentEnd } from '../rules/segment.ts';
 import type { Answer } from '../../../api/answer.ts';
-import { answerCallHeaders } from '../call-headers.ts';
+import { answerCallHeaders, atBothPlaces } from '../list-part.ts';
 import { answerWhole, calledTools, follow, toHeaders, openCall, toProblem, type Call } from '../answer-call.ts';
 import { beginCall, parseConversation } from '../begin-call.ts';
 import { OPENAI_FORM, toOpenAiError } from '../error-shape.ts';
 import { readChat, type ChatRequest } from '../read-chat.ts';
 import { abandon, sseSink } from '../sse.ts';
-import { atBothPlaces } from '../at-both-places.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type Route, type Api } from '../../../api/route.ts';
 
 async function complete(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { cutHead } from '../../../core/cut-text.ts';
+import { cutHead } from '../../../core/text.ts';
 import { FILE_UPLOAD_HOURS } from '../../batches/rules/batch.ts';
 import { OPENAI_FORM } from '../error-shape.ts';
 import { fileObject, type ClientBatch, type ClientFile } from '../rules/batch-objects.ts';
@@ -14,7 +14,7 @@ import type { Answer } from '../../../api/answer.ts';
 import { resultLines } from '../../batches/batch-results.ts';
 import type { ApiContext } from '../../../api/context.ts';
 import { answerUpload } from '../../../api/idempotency-key.ts';
-import { LIST_QUERY, parseListPart, buildList } from '../list-part.ts';
+import { buildList, LIST_QUERY, parseListPart } from '../list-part.ts';
 import { readForm, type FormFile } from '../read-form.ts';
 import { fail } from '../read-parts.ts';
 import { conflict, requireFound, notFound, Problem } from '../../../api/problem.ts';

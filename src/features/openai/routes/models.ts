@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { OPENAI_FORM } from '../error-shape.ts';
 import { chooseModel, modelNames } from '../models.ts';
-import { atBothPlaces } from '../at-both-places.ts';
+import { atBothPlaces } from '../list-part.ts';
 import { defineRoute, type Route } from '../../../api/route.ts';
 
 /** Models have no date of their own, but clients require one. */

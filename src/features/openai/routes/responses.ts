@@ -6,15 +6,13 @@ import { hideResponse } from '../client-calls.ts';
 import type { Answer } from '../../../api/answer.ts';
 import { answerWhole, follow, toHeaders, openCall, toProblem, SILENT, type Call } from '../answer-call.ts';
 import { beginCall, parseConversation } from '../begin-call.ts';
-import { answerCallHeaders } from '../call-headers.ts';
+import { answerCallHeaders, atBothPlaces } from '../list-part.ts';
 import { fail } from '../read-parts.ts';
 import { readResponse } from '../read-response.ts';
-import { findResponse, buildIdentity, responseNow, readState } from '../response-call.ts';
-import { stopCall } from '../stop-call.ts';
-import { conversationTarget } from '../response-target.ts';
+import { buildIdentity, conversationTarget, findResponse, readState, responseNow } from '../response-call.ts';
+import { stopCall } from '../follow-turn.ts';
 import { abandon, sseSink } from '../sse.ts';
 import { conflict } from '../../../api/problem.ts';
-import { atBothPlaces } from '../at-both-places.ts';
 import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route, type Api } from '../../../api/route.ts';
 
 const answers = {

@@ -1,7 +1,7 @@
 // What may need a person, in one statement: each row is a kind of trouble with its name, how often it is there, and since when. Every part is
 // read by an index, or from a table that does not grow with turns.
 import type { AttentionFact, AttentionMark } from '../rules/attention.ts';
-import { WORKER_LOST_MS } from '../../../kernel/rules/worker-state.ts';
+import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { MARK_DAYS } from '../store/attention-marks.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';

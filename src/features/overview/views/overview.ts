@@ -2,7 +2,7 @@
 // today. Of each lane it names the session whose message waits longest, with the facts that say why. Minutes and money are those of the
 // roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a table that grows.
 import type { Overview } from '../../../contract/overview.ts';
-import { WORKER_LOST_MS } from '../../../kernel/rules/worker-state.ts';
+import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { literal } from '../../../database/statement.ts';
 import {

@@ -1,11 +1,7 @@
 // What a scrape of the metrics asks beside the counts of `GET /v1/stats`: from the roll-ups and from what is open, so it costs the same
 // however much there is.
-import {
-  HELD_SINCE_SQL,
-  OLDEST_TRANSACTION_SQL,
-  type OldestTransaction,
-} from '../../../database/oldest-transaction.ts';
-import { WORKER_LOST_MS } from '../../../kernel/rules/worker-state.ts';
+import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL, type OldestTransaction } from '../../../database/event-ids.ts';
+import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { literal } from '../../../database/statement.ts';
 import { describeWait, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
 import { countChangesSql, UNPRICED_CALLS, UNREAD_EVENTS } from '../../costs/store/usage-rows.ts';

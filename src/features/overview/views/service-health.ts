@@ -10,8 +10,8 @@ import {
   LIMITED_MS,
   WORK_UNSERVED_MS,
 } from '../rules/service-health.ts';
-import { WORKER_LOST_MS } from '../../../kernel/rules/worker-state.ts';
-import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../../../database/oldest-transaction.ts';
+import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
+import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../../../database/event-ids.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { literal, type PreparedQuery } from '../../../database/statement.ts';
 import { isPausedSql } from '../../../kernel/views/pauses.ts';

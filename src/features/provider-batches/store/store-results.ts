@@ -2,11 +2,13 @@
 // submission changes nothing: it was stored before, or its turn has moved on.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { ReportedTokens } from '../../../core/prices/call-cost.ts';
-import { storableText } from '../../../core/storable-text.ts';
+import { storableText } from '../../../core/text.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { toRecords, selectRecordsSql, type SqlColumns } from '../../../database/record-set.ts';
+import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/record-set.ts';
 import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../../../kernel/sessions/session-locks.ts';
+import { literal } from '../../../database/statement.ts';
+import { NOTHING, type Effects } from '../../../kernel/effects/turn-effects.ts';
 
 /** The result of one request in a batch. */
 export interface RequestResult {
@@ -165,3 +167,26 @@ select (select count(*)::int from moved) as moved, ${RINGS_SQL} as rings`,
     after: afterOfRings(row?.rings ?? []),
   }),
 });
+
+// A turn that may have asked by a batch of the provider has ended: nothing needs its requests any more.
+
+export const DROP_REQUESTS = literal({
+  name: 'drop-requests',
+  purpose: 'Drop the requests of an ended turn that still wait, and empty those whose answers it has used.',
+  locking: 'The requests.',
+  text: `update holdfast.provider_requests r
+set params = null, result = null, status = case when used.is_used then r.status else 'dropped' end,
+  settled_at = case when used.is_used then r.settled_at else clock_timestamp() end
+from holdfast.provider_requests own cross join lateral (
+  select exists (select from holdfast.model_calls c where c.turn_id = own.turn_id and c.call_no = own.call_no) as is_used
+) as used
+where own.turn_id = $1 and r.turn_id = own.turn_id and r.call_no = own.call_no
+  and (used.is_used or r.status in ('queued', 'assigned', 'answered', 'errored', 'expired'))`,
+});
+
+export const EFFECTS: Effects = {
+  'requests-left'(tx, { turnId }) {
+    tx.write(DROP_REQUESTS.prepared([turnId]));
+    return NOTHING;
+  },
+};

@@ -12,7 +12,7 @@
 //
 // After a crash the next worker finds `running`: with an answer it resumes after the flush, without one it starts again, as one more
 // attempt. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in total.
-import { cutHead } from '../../../core/cut-text.ts';
+import { cutHead } from '../../../core/text.ts';
 import { findIdentifiers, summaryText } from '../../../compaction/summary-text.ts';
 import { planCompaction, type CompactionPlan } from '../../../compaction/plan-compaction.ts';
 import { summaryRequest } from '../../../compaction/summary-request.ts';

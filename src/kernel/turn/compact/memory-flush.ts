@@ -4,11 +4,10 @@
 import { constants } from 'node:fs';
 import { mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { cutHead } from '../../../core/cut-text.ts';
+import { cutHead, detectEncoding } from '../../../core/text.ts';
 import type { AgentSettings, Config } from '../../../config.ts';
 import { MEMORY_TOOL } from '../../../compaction/summary-request.ts';
 import { listToolUses } from '../../../core/content.ts';
-import { detectEncoding } from '../../../core/text-bytes.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
 import type { MemoryNote } from '../journal/begin-compaction.ts';
 import { isToolAllowed } from '../../../core/tool-policy.ts';

@@ -14,7 +14,7 @@ import { findLastAnswer, findLastOutput, type OutputEntry } from '../../../core/
 import type { AnswerOutcome } from '../../../core/next-steps.ts';
 import type { RunResult } from '../../rules/family.ts';
 import type { SessionMessage } from '../../../core/session-message.ts';
-import { storableText } from '../../../core/storable-text.ts';
+import { storableText } from '../../../core/text.ts';
 import { newId } from '../../../ids.ts';
 import type { TurnEffect } from '../../effects/turn-effects.ts';
 import type { TurnContext } from '../context.ts';

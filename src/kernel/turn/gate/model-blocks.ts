@@ -1,8 +1,7 @@
 // The blocks of models: until when no worker calls a model, because its provider has asked to wait, or because the model is away and one call at a
 // time finds out whether it is back. A worker that meets one writes it; the others read it with every claim and with the query for stop reasons, so they know it within 250 ms without a round trip of its own.
 import type { Database } from '../../../database/database.ts';
-import { cutHead } from '../../../core/cut-text.ts';
-import { storableText } from '../../../core/storable-text.ts';
+import { cutHead, storableText } from '../../../core/text.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
 

@@ -7,7 +7,7 @@ import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idemp
 import { sendQuery } from '../../../database/send-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../sessions/session-locks.ts';
 import { literal } from '../../../database/statement.ts';
-import { BLOCK_JSON } from '../../views/model-blocks.ts';
+import { BLOCK_JSON } from '../../views/pauses.ts';
 import { wokenSql } from '../../queue/wake-parked.ts';
 import { MODEL_CODES } from './wait-reasons.ts';
 

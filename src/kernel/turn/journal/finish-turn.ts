@@ -3,7 +3,7 @@
 // so it sees a message that arrived meanwhile: then the doorbell stays, with its next ring (G4). See journal.ts.
 import type { AfterCommit, Ring } from '../../queue/after-commit.ts';
 import type { SessionId } from '../../../core/ids.ts';
-import { storableText } from '../../../core/storable-text.ts';
+import { storableText } from '../../../core/text.ts';
 import { estimateChars } from '../../../core/token-estimate.ts';
 import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
 import { plusCostSql } from './cost-sql.ts';

@@ -2,7 +2,7 @@
 // known, its session's doorbell says when a worker has to check it; otherwise the doorbell is deleted, and what ends the wait inserts one. The
 // same statement stores the model call that has failed, so it is counted once. See journal.ts and docs/decisions/0048.
 import type { AfterCommit } from '../../queue/after-commit.ts';
-import { storableText } from '../../../core/storable-text.ts';
+import { storableText } from '../../../core/text.ts';
 import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertedEvents } from '../../events/events.ts';

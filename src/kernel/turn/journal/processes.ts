@@ -10,7 +10,7 @@ import type {
   ProcessControl,
 } from '../../../core/background-process.ts';
 import type { SystemEventId } from '../../../core/ids.ts';
-import { storableText } from '../../../core/storable-text.ts';
+import { storableText } from '../../../core/text.ts';
 import { newId } from '../../../ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { literalQuery } from '../../../database/literal-query.ts';

@@ -7,7 +7,7 @@ import { chargedPart } from '../../inbox/charged-inputs.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../events/events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
-import { NEW_ID_SQL } from '../../../database/id-of-time.ts';
+import { NEW_ID_SQL } from '../../../database/page.ts';
 import { buildAfter, type RungColumns } from '../../queue/rings.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { ringSql } from '../../sessions/session-locks.ts';

@@ -2,7 +2,7 @@
 // is charged in the commit that stores the failed one.
 import { classifyFailure, retryDelayMs } from '../../../core/failure.ts';
 import { mayAnotherAnswer } from '../../../core/model-ref.ts';
-import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../../model/stream/idle-timeout.ts';
+import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../../model/stream/stop-reasons.ts';
 import type { ModelError } from '../../../model/model.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { ModelCallRow } from '../journal/journal.ts';

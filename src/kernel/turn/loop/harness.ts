@@ -1,7 +1,6 @@
 // Who gives the next answer of a turn. The built-in harness calls the model; a plugin's harness is called instead of it, and its answers are
 // committed by the same journal.
-import { storableText } from '../../../core/storable-text.ts';
-import { cutHead } from '../../../core/cut-text.ts';
+import { cutHead, storableText } from '../../../core/text.ts';
 import { BUILT_IN_HARNESS } from '../../../core/harness-selection.ts';
 import { refOfModel } from '../../../core/model-ref.ts';
 import { toMicros } from '../../../core/prices/call-cost.ts';

@@ -4,7 +4,7 @@
 // Tool calls that the client runs (docs/decisions/0069): the agent's calls of the same answer run first and their results are stored; then the
 // turn is parked until the client has sent the results of its own, or until they have had their time. A turn that is resumed finds in the
 // ledger which of them have come.
-import { cutHead } from '../../../core/cut-text.ts';
+import { cutHead } from '../../../core/text.ts';
 import { findCaller, isCallersTool } from '../../../core/caller-request.ts';
 import type { ToolUseBlock } from '../../../core/content.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';

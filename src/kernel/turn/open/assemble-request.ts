@@ -2,7 +2,7 @@
 // provider's prompt cache holds (and a retry sends the same).
 import { modelRefOf, type AgentSettings, type Config, type ThinkingLevel } from '../../../config.ts';
 import type { CallerRequest } from '../../../core/caller-request.ts';
-import { splitAtBoundary } from '../../../prompt/cache-boundary.ts';
+import { splitAtBoundary } from '../../../prompt/prompt-parts.ts';
 import type {
   PromptMode,
   AttributedContribution,

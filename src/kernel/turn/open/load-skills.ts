@@ -3,10 +3,9 @@
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isMap, isScalar, parseDocument } from 'yaml';
-import { cutHead } from '../../../core/cut-text.ts';
+import { cutHead, NOT_TEXT } from '../../../core/text.ts';
 import { literal } from '../../../prompt/literal.ts';
 import type { Skill } from '../../../prompt/skills.ts';
-import { NOT_TEXT } from '../../../core/text-bytes.ts';
 import { orAbsent, readInside, resolveRealRoot, WorkspaceFileError } from './read-inside.ts';
 
 const SKILLS_FOLDER = 'skills';

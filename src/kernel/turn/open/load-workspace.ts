@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import type { WorkspaceFile } from '../../../prompt/system-input.ts';
-import { NOT_TEXT } from '../../../core/text-bytes.ts';
+import { NOT_TEXT } from '../../../core/text.ts';
 import { ABSENT, readInside, resolveRealRoot, type SeenFile } from './read-inside.ts';
 
 export interface WorkspaceLimits {

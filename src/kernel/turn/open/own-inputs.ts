@@ -3,7 +3,7 @@ import type { AgentSettings } from '../../../config.ts';
 import { optionsOfInputs } from '../../../core/input-options.ts';
 import type { BatchInput, OwnInput } from '../../../core/inbound.ts';
 import type { WaitingEvent, WaitingInput } from '../../sessions/claim-session.ts';
-import { settleWithoutTurn } from '../../inbox/settle-without-turn.ts';
+import { settleWithoutTurn } from '../../inbox/cancel-message.ts';
 import type { TurnContext } from '../context.ts';
 import { lockLost, type HeldSession } from '../held-session.ts';
 import { given } from '../../../core/given.ts';

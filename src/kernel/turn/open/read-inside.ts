@@ -2,7 +2,7 @@
 // and of a file that is too large the beginning and the end.
 import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { sep } from 'node:path';
-import { decodeToShow, detectEncoding, fromWholeCharacter } from '../../../core/text-bytes.ts';
+import { decodeToShow, detectEncoding, fromWholeCharacter } from '../../../core/text.ts';
 import { isAbsent, READ_FLAGS, readBytes } from '../../../open-file.ts';
 
 /** A workspace file is there and cannot be read; `cause` says why. */

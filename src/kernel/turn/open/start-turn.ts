@@ -37,8 +37,8 @@ import { isReset, mayCommand } from '../../../core/chat-command.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { viewAfterReset } from '../../../core/view.ts';
 import { resetDue } from '../../rules/reset-policy.ts';
-import { readLastTalk } from '../../inbox/last-talk.ts';
-import { resetClaimed } from '../../sessions/reset-claimed.ts';
+import { readLastTalk } from '../../inbox/last-inputs.ts';
+import { resetClaimed } from '../../sessions/reset-session.ts';
 
 /** Opens the next turn of a claimed session; null when there is nothing to take. Throws `TurnStopped` when the lock is gone. */
 export async function startTurn(

@@ -3,7 +3,7 @@ import type { Config } from '../../../config.ts';
 import { chooseMessageFeatures } from '../../../config/message-features.ts';
 import { formatSummaryLine } from '../../../core/collect.ts';
 import { channelOf, type InboundMessage } from '../../../core/inbound.ts';
-import { channelSummary } from '../../../prompt/channel-summary.ts';
+import { channelSummary } from '../../../prompt/inbound-meta.ts';
 import { buildUserPrompt, type UserPrompt } from '../../../prompt/user-prompt.ts';
 import type { WaitingInput } from '../../sessions/claim-session.ts';
 import { MESSAGE_TOOL } from '../../../tools/message-tool.ts';

@@ -1,0 +1,131 @@
+// What was used in a span of time: the roll-ups, and the events that are not in them yet. In one snapshot both together are exact.
+import type { TopCosts, UsageItem } from '../../contract/costs.ts';
+import type { Tags } from '../../core/input-options.ts';
+import type { UsageGroup, UsageStep } from '../../core/prices/call-cost.ts';
+import { literal } from '../../database/statement.ts';
+import {
+  SUMMED_SQL,
+  UNREAD_EVENTS,
+  USAGE_KEYS,
+  USAGE_SUMS,
+  usageOfEventsSql,
+  usageOfJournalSql,
+} from './store/usage-rows.ts';
+import { idAt, type ViewDatabase } from '../../database/page.ts';
+import { isoSql } from '../../kernel/sessions/session-facts.ts';
+import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
+import { viewQuery } from '../../database/literal-query.ts';
+
+export interface UsageRequest {
+  by: UsageStep;
+  /** Buckets that start then or later, and before `to`. */
+  from: Date;
+  to: Date;
+  group: UsageGroup | null;
+  /** Of turns with these tags, as long as they are kept. */
+  tags?: Tags | undefined;
+}
+
+const COLUMNS = [...USAGE_KEYS, ...USAGE_SUMS, 'is_simulated'].join(', ');
+
+const SHOWN_SQL = `steps as (
+  select date_trunc($2, at, 'UTC') as starts_at,
+    case $5 when 'agent' then agent_id when 'model' then model when 'lane' then lane when 'tier' then tier when 'kind' then kind end as name,
+    bool_or(is_simulated) as is_simulated, ${SUMMED_SQL}
+  from used group by 1, 2
+)
+select json_build_object('startsAt', ${isoSql('starts_at')}, 'group', name, 'turns', turns, 'failedTurns', failed_turns, 'calls', calls,
+  'failures', failures, 'unpricedCalls', unpriced_calls, 'inputTokens', input_tokens, 'outputTokens', output_tokens,
+  'cacheReadTokens', cache_read_tokens, 'cacheWriteTokens', cache_write_tokens, 'cacheWrite1hTokens', cache_write_1h_tokens,
+  'costUsd', case when cost_micros > 0 or unpriced_calls = 0 then ${dollarsSql('cost_micros')} end,
+  'costMicros', case when cost_micros > 0 or unpriced_calls = 0 then cost_micros end,
+  'waitMs', wait_ms, 'turnMs', turn_ms, 'callMs', call_ms, 'firstChunkMs', first_chunk_ms, 'simulated', is_simulated) as item
+from steps where turns <> 0 or calls <> 0 or cost_micros <> 0 order by starts_at, name`;
+
+export const USAGE = literal({
+  name: 'usage',
+  purpose: 'Read what was used by step of time and by group, oldest first.',
+  text: `with used as (
+  select 1 as sign, starts_at as at, ${COLUMNS} from holdfast.usage_buckets where size = $1 and starts_at >= $3 and starts_at < $4
+  union all
+  select sign, at, ${COLUMNS} from (${usageOfEventsSql(UNREAD_EVENTS)}) as unread where date_trunc($1, at, 'UTC') >= $3 and date_trunc($1, at, 'UTC') < $4
+),
+${SHOWN_SQL}`,
+});
+
+// The roll-ups do not know of tags.
+export const TAGGED_USAGE = literal({
+  name: 'tagged-usage',
+  purpose: 'Read the same of the turns with tags ($6) that are kept.',
+  text: `with used as (
+  select sign, at, ${COLUMNS} from (${usageOfJournalSql('t.tags @> $6::jsonb')}) as kept where date_trunc($1, at, 'UTC') >= $3 and date_trunc($1, at, 'UTC') < $4
+),
+${SHOWN_SQL}`,
+});
+
+/** The usage; steps without any are absent. */
+export async function viewUsage(db: ViewDatabase, { by, from, to, group, tags }: UsageRequest): Promise<UsageItem[]> {
+  const size = by === 'minute' ? 'minute' : 'hour';
+  const values = [size, by, from, to, group];
+  const query = tags === undefined ? USAGE.prepared(values) : TAGGED_USAGE.prepared([...values, JSON.stringify(tags)]);
+  const { rows } = await db.query<{ item: UsageItem }>(query);
+  return rows.map(({ item }) => item);
+}
+
+// What cost the most of the newest turns: the turns themselves, their sessions and the crons that caused them.
+
+/** The newest turns are read, up to this many. */
+const TURNS_READ_MAX = 10_000;
+
+const COST = `'costUsd', ${dollarsSql('cost_micros')}, 'costMicros', cost_micros, 'simulated', is_simulated`;
+
+const SUM = `sum(cost_micros)::bigint as cost_micros, bool_or(is_simulated) as is_simulated`;
+
+export const viewTopCosts = viewQuery({
+  name: 'top-costs',
+  purpose:
+    'Read the turns, sessions and crons with the highest costs, `limit` ($3) of each, among the newest 10,000 turns that started at `from` ($2) or later and have the tags; their ids are at least $1.',
+  text: `with newest as materialized (
+  select t.id, t.session_id, t.kind, t.model, t.started_at, coalesce(t.cost_micros, 0) as cost_micros, t.is_simulated
+  from holdfast.turns t where t.id >= $1 and ($4::jsonb is null or t.tags @> $4) order by t.id desc limit ${TURNS_READ_MAX}
+),
+recent as materialized (select * from newest where started_at >= $2),
+paid as materialized (select * from recent where cost_micros > 0),
+top_turns as (select * from paid order by cost_micros desc, id desc limit $3),
+top_sessions as (
+  select session_id, count(*)::int as turns, ${SUM} from paid group by session_id order by 3 desc, 1 limit $3
+),
+of_crons as (
+  select paid.cost_micros, paid.is_simulated,
+    -- The input of its tick: its own, or the one that it was started for.
+    (select split_part(tick.cause_key, ':', 2)::uuid from holdfast.inbox i left join holdfast.charged_inputs c on c.message_id = i.id
+      join holdfast.inbox tick on tick.id = coalesce(c.root_id, i.id)
+      where i.turn_id = paid.id and tick.cause_key like 'cron:%' order by i.seq limit 1) as cron_id
+  from paid
+),
+top_crons as (
+  select o.cron_id, count(*)::int as turns, ${SUM} from of_crons o
+  where o.cron_id is not null and exists (select from holdfast.crons c where c.id = o.cron_id)
+  group by o.cron_id order by 3 desc, 1 limit $3
+)
+select
+  coalesce((select json_agg(json_build_object('id', id, 'sessionKey', (select s.key from holdfast.sessions s where s.id = session_id),
+    'kind', kind, 'model', model, 'startedAt', ${isoSql('started_at')}, ${COST}) order by cost_micros desc, id desc) from top_turns), '[]') as turns,
+  coalesce((select json_agg(json_build_object('sessionKey', (select s.key from holdfast.sessions s where s.id = session_id),
+    'turns', turns, ${COST}) order by cost_micros desc, session_id) from top_sessions), '[]') as sessions,
+  coalesce((select json_agg(json_build_object('id', cron_id, 'name', (select c.name from holdfast.crons c where c.id = cron_id),
+    'turns', turns, ${COST}) order by cost_micros desc, cron_id) from top_crons), '[]') as crons,
+  (select count(*)::int from recent) as "turnsRead", (select count(*) = ${TURNS_READ_MAX} and bool_and(started_at >= $2) from newest) as "isCapped",
+  (select coalesce(bool_or(is_simulated), false) from recent) as simulated`,
+  values: ({ from, limit, tags }: { from: Date; limit: number; tags?: Tags | undefined }) => [
+    // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
+    idAt(from.getTime() - DAY_MS),
+    from,
+    limit,
+    tags === undefined ? null : JSON.stringify(tags),
+  ],
+  // The statement always returns one row.
+  answer: ([costs]: TopCosts[]) => costs!,
+});
+
+const DAY_MS = 86_400_000;

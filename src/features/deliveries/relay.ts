@@ -1,0 +1,193 @@
+// The outbox relay: claims the replies of a session, one after the other, and passes them to their channel. Nothing that was
+// acknowledged is sent again; what has no answer is sent again with the same dedupe key (G21).
+//
+// A session's deliveries are sent in order because only the oldest open one can be claimed (src/features/deliveries/store/outbox.ts). When one
+// must wait, the later ones wait with it; the relay continues with other sessions, and the reconciler rings when it is due.
+import type { Publish } from '../../kernel/queue/after-commit.ts';
+import { createWebhookChannel, type Channel, type DeliveryResult } from './webhook-channel.ts';
+import { ensureWebhookSecrets, secretsOf, type Config } from '../../config.ts';
+import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
+import type { SessionId } from '../../core/ids.ts';
+import { SPAN_KEYS } from '../../core/telemetry/span.ts';
+import type { Database } from '../../database/database.ts';
+import {
+  claimDelivery,
+  readDueDeliveries,
+  settleDelivery,
+  type ClaimedDelivery,
+  type DeliverySettlement,
+} from './store/outbox.ts';
+import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import type { Logger } from '../../logger.ts';
+import type { Tracing, TurnRef } from '../../tracing.ts';
+import type { Registry } from 'prom-client';
+import { systemClock } from '../../clock.ts';
+import { createRedact } from '../../config/redact-secrets.ts';
+import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import { metricIn } from '../../metrics.ts';
+import { isLoopbackHost } from '../../network/public-address.ts';
+
+/** How a delivery was settled; `retried`: it is sent again later. */
+export type DeliveryOutcome = 'sent' | 'failed' | 'retried';
+
+export interface OutboxRelay {
+  database: Database;
+  config: Config;
+  owner: string;
+  channels: ReadonlyMap<string, Channel>;
+  publish: Publish;
+  random: () => number;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
+  logger: Logger;
+  /** Called when an attempt is stored; absent: nothing counts them. */
+  onSettled?: ((status: DeliveryOutcome) => void) | undefined;
+}
+
+/** A lease outlives the attempt that it covers by this much, in milliseconds. */
+const LEASE_MARGIN_MS = 10_000;
+
+/** The most deliveries of one session in one job; the rest gets a job of its own, after other sessions. */
+const DELIVERIES_PER_JOB_MAX = 20;
+
+/**
+ * Sends the due deliveries of a session, until one must wait. Returns how many deliveries were settled. After `draining` none is
+ * started; one in flight is abandoned only on `signal`: the receiver may have it already, and would get it again.
+ */
+export async function relayDeliveries(
+  relay: OutboxRelay,
+  sessionId: SessionId,
+  signal: AbortSignal,
+  draining = signal,
+): Promise<number> {
+  const leaseMs = relay.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
+  for (let settled = 0; settled < DELIVERIES_PER_JOB_MAX; settled += 1) {
+    if (draining.aborted) return settled;
+    const delivery = await claimDelivery(relay.database, { sessionId, owner: relay.owner, leaseMs });
+    if (delivery === null) return settled;
+    const settlement = toSettlement(relay, delivery, await sendOnce(relay, delivery, signal));
+    // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
+    // write is retried.
+    relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
+    relay.onSettled?.(settlement.status === 'pending' ? 'retried' : settlement.status);
+    const { turnId } = delivery;
+    if (settlement.status !== 'pending' && turnId !== null) relay.tracing?.deliveryEnded(turnId);
+    logAttempt(relay, settlement);
+    if (settlement.status === 'pending') return settled;
+  }
+  return DELIVERIES_PER_JOB_MAX;
+}
+
+/** One line per attempt: a warning when it was the last without success. */
+function logAttempt({ logger, tracing }: OutboxRelay, { delivery, status, lastStatus }: DeliverySettlement): void {
+  const { id, sessionId, turnId, channel, attempts } = delivery;
+  const origin = originOfDelivery(delivery);
+  const ids = origin === null ? undefined : tracing?.idsOf(origin);
+  const facts = { deliveryId: id, sessionId, turnId, ...ids, channel, attempts };
+  if (status !== 'failed') logger.debug({ ...facts, status, httpStatus: lastStatus }, 'Delivery attempted');
+  else logger.warn({ ...facts, code: 'delivery_failed', httpStatus: lastStatus }, 'Delivery failed permanently');
+}
+
+/** The turn whose trace a delivery belongs to; null: it is of no turn. */
+function originOfDelivery({ turnId, origin }: ClaimedDelivery): TurnRef | null {
+  return turnId === null ? null : { id: turnId, inputs: origin === null ? [] : [origin] };
+}
+
+async function sendOnce(relay: OutboxRelay, delivery: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryResult> {
+  const channel = relay.channels.get(delivery.channel);
+  if (channel === undefined)
+    return { kind: 'refused', status: null, error: `There is no channel "${delivery.channel}".` };
+  const origin = originOfDelivery(delivery);
+  const traceparent = origin === null ? undefined : relay.tracing?.headerOf(origin, SPAN_KEYS.delivery(delivery.id));
+  return channel.send(delivery, signal, traceparent);
+}
+
+function toSettlement(relay: OutboxRelay, delivery: ClaimedDelivery, result: DeliveryResult): DeliverySettlement {
+  const base = { delivery, owner: relay.owner, lastStatus: result.status, delayMs: 0 };
+  switch (result.kind) {
+    case 'sent':
+      return { ...base, status: 'sent', lastError: null };
+    case 'refused':
+      return { ...base, status: 'failed', lastError: result.error };
+    case 'later': {
+      if (delivery.attempts >= relay.config.channels.webhook.maxAttempts) {
+        return {
+          ...base,
+          status: 'failed',
+          lastError: `The delivery failed after ${delivery.attempts} attempts: ${result.error}`,
+        };
+      }
+      const { attempts } = delivery;
+      const delayMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: result.retryAfterMs });
+      return { ...base, status: 'pending', lastError: result.error, delayMs };
+    }
+  }
+}
+
+// The relay of the outbox in a worker, with the channels that it delivers to.
+
+export async function openRelay({ service, live, logger, identity, tracing, metrics }: Process): Promise<ProcessPart> {
+  const { config, database, publish } = service;
+  const channels = new Map<string, Channel>([['webhook', await openWebhook(config)]]);
+  let next: Channel | undefined;
+  live.follow({
+    prepare: async (changed) => {
+      next = await openWebhook(changed);
+    },
+    apply() {
+      if (next !== undefined) channels.set('webhook', next);
+    },
+  });
+  const onSettled = metrics === null ? undefined : countDeliveries(metrics);
+  const relay = {
+    database,
+    config,
+    owner: identity.name,
+    channels,
+    publish,
+    random: Math.random,
+    tracing,
+    logger,
+    onSettled,
+  };
+  return { deliver: ({ sessionId, signal, draining }) => relayDeliveries(relay, sessionId, signal, draining) };
+}
+
+async function openWebhook(config: Config): Promise<Channel> {
+  const { webhook } = config.channels;
+  const secrets = await ensureWebhookSecrets(config);
+  return createWebhookChannel({
+    secrets,
+    timeoutMs: webhook.timeoutMs,
+    clock: systemClock,
+    trustedUrl: webhook.url,
+    allowPrivate: webhook.allowPrivate,
+    mayReachLoopback: isLoopbackHost(config.runtime.host),
+    redact: createRedact([...secretsOf(config), ...secrets]),
+  });
+}
+
+function countDeliveries(registry: Registry): (status: DeliveryOutcome) => void {
+  const deliveries = metricIn(registry, 'holdfast_deliveries_total');
+  // A rate needs a first value: the first failure must count.
+  for (const status of ['sent', 'failed', 'retried'] as const) deliveries.inc({ status }, 0);
+  return (status) => deliveries.inc({ status });
+}
+
+// The deliveries that the reconciler rings for: those that are due again, and those whose ring was lost.
+
+export function openDueDeliveries({
+  service,
+  logger,
+}: Pick<Process, 'logger'> & { service: Pick<Process['service'], 'database'> }): ProcessPart {
+  return {
+    async due() {
+      const { rings, expired } = await readDueDeliveries(service.database);
+      for (const { id, lastStatus, ...delivery } of expired) {
+        const facts = { deliveryId: id, ...delivery, code: 'delivery_expired', httpStatus: lastStatus };
+        logger.warn(facts, 'Delivery expired');
+      }
+      return rings;
+    },
+  };
+}
