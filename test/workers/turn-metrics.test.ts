@@ -20,7 +20,7 @@ const FACTS = {
 const NOW = { requestsInside: () => 0, eventStreams: () => 0, waitingRequests: () => 0 };
 
 /** No statement is sent before a scrape. */
-const CONTEXT = { service: { budgets: { all: [] } } } as unknown as ApiContext;
+const CONTEXT = { service: { database: {} } } as unknown as ApiContext;
 const ADDED = DOOR.parts.flatMap((create) => create(CONTEXT).addMetrics ?? []);
 
 const TURN: MeteredTurn = {
