@@ -122,7 +122,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   crons: ['budgets', 'deliveries'],
   'dead-letters': ['bulk-actions', 'deliveries'],
   erasure: ['budgets', 'costs'],
-  heartbeats: ['budgets', 'crons'],
+  heartbeats: ['budgets'],
   openai: ['batches'],
   overview: ['budgets', 'costs', 'retention'],
   'provider-batches': ['batches'],
@@ -150,7 +150,7 @@ const WRITING_ROOMS = [
 
 /** What the API reads from the store beside the views; the answer of a keyed request is stored with its key. */
 const API_READS: Record<string, string[]> = {
-  'src/features/crons/store/crons.ts': ['readDatabaseTime'],
+  'src/database/database-time.ts': ['readDatabaseTime'],
   'src/database/database.ts': ['isPassingFault'],
   'src/database/idempotency.ts': ['isKeyTaken', 'keepAnswer', 'readKey'],
 };

@@ -1,7 +1,7 @@
 // Loads the code of a service: each role costs a part of the start, and some of the memory.
 import type { Feature } from '../src/kernel/features.ts';
 import type { OpenPart, Role } from '../src/kernel/processes/process-part.ts';
-import type { MeasurePrompt } from '../src/kernel/turn/open/measure-prompt.ts';
+import type { MeasurePrompt } from '../src/kernel/use-cases/service.ts';
 import type { Database } from '../src/database/database.ts';
 import type { openPromptMeter } from './start-worker.ts';
 

@@ -5,7 +5,7 @@ import { agentOf, ensureApiKey, isAgent, type LiveConfig, type Setting } from '.
 import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
-import type { MeasurePrompt } from '../src/kernel/turn/open/measure-prompt.ts';
+import type { MeasurePrompt } from '../src/kernel/use-cases/service.ts';
 import type { WorkerIdentity } from '../src/kernel/processes/report-worker.ts';
 import { FEATURES } from '../src/features.ts';
 import type { Feature } from '../src/kernel/features.ts';

@@ -9,7 +9,7 @@ import { loadCheckedPlugins, servedProviders, listToolNames } from '../src/plugi
 import { CLOSED_INBOX, type PluginInbox } from '../src/plugins/plugin-inbox.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
-import type { MeasurePrompt } from '../src/kernel/turn/open/measure-prompt.ts';
+import type { MeasurePrompt } from '../src/kernel/use-cases/service.ts';
 import { isPassingFault } from '../src/database/database.ts';
 import type { ProcessPart } from '../src/kernel/processes/process-part.ts';
 import type { LaneUse } from '../src/kernel/processes/report-worker.ts';

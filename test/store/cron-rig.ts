@@ -5,13 +5,8 @@ import { cronInput } from '../../src/config/schema-crons.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
 import { toDefinition, findFirstSlot } from '../../src/schedule/cron-definition.ts';
-import {
-  createCron,
-  findCron,
-  readDatabaseTime,
-  readDueCrons,
-  type Cron,
-} from '../../src/features/crons/store/crons.ts';
+import { createCron, findCron, readDueCrons, type Cron } from '../../src/features/crons/store/crons.ts';
+import { readDatabaseTime } from '../../src/database/database-time.ts';
 import type { Database } from '../../src/database/database.ts';
 import { fireDueCrons, settleEndedFires } from '../../src/features/crons/schedule-crons.ts';
 import type { HeartbeatParts } from '../../src/features/heartbeats/schedule-heartbeats.ts';

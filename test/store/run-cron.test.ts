@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { runCronNow } from '../../src/features/crons/use-cases.ts';
-import { readDatabaseTime } from '../../src/features/crons/store/crons.ts';
+import { readDatabaseTime } from '../../src/database/database-time.ts';
 import { addCronFires, countCronFires, readCronFires } from '../rows/crons.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { not, now } from '../rows/table.ts';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig, type Config } from '../../src/config.ts';
 import { newId } from '../../src/ids.ts';
 import { enqueueSystemEvent } from '../../src/kernel/inbox/system-events.ts';
-import { readDatabaseTime } from '../../src/features/crons/store/crons.ts';
+import { readDatabaseTime } from '../../src/database/database-time.ts';
 import { claimPolls } from '../../src/features/heartbeats/store/heartbeats.ts';
 import { createLogger } from '../../src/logger.ts';
 import {

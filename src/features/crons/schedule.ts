@@ -5,15 +5,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CronDefinition } from '../../core/schedule/cron.ts';
 import { newId } from '../../ids.ts';
 import { findFirstSlot, toDefinition } from '../../schedule/cron-definition.ts';
-import {
-  changeCron,
-  createCron,
-  disableCron,
-  readConfigCrons,
-  readDatabaseTime,
-  readDueCrons,
-  type Cron,
-} from './store/crons.ts';
+import { changeCron, createCron, disableCron, readConfigCrons, readDueCrons, type Cron } from './store/crons.ts';
+import { readDatabaseTime } from '../../database/database-time.ts';
 import { fireDueCrons, giveNotices, settleEndedFires, type CronMeter, type CronParts } from './schedule-crons.ts';
 import type { Registry } from 'prom-client';
 import { metricIn } from '../../metrics.ts';

@@ -3,7 +3,7 @@ import { newId } from '../../ids.ts';
 import { metricIn } from '../../metrics.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { trims } from '../../kernel/queue/start-rounds.ts';
-import { readDatabaseTime } from '../crons/store/crons.ts';
+import { readDatabaseTime } from '../../database/database-time.ts';
 import { hasHeartbeats, makeDuePolls, syncHeartbeats } from './schedule-heartbeats.ts';
 import { nextPollInMs, trimPolls } from './store/heartbeats.ts';
 

@@ -2,7 +2,8 @@
 // the statements that carry the rows of many messages, and the count of what waits.
 import type { Publish } from '../queue/after-commit.ts';
 import { livePriceBook, type Config } from '../../config.ts';
-import type { MessageId } from '../../core/ids.ts';
+import type { MessageId, SessionKey } from '../../core/ids.ts';
+import type { BatchInput } from '../../core/inbound.ts';
 import type { PriceBook } from '../../core/prices/price-table.ts';
 import { newId } from '../../ids.ts';
 import type { Acceptance } from '../inbox/accept-messages.ts';
@@ -85,3 +86,21 @@ function createWaitingTotal(views: ViewDatabase): WaitingTotal {
     },
   };
 }
+
+/** An item of a batch before it is a message. */
+export interface BatchItem {
+  sessionKey: SessionKey;
+  input: BatchInput;
+}
+
+/** Tokens are estimates. */
+export interface MeasuredPrompt {
+  promptTokens: number;
+  /** Its beginning, which all inputs like it share. */
+  prefixTokens: number;
+  /** `provider/model`. */
+  model: string;
+}
+
+/** Measures the prompt of an item, for an API, which knows no turns. Throws `TurnFailed` when it cannot be assembled. */
+export type MeasurePrompt = (item: BatchItem) => Promise<MeasuredPrompt>;

@@ -25,16 +25,6 @@ type ReadCron = Pick<Cron, 'id' | 'revision'>;
 
 const isUnchanged = ({ id, revision }: ReadCron) => and(eq(crons.id, id), eq(crons.revision, revision));
 
-export const readDatabaseTime = literalQuery({
-  name: 'database-time',
-  purpose: 'Read the time of the database, by which slots are due (G8), in milliseconds since the epoch.',
-  pool: 'views',
-  retryMs: 0,
-  text: 'select clock_timestamp() as now',
-  // One row.
-  answer: ([row]: { now: Date }[]) => row!.now.getTime(),
-});
-
 /**
  * Keeps a new cron. `duplicate`: one was made for the same cause before, and is answered. `full`: its agent has as many as it may have.
  * The key of a request stores its id as the result.

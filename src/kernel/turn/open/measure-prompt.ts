@@ -12,25 +12,11 @@ import type { TurnContext } from '../context.ts';
 import { Transcript } from '../transcript-cache.ts';
 import { assembleTurn } from './assemble-turn.ts';
 import { decidePast } from './open-view.ts';
+import type { BatchItem, MeasuredPrompt } from '../../use-cases/service.ts';
 import { settingsFor } from './own-inputs.ts';
 
-/** Tokens are estimates. */
-export interface MeasuredPrompt {
-  promptTokens: number;
-  /** Its beginning, which all inputs like it share. */
-  prefixTokens: number;
-  /** `provider/model`. */
-  model: string;
-}
-
-/** The function for an API, which knows no turns. */
-export type MeasurePrompt = (item: Parameters<typeof measurePrompt>[1]) => Promise<MeasuredPrompt>;
-
 /** Measures the prompt of an item of a batch. Throws `TurnFailed` when it cannot be assembled. */
-export async function measurePrompt(
-  context: TurnContext,
-  { sessionKey, input }: { sessionKey: SessionKey; input: BatchInput },
-): Promise<MeasuredPrompt> {
+export async function measurePrompt(context: TurnContext, { sessionKey, input }: BatchItem): Promise<MeasuredPrompt> {
   const agentId = agentIdOf(sessionKey);
   const inputs = [waitingInput(input, context.clock.now().getTime())];
   const agent = settingsFor(agentOf(context.config, agentId), inputs);
