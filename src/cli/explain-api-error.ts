@@ -38,7 +38,7 @@ function refusal(error: HoldfastError, status: number, settings: ClientSettings)
       : error.errors.filter(
           ({ path, message }) => !error.detail.includes(path === '' ? message : `${path}: ${message}`),
         );
-  const faults = others.map(({ path, message }) => `\n  ${path} ${message}`);
+  const faults = others.map(({ path, message }) => `\n  ${path === '' ? '' : `${path}: `}${message}`);
   // The service logs the internal error under this id.
   const request = status < 500 || error.requestId === null ? '' : ` (request ${error.requestId})`;
   const [exitCode, fix] = explainStatus(status, error, settings);
@@ -54,7 +54,7 @@ function refusal(error: HoldfastError, status: number, settings: ClientSettings)
 /** The meaning of a status for the person at the terminal. */
 function explainStatus(
   status: number,
-  { retryAfterMs, code, problem }: HoldfastError,
+  { retryAfterMs, code, problem, errors }: HoldfastError,
   { apiKey, dataDir }: ClientSettings,
 ): [exitCode: ExitCode, fix: string] {
   const inTime = retryAfterMs === null ? '' : ` in ${retryAfterMs / 1000} s`;
@@ -78,6 +78,7 @@ function explainStatus(
       ];
     case 409:
     case 422:
+      if (errors.length > 0) return [EXIT.conflict, 'correct the faults that are listed above, then try again'];
       return [EXIT.conflict, 'check its current state and try again; if the text changed, use a new --idempotency-key'];
     case 429:
       return [EXIT.failed, `try again${inTime || ' later'}`];

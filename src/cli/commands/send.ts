@@ -55,12 +55,11 @@ async function send(input: Input, api: ApiClient, terminal: Terminal): Promise<E
     ? await streamReply(api, request, { deadlineMs, signal, terminal })
     : await waitUntilSettled(api, request, { deadlineMs, signal });
   if (result.kind === 'settled') return reportSettled(result.answer, { wasStreamed: isStreaming, terminal });
+  if (result.kind !== 'interrupted') terminal.note(`no answer within ${waitSeconds} s`);
   if (terminal.isJson) terminal.json(result.accepted ?? {});
   else if (result.accepted !== null)
     terminal.note(`it continues: holdfast turns list --session ${result.accepted.message.sessionKey}`);
-  if (result.kind === 'interrupted') return EXIT.interrupted;
-  terminal.note(`no answer within ${waitSeconds} s`);
-  return EXIT.waitEnded;
+  return result.kind === 'interrupted' ? EXIT.interrupted : EXIT.waitEnded;
 }
 
 async function toBody({ text: typed, mode, model, thinking, deliver, tags }: Input): Promise<Record<string, unknown>> {

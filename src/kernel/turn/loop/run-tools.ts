@@ -145,7 +145,8 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
 export function stoppedWrite(turn: OpenedTurn, calls: ToolUseBlock[], message: string): TurnWrite {
   const { finishedCalls, progress } = turn.journal.at;
   const finished = new Map(finishedCalls.map((one) => [one.ordinal, one]));
-  const stopped = { content: `Stopped: ${message} The call may or may not have taken effect.`, isError: true };
+  const why = /[.!?]$/.test(message) ? message : `${message}.`;
+  const stopped = { content: `Stopped: ${why} The call may or may not have taken effect.`, isError: true };
   const ends = calls.map((call, index) => {
     const ordinal = index + 1;
     const { status, result } = finished.get(ordinal) ?? { status: 'unknown', result: null };
