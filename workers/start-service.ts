@@ -4,11 +4,9 @@ import { systemClock } from '../src/clock.ts';
 import { agentOf, ensureApiKey, isAgent, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
-import type { Service } from '../src/kernel/use-cases/service.ts';
-import type { MeasurePrompt } from '../src/kernel/use-cases/service.ts';
+import type { MeasurePrompt, Service } from '../src/kernel/use-cases/service.ts';
 import type { WorkerIdentity } from '../src/kernel/processes/report-worker.ts';
 import { FEATURES } from '../src/features.ts';
-import type { Feature } from '../src/kernel/features.ts';
 import type { ModelEndpoint, Process, ProcessPart, Role } from '../src/kernel/processes/process-part.ts';
 import { startRounds } from '../src/kernel/queue/start-rounds.ts';
 import { createWake } from '../src/kernel/queue/wake.ts';
@@ -32,8 +30,6 @@ export interface ServiceOptions {
   logger: Logger;
   /** The address where the API, or without it the metrics, will listen. */
   heldPort: HeldPort;
-  /** Absent: all. */
-  features?: readonly Feature[];
 }
 
 export interface RunningService {
@@ -67,13 +63,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 }
 
 async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningService> {
-  const { live, roles, logger, features = FEATURES } = options;
+  const { live, roles, logger } = options;
   const { config } = live;
   await openDataDir(config);
   // The database needs some time to start: the code is loaded meanwhile.
   const [databaseUrl, modules, modelEndpoint] = await Promise.all([
     prepareDatabase(config, logger, enders),
-    loadModules(roles, { features, isTraced: config.runtime.traceEndpoint !== undefined }),
+    loadModules(roles, { features: FEATURES, isTraced: config.runtime.traceEndpoint !== undefined }),
     prepareEndpoint(config, roles, enders),
   ]);
   const base = await openBase(options, { modules, databaseUrl, enders });

@@ -4,8 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Config, LiveConfig, Setting } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import type { OutageLog } from '../outage-log.ts';
-import type { Service } from '../kernel/use-cases/service.ts';
-import type { MeasurePrompt } from '../kernel/use-cases/service.ts';
+import type { MeasurePrompt, Service } from '../kernel/use-cases/service.ts';
 import type { ViewDatabase } from '../database/page.ts';
 import type { Wake } from '../kernel/queue/wake.ts';
 

@@ -91,12 +91,15 @@ async function startOrExplain({ roles, migrate }: { roles: readonly Role[]; migr
     if (await placeWorkspaces(live.config)) live = openConfig();
     const logger = await openLog(live, roles);
     logConsoleWarnings(logger);
-    const stop = stopSignal(logger, () => void reloadConfig(live, logger).catch(() => undefined));
+    // A reload waits until every part follows the configuration.
+    const { promise: isStarted, resolve: started } = Promise.withResolvers<void>();
+    const stop = stopSignal(logger, () => void isStarted.then(() => reloadConfig(live, logger)).catch(() => undefined));
     // The service keeps running when the reader of its output has ended.
     process.stdout.removeAllListeners('error').on('error', () => undefined);
     const { startService } = await import('../../../workers/start-service.ts');
     const flags = settingsOfFlags(roles, migrate);
     const service = await startService({ live, flags, roles, migrate, logger, heldPort });
+    started();
     return { config: live.config, service, logger, stop };
   } catch (error) {
     // A database that another process uses is still there.

@@ -232,7 +232,7 @@ export function openBatchRounds({ service, logger, tracing }: Process): ProcessP
         pauseMs: OFTEN,
         failure: 'Round of batches failed; the next round retries',
       },
-      trims(() => trimBatches(database, config.batches.retention)),
+      trims('batches', () => trimBatches(database, config.batches.retention)),
     ],
   };
 }

@@ -11,8 +11,7 @@ import { estimateTextTokens } from '../../core/token-estimate.ts';
 import { patchBatch, type BatchControl, type BatchPatch } from './store/control.ts';
 import { addItems, beginUpload, deleteUpload, startBatch, type NewBatch, type NewItem } from './store/upload.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import type { MeasurePrompt } from '../../kernel/use-cases/service.ts';
-import type { Service } from '../../kernel/use-cases/service.ts';
+import type { MeasurePrompt, Service } from '../../kernel/use-cases/service.ts';
 
 // These need nothing but the database: the schedulers do the rest.
 export { controlBatch, deleteBatch } from './store/control.ts';

@@ -14,7 +14,7 @@ export function openBulkRounds({ service, logger }: Process): ProcessPart {
         pauseMs: OFTEN,
         failure: 'Round of bulk actions failed; the next round retries',
       },
-      trims(() => trimBulkActions(database, config.batches.retention)),
+      trims('bulk actions', () => trimBulkActions(database, config.batches.retention)),
     ],
   };
 }

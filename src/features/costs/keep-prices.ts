@@ -5,6 +5,7 @@ import { storePriceVersion } from './store/price-versions.ts';
 
 export async function keepPrices({ service: { database, config }, live }: Process): Promise<ProcessPart> {
   await storePriceVersion(database, priceBookOf(config));
-  live.follow({ store: (next) => storePriceVersion(database, priceBookOf(next)) });
+  // A version that no call is priced by means nothing, so it may be stored before the others have accepted the configuration.
+  live.follow({ prepare: (next) => storePriceVersion(database, priceBookOf(next)) });
   return {};
 }

@@ -119,7 +119,7 @@ export function openCrons({ service, logger, metrics }: Pick<Process, 'service' 
         pauseMs: { ...every(TIDY_MS), first: 0 },
         failure: 'Crons that have ended could not be retired; the next round retries',
       },
-      trims(() => trimFires(database), TRIM_MS),
+      trims('fires of crons', () => trimFires(database), TRIM_MS),
     ],
   };
 }

@@ -5,7 +5,7 @@ import type { Process, ProcessPart } from '../../kernel/processes/process-part.t
 import { trims } from '../../kernel/queue/start-rounds.ts';
 import { readDatabaseTime } from '../../database/database-time.ts';
 import { hasHeartbeats, makeDuePolls, syncHeartbeats } from './schedule-heartbeats.ts';
-import { nextPollInMs, trimPolls } from './store/heartbeats.ts';
+import { nextPollInMs, renewPolls, trimPolls } from './store/heartbeats.ts';
 
 /** While no agent is polled: between two checks for polls that a request has opened and its process has left. */
 const IDLE_MS = 5_000;
@@ -31,6 +31,11 @@ export function openHeartbeats({
         return await nextPollInMs(database);
       },
     },
-    rounds: [trims(() => trimPolls(database, config.events.retention), TRIM_MS)],
+    rounds: [trims('heartbeats', () => trimPolls(database, config.events.retention), TRIM_MS)],
+    // Any scheduler takes over what this one has claimed and not ended.
+    stop: () =>
+      renewPolls(database, { owner, leaseMs: 0 }).catch((error: unknown) =>
+        logger.debug({ err: error }, 'Leases of heartbeat polls could not be released'),
+      ),
   };
 }

@@ -4,5 +4,5 @@ import { trims } from '../../kernel/queue/start-rounds.ts';
 import { trimClientFiles } from './store/client-files.ts';
 
 export function openFileRounds({ service: { config, database } }: Process): ProcessPart {
-  return { rounds: [trims(() => trimClientFiles(database, config.batches.retention))] };
+  return { rounds: [trims('files', () => trimClientFiles(database, config.batches.retention))] };
 }

@@ -2,7 +2,7 @@
 import type { Logger } from '../../logger.ts';
 import { trimWorkers } from '../../kernel/processes/report-worker.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
-import { every, TIDY_ROUND_MS, trims } from '../../kernel/queue/start-rounds.ts';
+import { BREATH_MS, every, TIDY_ROUND_MS, trims } from '../../kernel/queue/start-rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { workOff } from '../../work-off.ts';
 import { beginRetention, RETENTION_KINDS } from './retention-kinds.ts';
@@ -19,7 +19,7 @@ export function openRetention({ service, logger }: Process): ProcessPart {
         pauseMs: { ...every(TIDY_ROUND_MS), first: 0 },
         failure: 'Deletion of old rows failed; the next round retries',
       },
-      trims(async () => {
+      trims('events', async () => {
         if (await trimEvents(database, config.events.retention)) return true;
         await trimWorkers(database, config.events.retention);
         return false;
@@ -27,9 +27,6 @@ export function openRetention({ service, logger }: Process): ProcessPart {
     ],
   };
 }
-
-/** The shortest pause between two statements that delete old rows. */
-const BREATH_MS = 200;
 
 /**
  * Deletes old rows of all kinds that have an age. With the pauses between its small statements, which are at least as long as these took, it uses at

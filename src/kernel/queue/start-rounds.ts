@@ -41,12 +41,19 @@ export const OFTEN: Rounds['pauseMs'] = { first: 0, min: 10, max: 1_000 };
 /** Between two looks for what is old or has stopped. */
 export const TIDY_ROUND_MS = 60_000;
 
-/** Rounds that delete old rows in portions, which resolve with whether there is more. */
-export function trims(portion: () => Promise<boolean>, everyMs = TIDY_ROUND_MS): Omit<Rounds, 'database'> {
+/** The shortest pause between two statements that delete old rows: turns need the connections too. */
+export const BREATH_MS = 200;
+
+/** Rounds that delete old rows (`what` they are, in the plural) in portions, which resolve with whether there is more. */
+export function trims(
+  what: string,
+  portion: () => Promise<boolean>,
+  everyMs = TIDY_ROUND_MS,
+): Omit<Rounds, 'database'> {
   return {
-    round: (signal) => workOff(portion, { signal }),
+    round: (signal) => workOff(portion, { signal, pauseMs: BREATH_MS }),
     pauseMs: every(everyMs),
-    failure: 'Old rows could not be deleted; the next round retries',
+    failure: `Old ${what} could not be deleted; the next round retries`,
   };
 }
 
