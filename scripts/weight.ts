@@ -1,4 +1,4 @@
-// `npm run weight` prints the lines of TypeScript of the service by room and feature, the largest first. Code that is generated is not counted.
+// `npm run weight` prints the lines of TypeScript of the service by folder and feature, the largest first. Code that is generated is not counted.
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 

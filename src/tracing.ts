@@ -1,4 +1,4 @@
-// The interface of a process's parts to its traces. The implementation is loaded only when traces are exported (src/telemetry).
+// The interface of a process's parts to its traces. The implementation is loaded only when traces are exported (src/features/traces).
 import type { TracedOrigin } from './core/telemetry/span.ts';
 
 /** A turn, by what its trace id follows from. */

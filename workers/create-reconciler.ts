@@ -1,4 +1,4 @@
-// Makes the reconciler of a process from its parts.
+// Makes the reconciler of a process from its parts. It finds out which rings still wait in the queue by the ids of their jobs.
 import type { Lane, LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
@@ -44,8 +44,6 @@ export function createReconciler(
       : null,
   });
 }
-
-// Finds out which rings still wait in the queue, by the ids of their jobs.
 
 /** States in which a worker will still take a job. */
 const ALIVE = new Set(['waiting', 'delayed', 'prioritized', 'waiting-children']);

@@ -1,4 +1,4 @@
-// The dependencies of the API. Use cases of src/service write, views read; nothing here depends on turns or the queue.
+// The dependencies of the API. Use cases write, views read; nothing here depends on turns or jobs.
 import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { Config, LiveConfig, Setting } from '../config.ts';

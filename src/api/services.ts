@@ -1,4 +1,5 @@
 // The services that the routes of one API share: keys, waits, streams, metrics, shared reads. Made with the server, closed with it.
+// Admission bounds what is in flight, and readiness checks what the API depends on.
 import { shareFor } from '../coalesce/share-for.ts';
 import { shareNext } from '../coalesce/share-next.ts';
 import { readEvents } from '../kernel/views/events.ts';

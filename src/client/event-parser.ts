@@ -1,4 +1,5 @@
-// Lines of JSON as a stream of bytes: written from items, and read again.
+// What the client reads from streams: server-sent events, as the HTML standard defines the format, and lines of JSON, which it also writes.
+// Written here because the client has no dependencies.
 
 /** The largest number of characters of one line that is read. */
 const LINE_CHARS_MAX = 67_108_864;
@@ -44,8 +45,6 @@ export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGener
     await reader.cancel().catch(() => undefined);
   }
 }
-
-// Server-sent events, as the HTML standard defines the format. Written here because the client has no dependencies.
 
 /** The fields of one block between two blank lines. */
 export interface EventBlock {

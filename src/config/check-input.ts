@@ -1,4 +1,5 @@
-// Settings as they may be shown: secrets only by a fingerprint, and of addresses no password, no query and no path that lets in (G31).
+// Checks what people have written against a schema: the values as they are used, and every fault with its path, the value and what is allowed.
+// A value is shown without its secrets: those only by a fingerprint, and of addresses no password, no query and no path that lets in (G31).
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { findClosest } from './find-closest.ts';
@@ -65,8 +66,6 @@ function shownUrl(text: string, mayHidePath: boolean): string {
   const path = isPathHidden ? `/${CENSOR}` : pathname;
   return `${protocol}//${user}${host}${path}${query.length > 0 ? `?${query.join('&')}` : ''}${hash === '' ? '' : `#${CENSOR}`}`;
 }
-
-// Checks what people have written against a schema: the values as they are used, and every fault with its path, the value and what is allowed.
 
 /** A configuration is read a few times in a process: compiling its schema would cost more than it saves. */
 const CONTEXT = { reportInput: true, jitless: true };

@@ -1,5 +1,6 @@
 // Which models a configuration may name. Without plugins those of the built-in provider and of each provider with an address; with plugins,
 // which may serve providers of their own, any `provider/model` at first, and what is really served once they are loaded.
+// The operator gets notices about models that their provider ends, and about windows that a model does not have.
 import { DEFAULT_PROVIDER, modelOfRef } from '../core/model-ref.ts';
 import { agentOf, agentOrFirst, resolveModelRef, type AgentSettings } from './agent-settings.ts';
 import { findClosest } from './find-closest.ts';

@@ -1,5 +1,5 @@
-// Which variables of an environment are secret (G31). Names are judged first, then values, since a password also hides in a URL under an
-// innocent name.
+// The secrets of a process: which variables of its environment are secret (G31), and those that Holdfast makes for itself. Names of variables are
+// judged first, then values, since a password also hides in a URL under an innocent name.
 import { randomBytes } from 'node:crypto';
 import { access, chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

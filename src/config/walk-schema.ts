@@ -1,4 +1,4 @@
-// Ways through the schema of the configuration.
+// Ways through the schema of the configuration and through its values: find, lay over each other, freeze.
 import { z } from 'zod';
 import { isObject } from '../core/given.ts';
 
@@ -64,17 +64,13 @@ export function schemasBelow(
   });
 }
 
-// Makes a tree of plain data without cycles unchangeable, so that it can be shared without copies.
-
-/** Freezes plain objects and arrays all the way down and returns the same value. */
+/** Freezes plain objects and arrays without cycles all the way down, so that they can be shared without copies, and returns the same value. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   Object.freeze(value);
   for (const child of Object.values(value)) deepFreeze(child);
   return value;
 }
-
-// Lays settings over others.
 
 /**
  * A copy of `base` with `over` laid on it: objects key by key, everything else as a whole. Absent and undefined leave what is

@@ -43,7 +43,7 @@ export interface NewProcess {
   runningMax: number;
 }
 
-/** What leads the process group of a command, see `process-identity.ts`. */
+/** What leads the process group of a command. */
 export interface ProcessStart {
   id: string;
   /** As in `NewProcess`. */

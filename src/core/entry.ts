@@ -1,5 +1,6 @@
 // A transcript entry: one item of a session's append-only tree. The active path is what the model sees; entries never change
 // after they are written except for their `state`, and are never deleted.
+// Its content blocks are its parts, each with a text.
 import type { ContentBlock } from './content.ts';
 import type { EntryId, TurnId } from './ids.ts';
 import { cutPiece } from './text.ts';

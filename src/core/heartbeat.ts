@@ -1,10 +1,12 @@
-// The token by which a model says that a heartbeat poll found nothing to do. It counts at the edges of an answer only; in the middle
-// it is ordinary text. The remaining text decides whether the answer is delivered.
+// The prompt of a heartbeat, and what its answer means: whether it found nothing to do, and whether the rest is news.
 import { TOKEN_MARKS } from './reply-tags.ts';
 import { formatMessageTime, type EnvelopeZone } from '../prompt/envelope-time.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './time/civil-time.ts';
 import { computeSpread } from './schedule/timetable.ts';
 import { findZone } from './time/zone.ts';
+
+// The token by which a model says that a heartbeat poll found nothing to do. It counts at the edges of an answer only; in the middle
+// it is ordinary text. The remaining text decides whether the answer is delivered.
 
 export const HEARTBEAT_TOKEN = 'HEARTBEAT_OK';
 

@@ -2,6 +2,7 @@
 // Names come from the `Model` type of the SDK and end dates from its list of deprecated models (a test compares both); the other figures
 // come from https://platform.claude.com/docs/en/models/overview and .../build-with-claude/thinking-troubleshooting. A model that
 // is not listed works as well: `thinkingFormOf` says what is assumed about it.
+// The ids of the scripted model's answers begin with a mark of their own.
 
 /** How much work a model puts into an answer, thinking included: `output_config.effort`. `max` is never sent: it knows no bound. */
 export type Effort = 'low' | 'medium' | 'high' | 'xhigh';

@@ -1,5 +1,5 @@
-// Tags by which a model says which message its reply answers: `[[reply_to_current]]`, `[[reply_to:<id>]]`. They are removed
-// everywhere; nothing else of the text changes except the spaces around a tag.
+// Marks by which a model directs its reply: tags that say which message it answers, and the token that says that it has nothing to say.
+// The tags `[[reply_to_current]]` and `[[reply_to:<id>]]` are removed everywhere; nothing else of the text changes except the spaces around a tag.
 import { cutHead } from './text.ts';
 import { filterWhole, type TextFilter } from './text-filter.ts';
 

@@ -1,4 +1,5 @@
-// A filter for a text that arrives in pieces. The joined output is the same for any split: uncertain text is held back.
+// Matching and filtering text: a filter for a text that arrives in pieces, and names with wildcards. The joined output of a filter is the same for any
+// split: uncertain text is held back.
 
 /** Takes a text in pieces. */
 export interface TextFilter {
@@ -20,8 +21,6 @@ export function chainFilters(filters: readonly TextFilter[]): TextFilter {
     end: () => filters.reduce((text, filter) => filter.push(text) + filter.end(), ''),
   };
 }
-
-// Names with wildcards, as the configuration writes them: tools, models.
 
 /**
  * True when `name` matches a pattern in which `*` stands for any text, also for none. Letter case matters: fold both where it should not.

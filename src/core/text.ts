@@ -1,6 +1,8 @@
+// Text without loss or damage: where it is cut, what PostgreSQL and providers accept of it, and how the bytes of a file become text and bytes again.
+import type { TextFilter } from './text-filter.ts';
+
 // Cutting text at a number of UTF-16 units without tearing a surrogate pair: half a pair is not valid in a model request. Texts are cut here
 // and nowhere else (test/architecture.test.ts).
-import type { TextFilter } from './text-filter.ts';
 
 /** The first units of a text, at most `units`. */
 export function cutHead(text: string, units: number): string {

@@ -13,7 +13,10 @@ export const EVENT_XID_SQL = `(pg_current_xact_id()::text::bigint + (select o.xi
 /** SQL: the ids below it are final, because every transaction that could write one of them has ended. */
 export const EVENT_HORIZON_SQL = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16`;
 
-/** The type of the row that is left in place of the newest event that was deleted; see `trim-events.ts`. It is no event: readers leave it out. */
+/**
+ * The type of the row that is left in place of the newest event that was deleted; see src/features/retention/rounds.ts. It is no event: readers leave
+ * it out.
+ */
 export const TRIM_MARK = 'log.trimmed';
 
 /**

@@ -1,5 +1,6 @@
 // What the families of providers want of a history, as a table: everything that differs between them is a value here, and the passes
 // ask the table. The built-in transport is of the Anthropic family; a transport of a plugin, or the configuration, names another one.
+// The names of tool calls are made valid by the same table.
 
 export const PROVIDER_FAMILIES = ['anthropic', 'google', 'openai', 'mistral'] as const;
 

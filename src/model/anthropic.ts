@@ -1,6 +1,6 @@
 // The transports to Anthropic's Messages API, streamed and not. The SDK gives address and headers of a call and reads refusals; the call
 // itself is made here (decision 74). Retries belong to the turn's stored budget (G16) and deadlines to the caller's signal. What failed
-// becomes a `ModelError` in `anthropic-error.ts`.
+// becomes a `ModelError` below.
 import { hash } from 'node:crypto';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';

@@ -1,5 +1,5 @@
 // What a plugin is: a module that exports `register(api)`. These are the types that its author works with; docs/plugins.md is the
-// reference. Every value of a plugin is checked where it is received (`src/core/plugins`), because plain JavaScript may violate these
+// reference. Every value of a plugin is checked where it is received (`read-*.ts`), because plain JavaScript may violate these
 // types.
 import type { ModelMessage } from '../core/model-request.ts';
 import type { PromptContribution, WorkspaceFile } from '../prompt/system-input.ts';

@@ -1,5 +1,6 @@
 // The trusted metadata of a chat, in the system's role: only what Holdfast itself knows and what does not change from message to
 // message. Names, subjects and quoted text are never included here (G29).
+// A new main session also gets a description of the agent's channels.
 import type { InboundMeta } from './system-input.ts';
 import { fencedJson, literal, toIdentifier } from './literal.ts';
 

@@ -1,4 +1,4 @@
-// The kinds of columns of the tables of this room. `migrations/` is authoritative for what a column is; a test compares the two.
+// The kinds of columns of the tables of this folder. `migrations/` is authoritative for what a column is; a test compares the two.
 // As CommonJS, like all of drizzle (see src/database/drizzle.ts).
 import { createRequire } from 'node:module';
 import { storedOptions, type InputOptions } from '../core/input-options.ts';

@@ -21,7 +21,7 @@ export interface TickFacts {
   nowMs: number;
   /** For a system event. */
   eventId: string;
-  /** The delivery address of the session's last message, see `lastSessionKeyOf`; null: none. */
+  /** The delivery address of the session's last message, see `lastUrlSql`; null: none. */
   lastUrl: string | null;
 }
 

@@ -1,4 +1,5 @@
-// Output of commands as text: the result is valid for any bytes, and a character that a cut has split is left out.
+// Collects the output of a command in bounded memory (G28): its start and its end are kept, the middle is counted. The text is valid for any bytes, so
+// that it can be stored and sent; a character that a cut has split is left out.
 
 /** Text of a part of an output. `isStart`, `isEnd`: nothing is missing before it, or after it. */
 export function outputText(bytes: Uint8Array, { isStart, isEnd }: { isStart: boolean; isEnd: boolean }): string {
@@ -23,9 +24,6 @@ export function tornBytesAt(bytes: Uint8Array): number {
   }
   return 0;
 }
-
-// Collects the output of a command in bounded memory (G28): its start and its end are kept, the middle is counted. The resulting
-// text is valid for any bytes, so that it can be stored and sent.
 
 /** A collector that keeps at most `bytesMax` bytes, half of them from the start and half from the end. */
 export class BoundedOutput {

@@ -1,5 +1,6 @@
-// The place of the workspaces where root runs the service in a data directory that the user of the commands cannot enter, for example below
-// /root: there commands could only run as root. A new data directory then gets a folder for its workspaces outside, with a link to it.
+// Makes the folders that commands run in, and gives the users that run commands access to them and to nothing else. Only root gives anything away; an
+// ordinary user has folders with mode 0700. Where root runs the service in a data directory that the user of the commands cannot enter, for example
+// below /root, commands could only run as root: a new data directory then gets a folder for its workspaces outside, with a link to it.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chmod, chown, lchown, mkdir, mkdtemp, open, readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -63,9 +64,6 @@ async function openPlaces(config: Config): Promise<boolean> {
     return false;
   }
 }
-
-// Makes the folders that commands run in, and gives the users that run commands access to them and to nothing else. Only root gives
-// anything away; an ordinary user has folders with mode 0700.
 
 /** Folders of the machine, which cannot be a workspace: their contents are given to no user. */
 const SYSTEM_FOLDERS = new Set([

@@ -1,4 +1,5 @@
-// The environment of a command that the model runs: this process's without anything secret (G31).
+// Starts the shell of a command, as the leader of a new process group that ends with this process. Its environment is this process's without anything
+// secret (G31).
 import { isSecretVariable } from '../config/secret-file.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,8 +20,6 @@ export function execEnvironment(
   );
   return { ...Object.fromEntries(visible), TERM: 'dumb', HOLDFAST_IDEMPOTENCY_KEY: idempotencyKey };
 }
-
-// Starts the shell of a command, as the leader of a new process group that ends with this process.
 
 /** For processes that a command left running in the background when it ended by itself. */
 export const LEFTOVER_GRACE_MS = 500;

@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { DeliveryId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { DISCARD_LETTERS } from '../../src/features/dead-letters/decide-dead-letters.ts';
-import { DISCARD_DELIVERY, REDRIVE_DELIVERY } from '../../src/features/deliveries/store/decide-delivery.ts';
+import { DISCARD_DELIVERY, REDRIVE_DELIVERY } from '../../src/features/deliveries/store/redrive-delivery.ts';
 import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { readDeliveries } from '../rows/deliveries.ts';

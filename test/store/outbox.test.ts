@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { redriveDelivery } from '../../src/features/deliveries/store/decide-delivery.ts';
+import { redriveDelivery } from '../../src/features/deliveries/store/redrive-delivery.ts';
 import {
   claimDelivery,
   readDueDeliveries,

@@ -1,5 +1,6 @@
 // The slots of a lane: how many turns it runs at the same time. Jobs of its queue wait for a slot; a session that is checked while the
 // queue cannot be reached takes one only if it is free.
+// The worker of a lane fetches its jobs and passes them to a function.
 import { WaitingError } from 'bullmq';
 import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';

@@ -1,5 +1,6 @@
 // What a call costs, and what calls cost together. All in whole numbers: prices are nano-dollars per token, a cost is rounded half up to
 // micro-dollars once, for the whole call, and sums of costs are exact.
+// The steps and groups of usage queries are here, too.
 import type { PriceRow, TokenPrices } from './price-row.ts';
 import type { TokenCounts } from '../model-request.ts';
 

@@ -9,7 +9,7 @@ import type { Zone } from '../time/zone.ts';
 export type Schedule =
   | { kind: 'at'; at: string }
   | { kind: 'every'; everyMs: number; anchor: string }
-  /** `staggerMs`: how far its slots can be delayed, see `staggerOf`; absent: 5 minutes at the top of every hour, otherwise 0. */
+  /** `staggerMs`: how far its slots can be delayed, see `computeStagger`; absent: 5 minutes at the top of every hour, otherwise 0. */
   | { kind: 'cron'; expr: string; tz: string; staggerMs?: number };
 
 /** A schedule that was understood: what slots are computed with. */

@@ -1,5 +1,6 @@
-// The form of a backup: lines of JSON, some of them followed by as many bytes as they say. It is compressed as a whole (gzip), whose checksum
-// covers all of it, and it ends with a line that says so: a file that was cut off is never taken for a whole one.
+// The form of a backup, how it is written from a database, and how it is loaded into one. It is lines of JSON, some of them followed by as many bytes
+// as they say. It is compressed as a whole (gzip), whose checksum covers all of it, and it ends with a line that says so: a file that was cut off is
+// never taken for a whole one.
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { pipeline } from 'node:stream/promises';

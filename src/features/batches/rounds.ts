@@ -220,8 +220,6 @@ async function feed(
   return publish(await feedBatch(database, batch.id, items)).fed;
 }
 
-// The rounds of batches in a scheduler.
-
 export function openBatchRounds({ service, logger, tracing }: Process): ProcessPart {
   const { database, config } = service;
   const parts = { ...service, logger, tracing };

@@ -37,8 +37,8 @@ export interface BatchSubmission {
 }
 
 /**
- * `invalid`: nothing is kept; at most 100 faults. `too_many`: more items than allowed. `empty`: there was none. `late`: the housekeeping
- * has deleted the upload before its end.
+ * `invalid`: nothing is kept; at most 100 faults. `too_many`: more items than allowed. `empty`: there was none. `late`: the rounds of
+ * batches have deleted the upload before its end.
  */
 export type SubmitResult =
   | { kind: 'started'; batchId: string }

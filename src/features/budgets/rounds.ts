@@ -1,4 +1,5 @@
-// The budgets that hold in a process, and how those of the configuration come to hold before it makes its first call.
+// Budgets in a process: those of the configuration hold before it makes its first call. The rounds of a scheduler settle what calls have cost that no
+// process has settled, release reservations that a crash has left, and wake turns that wait for room.
 import type { Config } from '../../config.ts';
 import type { BudgetSettings } from './rules/budget.ts';
 import { toMicros } from '../../core/prices/call-cost.ts';
@@ -44,9 +45,6 @@ export async function storeBudgets(service: Service): Promise<void> {
 function toRow({ limitUsd, ...settings }: NonNullable<Config['budgets']>[number]): BudgetSettings & { id: string } {
   return { ...settings, id: newId<string>(), limitMicros: toMicros(limitUsd) };
 }
-
-// Budgets in a process, and the rounds of a scheduler: what calls have cost that no process has settled, reservations that a crash has left, and turns that
-// wait for room.
 
 const TIDY_MS = 5_000;
 

@@ -1,4 +1,5 @@
 // What was used in a span of time: the roll-ups, and the events that are not in them yet. In one snapshot both together are exact.
+// Another view shows what cost the most of the newest turns.
 import type { TopCosts, UsageItem } from '../../contract/costs.ts';
 import type { Tags } from '../../core/input-options.ts';
 import type { UsageGroup, UsageStep } from '../../core/prices/call-cost.ts';

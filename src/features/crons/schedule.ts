@@ -1,6 +1,4 @@
-// The crons of the configuration file, stored beside those created through the API and tools. A cron of the file is identified by its
-// agent and name; its row is updated only when its entry in the file changes, so that a restart moves no slot. One that is removed
-// from the file is disabled: its history stays.
+// Crons in a scheduler: those that are due are fired, fires that have ended are settled, and old ones are deleted.
 import { isDeepStrictEqual } from 'node:util';
 import type { CronDefinition } from '../../core/schedule/cron.ts';
 import { newId } from '../../ids.ts';
@@ -17,6 +15,10 @@ import { retireCrons, trimFires } from './store/settle-fires.ts';
 type CronJob = CronParts['config']['cron']['jobs'][number];
 
 const GONE = 'no longer in the configuration';
+
+// The crons of the configuration file, stored beside those created through the API and tools. A cron of the file is identified by its
+// agent and name; its row is updated only when its entry in the file changes, so that a restart moves no slot. One that is removed
+// from the file is disabled: its history stays.
 
 /** Makes the crons of origin `config` equal to the file. Safe when several schedulers start at the same time. */
 export async function reconcileConfigCrons({ config, database, logger }: CronParts, nowMs: number): Promise<void> {
@@ -80,8 +82,6 @@ function definitionIn(cron: Cron): CronDefinition {
   const { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun, options } = cron;
   return { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun, options: options ?? {} };
 }
-
-// Crons in a scheduler.
 
 /** Crons that are fired in one go. */
 const DUE_MAX = 100;

@@ -124,8 +124,7 @@ function toSettlement(relay: OutboxRelay, delivery: ClaimedDelivery, result: Del
   }
 }
 
-// The relay of the outbox in a worker, with the channels that it delivers to.
-
+/** The relay of the outbox in a worker, with the channels that it delivers to. */
 export async function openRelay({ service, live, logger, identity, tracing, metrics }: Process): Promise<ProcessPart> {
   const { config, database, publish } = service;
   const channels = new Map<string, Channel>([['webhook', await openWebhook(config)]]);
@@ -174,8 +173,7 @@ function countDeliveries(registry: Registry): (status: DeliveryOutcome) => void 
   return (status) => deliveries.inc({ status });
 }
 
-// The deliveries that the reconciler rings for: those that are due again, and those whose ring was lost.
-
+/** The deliveries that the reconciler rings for: those that are due again, and those whose ring was lost. */
 export function openDueDeliveries({
   service,
   logger,

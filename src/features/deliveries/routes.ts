@@ -1,7 +1,7 @@
 // The outbox: sent, pending and failed deliveries, and an operator's actions on them.
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
-import { decideDelivery } from './redrive-delivery.ts';
+import { decideDelivery } from './decide-delivery.ts';
 import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from './views.ts';
 import { parseSessionKey } from '../../api/path-parameters.ts';
 import { conflict, requireFound } from '../../api/problem.ts';

@@ -1,4 +1,5 @@
-// The outbox as the outside sees it, newest first. Secrets of a target stay inside (G31).
+// The outbox as the outside sees it, newest first, and which deliveries a filter finds: an index answers the conditions for session, turn, status and
+// named things (`find-things.ts`). Secrets of a target stay inside (G31).
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import type { DeliveryCount, DeliveryDetails, DeliveryView } from '../../contract/deliveries.ts';
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
@@ -100,8 +101,6 @@ function withoutCredentials(value: unknown): unknown {
     ]),
   );
 }
-
-// Which deliveries a filter finds: an index answers the conditions for session, turn, status and named things (`find-ids.ts`).
 
 export interface DeliveryFilter {
   sessionKey?: string | undefined;

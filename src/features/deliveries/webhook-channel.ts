@@ -1,4 +1,4 @@
-// The channel port, outgoing side: hands one delivery over and returns its result.
+// The channel port, which hands one delivery over and returns its result, and the channel of webhooks.
 import type { ClaimedDelivery } from './store/outbox.ts';
 import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';

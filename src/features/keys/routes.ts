@@ -1,4 +1,4 @@
-// API keys that are made while the service runs, and the audit log.
+// API keys that are made while the service runs.
 import { z } from 'zod';
 import { makeApiKey, revokeApiKey } from './manage-keys.ts';
 import { listApiKeys, viewApiKey } from './views.ts';

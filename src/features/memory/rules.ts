@@ -1,5 +1,5 @@
-// Cuts a memory into the pieces that a search finds: the lines of one section, as many as fit. A piece knows its lines and the headings
-// above it, so that a hit deep in a long section still says what it is about.
+// Memories as the search finds them: cut into pieces, and as text that can be compared. A piece is the lines of one section, as many as fit. It knows its
+// lines and the headings above it, so that a hit deep in a long section still says what it is about.
 import { cutHead, cutPiece } from '../../core/text.ts';
 import { readHeading } from '../../prompt/markdown-heading.ts';
 

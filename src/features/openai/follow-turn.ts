@@ -1,5 +1,6 @@
 // Follows a turn for one request of a client: the past from the database, then the tail, all of it through a `Segment`. It ends with the
 // segment, when the client leaves, or when the time is over; the turn continues in any case.
+// A call whose client has left is stopped.
 import type { ServerResponse } from 'node:http';
 import { Segment, withoutBrokenCalls, type SegmentEnd } from './rules/segment.ts';
 import type { EventPage, EventRow } from '../../kernel/views/events.ts';

@@ -1,4 +1,4 @@
-// Lists as OpenAI's clients page through them: the next page is after the last id of this one.
+// Lists as OpenAI's clients page through them (the next page is after the last id of this one), and the headers that their requests may have.
 import { z } from 'zod';
 import type { ListPart } from './views/files.ts';
 import { fail } from './read-parts.ts';
@@ -52,8 +52,6 @@ export function atBothPlaces(routes: readonly Route[]): Route[] {
   }));
   return [...routes, ...others];
 }
-
-// The headers that requests of clients may have, for the document.
 
 export const answerCallHeaders = {
   'x-holdfast-session-key': 'The session that the message is for',

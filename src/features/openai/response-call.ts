@@ -1,4 +1,5 @@
 // A response: the request that began it, and its current state.
+// The session of a response that names one is found here, too.
 import type { AnyRequest, Api } from '../../api/route.ts';
 import { cutHead } from '../../core/text.ts';
 import { toFinishReason } from './rules/chat-objects.ts';

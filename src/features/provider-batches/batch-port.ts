@@ -1,5 +1,5 @@
 // The port to a provider's batches: how a submission is made, found, polled, read and cancelled. Nothing here is retried, and nothing is
-// decided: what follows from each answer is in `src/core/provider-batch`.
+// decided: what follows from each answer is in `rules/`.
 import type { ListedBatch } from './rules/submission.ts';
 
 export interface NewSubmission {

@@ -1,4 +1,4 @@
-// The dependencies that the parts of the provider lane share.
+// The dependencies that the parts of the provider lane share, and what a scheduler measures of provider batches.
 import type { Publish } from '../../kernel/queue/after-commit.ts';
 import type { Config } from '../../config.ts';
 import type { PriceBook } from '../../core/prices/price-table.ts';
@@ -74,8 +74,6 @@ export class LeaseLostError extends Error {
     this.name = 'LeaseLostError';
   }
 }
-
-// What a scheduler measures of provider batches.
 
 /** `returned`: it goes into another submission. `left`: it waited too long, and its turn asks live or fails. */
 export type RequestOutcome = 'answered' | 'errored' | 'returned' | 'left';

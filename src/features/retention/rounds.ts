@@ -1,4 +1,4 @@
-// The rounds of retention in a scheduler.
+// The rounds of retention in a scheduler: old rows of all kinds, events, and the rows and notes of lost workers.
 import type { Logger } from '../../logger.ts';
 import { trimWorkers } from '../../kernel/processes/report-worker.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';

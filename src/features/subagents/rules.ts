@@ -1,4 +1,5 @@
-// What the end of a subagent's run means: whether it ends at all, who receives the announcement, and how.
+// Decisions about subagents: what the end of a run means (whether it ends at all, who receives the announcement, and how), and which sessions the tools
+// of an agent may read and write.
 import type { SubagentEnd } from '../../core/announcement.ts';
 import type { EndingRun, FamilyState, RunResult } from '../../kernel/rules/family.ts';
 

@@ -1,5 +1,5 @@
-// Sends one more message to a subagent: it joins the running turn or is the next one. A subagent that was kept for further tasks and has
-// ended starts again with it.
+// What may be done with a subagent from outside. One more message joins the running turn or is the next one; a subagent that was kept for further tasks
+// and has ended starts again with it. Or its run is stopped.
 import type { MessageId } from '../../core/ids.ts';
 import { withOptions } from '../../core/input-options.ts';
 import type { SessionMessage } from '../../core/session-message.ts';

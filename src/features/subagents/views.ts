@@ -1,4 +1,5 @@
-// The family of a session: every run below its root, with its own usage and that of it and the runs below it.
+// Runs of subagents as the API shows them, newest first; and the family of a session: every run below its root, with its own usage and that of it and
+// the runs below it.
 import type { FamilyView } from '../../contract/details.ts';
 import { toDollars } from '../../core/prices/call-cost.ts';
 import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
@@ -101,8 +102,6 @@ function addSubtrees(one: FamilyRun['subtree'], other: FamilyRun['subtree']): Fa
     runs: one.runs + other.runs,
   };
 }
-
-// Runs of subagents as the API shows them, newest first.
 
 const SELECTION =
   raw(`r.id as "runId", c.key as "childSessionKey", p.key as "parentSessionKey", r.label, r.task, r.depth, r.status, r.mode, r.cleanup,

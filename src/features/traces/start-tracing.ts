@@ -1,4 +1,5 @@
-// Which traces are exported, as OTEL_TRACES_SAMPLER says.
+// The traces of a process: turns and batches that have ended wait here, bounded, until their spans are made from the journal and exported, as
+// OTEL_TRACES_SAMPLER says. What a crash loses of them, the process that notices the crash exports (docs/decisions/0068-traces.md).
 import type { TraceSampler } from '../../config/choices.ts';
 import { formatTraceParent, type TraceParent } from '../../core/telemetry/trace-parent.ts';
 import { systemClock, type Clock } from '../../clock.ts';
@@ -39,9 +40,6 @@ export function samples(
       return sampler satisfies never;
   }
 }
-
-// The traces of a process: turns that have ended wait here, bounded, until their spans are made from the journal and exported. What a
-// crash loses of them, the process that notices the crash exports (docs/decisions/0068-traces.md).
 
 export interface TracingOptions {
   config: Config;
@@ -168,8 +166,6 @@ function redacted(turn: TracedTurn, redact: Redact): TracedTurn {
     },
   };
 }
-
-// The traces of a process.
 
 export const startTraces: OpenTracing = ({ service: { config, views }, logger, identity, metrics }) => {
   const dropped = metrics === null ? null : metricIn(metrics, 'holdfast_traces_dropped_total');

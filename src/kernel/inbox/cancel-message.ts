@@ -1,6 +1,4 @@
-// Cancels one message that waits. The session row is locked, as for every statement that takes waiting messages, so a message is either
-// cancelled or part of a turn. A worker that has claimed the session and not opened its turn yet has read what waits, and a running turn has
-// read the messages that may join it (up to `steer_seq`): those are left alone.
+// Ends one message that waits, without a turn: a caller cancels it, or the worker that has claimed its session settles it.
 import type { Committed } from '../queue/after-commit.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
@@ -10,6 +8,9 @@ import { settledIn } from '../queue/rings.ts';
 import { literal } from '../../database/statement.ts';
 import { sendQuery } from '../../database/send-query.ts';
 
+// The session row is locked, as for every statement that takes waiting messages, so a message is either
+// cancelled or part of a turn. A worker that has claimed the session and not opened its turn yet has read what waits, and a running turn has
+// read the messages that may join it (up to `steer_seq`): those are left alone.
 export const CANCEL_MESSAGE = literal({
   name: 'cancel-message',
   purpose: 'Cancel a message that waits. No row: there is no such message. `status`: what it was.',
@@ -73,7 +74,6 @@ export async function cancelMessage(
 
 // Settles an input that needs no turn, for the worker that has claimed its session. Fenced like every write of a turn: if this worker no
 // longer holds the session, nothing is written.
-
 export const SETTLE_WITHOUT_TURN = literal({
   name: 'settle-without-turn',
   purpose: 'Settle a waiting input as silent, if the session still has the epoch.',

@@ -1,14 +1,16 @@
-// When a session last received a message. Heartbeats, ticks and announcements do not count: a session that receives only those is
-// silent.
+// Plain reads of inputs: when a session last received a message, where the last one is to be answered, what a turn answers, and which inputs wait.
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { sendQuery } from '../../database/send-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import type { InputOptions } from '../../core/input-options.ts';
+import type { WaitingInput } from '../sessions/claim-session.ts';
+import { WAITING_CHARS_MAX } from '../sessions/claim-statement.ts';
 import { chargeOfTurnSql } from './charged-inputs.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
+// Heartbeats, ticks and announcements do not count as talk: a session that receives only those is silent.
 export const LAST_TALK = literal({
   name: 'last-talk',
   purpose: 'Read when the last message before an input came.',
@@ -24,8 +26,6 @@ export async function readLastTalk(
   const [row] = await sendQuery<{ at_ms: string }>(database.hot, LAST_TALK.prepared([sessionId, beforeSeq]));
   return row === undefined ? null : Number(row.at_ms);
 }
-
-// The delivery address of a session's last message.
 
 /** SQL of the URL that the last message of a session named; null when it named none, or none came. */
 export const lastUrlSql = (sessionId: string): string => `(select i.body -> 'deliver' ->> 'url' from holdfast.inbox i
@@ -72,4 +72,23 @@ from holdfast.inbox i where i.turn_id = $1 order by i.seq desc limit 1`,
 /** The options of a turn. */
 export async function readTurnOptions(database: Database, turnId: string): Promise<InputOptions> {
   return (await readTurnOrigin(database, turnId))?.options ?? {};
+}
+
+/** The largest number of waiting inputs that are read. */
+const READ_MAX = 50;
+
+export const WAITING_INPUTS = literal({
+  name: 'waiting-inputs',
+  purpose: 'Read the first inputs that wait, in the order of their numbers.',
+  text: `select i.id, i.seq::int, i.kind, i.body, i.route, i.mode, (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt"
+from (
+  select i.*, coalesce(sum(length(i.body::text)) over (order by i.seq rows between unbounded preceding and 1 preceding), 0) as chars_before
+  from holdfast.inbox i where i.session_id = $1 and i.status = 'waiting' order by i.seq limit ${READ_MAX}
+) as i where i.chars_before < ${WAITING_CHARS_MAX} order by i.seq`,
+});
+
+/** The first inputs that wait, in the order of their numbers, for the worker that runs the session. */
+export async function readWaitingInputs(database: Database, sessionId: SessionId): Promise<WaitingInput[]> {
+  const result = await database.hot.query(WAITING_INPUTS.prepared([sessionId]));
+  return result.rows;
 }

@@ -35,10 +35,10 @@ export function startRounds({ database, round, failure, pauseMs }: Rounds): () =
   };
 }
 
-/** The pauses of work of which there is much more often some than each second. */
+/** The pauses of rounds that usually have work more than once per second. */
 export const OFTEN: Rounds['pauseMs'] = { first: 0, min: 10, max: 1_000 };
 
-/** Between two looks for what is old or has stopped. */
+/** The pause between two searches for old rows and stopped work. */
 export const TIDY_ROUND_MS = 60_000;
 
 /** The shortest pause between two statements that delete old rows: turns need the connections too. */

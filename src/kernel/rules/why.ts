@@ -1,5 +1,5 @@
 // Why something waits: every reason with its code, its text, its order among the others, and what a person can do about it. Two features state
-// reasons of their own: budgets, and batches those of their items (src/features/batches/rules/item-wait.ts).
+// reasons of their own: budgets, and batches those of their items (src/features/batches/rules/batch.ts).
 import { isUuid } from '../../core/ids.ts';
 import { providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
 

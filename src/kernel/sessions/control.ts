@@ -1,4 +1,5 @@
-// The last output of a subagent, for callers that end its run from outside: a plain read of its newest visible entries.
+// Control: stops a session from outside. It never waits in a queue: the request is written into the session row, which the
+// worker that runs it reads several times a second and at every step (G24).
 import { findLastOutput, type OutputEntry } from '../../core/last-output.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
@@ -12,6 +13,7 @@ import type { EffectParts } from '../effects/turn-effects.ts';
 import { findPlace } from './family.ts';
 import { stopFamily, type FamilyStop, type FamilyStopResult, type StopCommand } from './stop-family.ts';
 
+/** The newest visible entries that are read for the last output of a subagent whose run is ended from outside. */
 const ENTRIES_READ = 10;
 
 export const LAST_OUTPUT = literal({
@@ -27,9 +29,6 @@ export const LAST_OUTPUT = literal({
 export async function readLastOutput(database: Database, sessionId: SessionId): Promise<string | null> {
   return findLastOutput(await sendQuery<OutputEntry>(database.hot, LAST_OUTPUT.prepared([sessionId])));
 }
-
-// Control: stops a session from outside. It never waits in a queue: the request is written into the session row, which the
-// worker that runs it reads several times a second and at every step (G24).
 
 export interface Abortion {
   sessionId: SessionId;

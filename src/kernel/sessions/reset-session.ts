@@ -1,6 +1,5 @@
-// A reset by the worker that has claimed the session, before it opens the turn of the message that requested it. Like
-// `reset-session`, but the worker keeps the lock. If the worker crashes after it, the next one finds an empty transcript and
-// has nothing to reset.
+// A reset: the session continues with an empty transcript under the same key. The old one stays as it is, linked by its number.
+// Only done on request (G15).
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { insertEventsSql } from '../events/events.ts';
@@ -14,6 +13,8 @@ import { RUNG_AGAIN_SQL } from './session-locks.ts';
 /** What a new transcript keeps of the view of a session `s`: which alerts were sent lately. */
 export const KEPT_VIEW_SQL = `case when s.view -> 'alerts' is null then '{}'::json else json_build_object('alerts', s.view -> 'alerts') end`;
 
+// A reset by the worker that has claimed the session, before it opens the turn of the message that requested it. The worker keeps the lock.
+// If it crashes afterwards, the next one finds an empty transcript and has nothing to reset.
 export const RESET_CLAIMED = literal({
   name: 'reset-claimed',
   purpose: 'Begin a new transcript of a session that this worker has claimed.',
@@ -51,9 +52,6 @@ export async function resetClaimed(
   const rows = await sendQuery(database.hot, RESET_CLAIMED.prepared(values));
   return rows.length > 0;
 }
-
-// A reset: the session continues with an empty transcript under the same key. The old one stays as it is, linked by its number.
-// Only done on request (G15).
 
 /** `running`: a turn is open; end it first. `unknown`: no such session. */
 export type Reset =

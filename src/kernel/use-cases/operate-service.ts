@@ -1,4 +1,4 @@
-// What operators do to the service: pause work, lift the blocks of models, and drain a process.
+// What operators do to the service: pause work, lift the blocks of models, drain a process, and stop what runs.
 import type { BlockView } from '../../contract/model-blocks.ts';
 import type { PauseView } from '../../contract/pauses.ts';
 import * as blocks from '../turn/gate/unblock-models.ts';

@@ -1,4 +1,5 @@
-// Puts a message of a running turn into the outbox of its session, once for each tool call.
+// Posts to a session without a turn for it: a message of a running turn goes into the outbox, once for each tool call, and a system event is queued
+// for the next prompt.
 import type { DeliveryId, SessionKey, SystemEventId } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
 import { sendMessage, type Posting } from '../inbox/send-message.ts';
@@ -26,9 +27,10 @@ export async function postMessage(
   );
 }
 
-// Queues a system event for the next prompt of a session, which is created if need be.
-
-/** Queues it; resolves after the commit, and rejects as `isKeyTaken` says when another request was first. */
+/**
+ * Queues a system event for the next prompt of a session, which is created if need be. Resolves after the commit, and rejects as `isKeyTaken` says when
+ * another request was first.
+ */
 export async function enqueueEvent(
   service: Service,
   event: {

@@ -1,4 +1,5 @@
 // The session that an input from outside is for. It is created by the first input that reaches it, if its agent is configured.
+// The overrides of a session are changed here, too.
 import { agentOf, modelFault, type Config } from '../../config.ts';
 import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { agentIdOf, canonicalSessionKey } from '../../core/session-key.ts';

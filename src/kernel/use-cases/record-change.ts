@@ -1,4 +1,5 @@
-// The audit log: a row is written before each change, so that no change is without one, and its outcome is added afterwards.
+// Changes of the service that are written down. The audit log: a row is written before each change, so that no change is without one, and its outcome
+// is added afterwards. The reload: the configuration of this process is read again, and the result is logged.
 import { newId } from '../../ids.ts';
 import { beginAudit, endAudit, type AuditedChange } from '../processes/audit.ts';
 import type { Service } from './service.ts';
@@ -35,9 +36,10 @@ export async function recordChange<Result>(
   }
 }
 
-// Reads the configuration of this process again, and logs the result.
-
-/** Returns every difference. Rejects, and changes nothing, when the configuration has a fault or cannot be used. */
+/**
+ * Reads the configuration of this process again, logs the result, and returns every difference. Rejects, and changes nothing, when the configuration has
+ * a fault or cannot be used.
+ */
 export async function reloadConfig(live: LiveConfig, logger: Logger): Promise<ConfigChange[]> {
   try {
     const changes = await live.reload();

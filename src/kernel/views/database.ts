@@ -1,4 +1,4 @@
-// Whether the database answers and takes writes.
+// What the database says of itself: whether it answers and takes writes, its version, and its layout.
 import { sql } from '../../database/drizzle.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewQuery } from '../../database/literal-query.ts';
@@ -22,8 +22,6 @@ export async function pingDatabase(db: ViewDatabase): Promise<void> {
   );
   if (rows[0]?.is_read_only === true) throw new ReadOnlyDatabaseError();
 }
-
-// Facts about the database: its version, and its layout.
 
 export interface DatabaseFacts {
   /** PostgreSQL's own text, such as `18.1`. */

@@ -1,6 +1,7 @@
 // What a search text names exactly: an id, the key of a session, the id that a platform gave a message, or the code of open dead letters. Each
 // look-up is one by an index. The end of an id is searched for among the newest ids only: an index for it would cost every insert. A list with a
 // text that names nothing looks for the text in its rows instead.
+// The ids of the rows that a filter finds are read here, too.
 import type { FoundId } from '../../contract/answers.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';

@@ -1,4 +1,4 @@
-// Pauses: what they hold, and how they are shown.
+// Pauses, what they hold and how they are shown; and the models that no worker calls for a time.
 import type { PauseView } from '../../contract/pauses.ts';
 import type { Lane } from '../../config.ts';
 import { isoSql } from '../sessions/session-facts.ts';

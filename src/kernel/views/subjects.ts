@@ -1,5 +1,5 @@
 // The sessions of a person, by the id that their messages name as the sender. Items of batches are messages, too; those that have not become
-// inputs are in store/erasure/items-of-sender.ts.
+// inputs are in src/features/erasure/store/erase-shared.ts.
 import { viewQuery } from '../../database/literal-query.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 

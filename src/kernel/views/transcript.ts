@@ -1,5 +1,6 @@
 // The entries of a session's transcript, oldest or newest first. A page is bounded in items and in bytes, because one entry may hold as much
 // as a hundred others (G28). Its long parts may be cut; then it is bounded by what is left, and by how much is read for it.
+// Compactions and ended transcripts are here, too.
 import { isoSql } from '../sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';

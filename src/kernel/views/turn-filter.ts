@@ -1,4 +1,4 @@
-// Which turns a filter finds: an index answers the conditions for session, status, batch, time and named things (`find-ids.ts`).
+// Which turns a filter finds: an index answers the conditions for session, status, batch, time and named things (`find-things.ts`).
 import { raw, sql, type Sql } from '../../database/drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { Tags } from '../../core/input-options.ts';

@@ -1,5 +1,5 @@
-// What a turn did, step by step, from its journal: the model calls with their tokens and the tool calls with their ends. Payloads
-// are not here but in the transcript.
+// What a turn did, step by step, from its journal: the model calls with their tokens and the tool calls with their ends. Payloads are in the transcript;
+// one tool call is shown with what it was given and what came back.
 import type { ModelCallView, StepView, ToolCallView, TurnView } from '../../contract/views.ts';
 import type { ToolCallDetail } from '../../contract/details.ts';
 import { readPartText, type StoredBlock } from '../../core/entry.ts';

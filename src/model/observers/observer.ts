@@ -1,4 +1,5 @@
-// Observers see requests and answers without changing them. A fault of an observer never reaches a call.
+// Observers see requests and answers without changing them. A fault of an observer never reaches a call: one that throws is reported and not called
+// again in this call.
 import type { ModelAnswer, ModelRequest } from '../../core/model-request.ts';
 
 /** A call that begins. */
@@ -44,8 +45,6 @@ export interface ModelObserver {
 export function formatCallId(turnId: string, callNo: number): string {
   return `${turnId}:model:${callNo}`;
 }
-
-// Many observers as one. One that throws is reported and not called again in this call; the call continues.
 
 interface Watchers {
   /** Those of the model, for every call. */

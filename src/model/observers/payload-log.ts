@@ -1,5 +1,6 @@
-// Takes out of a payload what must not be written down: known secrets, what looks like a key, the values of fields that are named like
-// secrets, and the data of images.
+// The payload log: every request as it was sent and every answer as it was read, to find out what a model received. Off unless it is configured; it
+// never makes a call wait. Before a payload is written, known secrets, what looks like a key, the values of fields that are named like secrets, and the
+// data of images are taken out.
 import { createHash } from 'node:crypto';
 import { secretPatterns } from '../../config/redact-secrets.ts';
 import { JsonlFile, type JsonlFileOptions } from './jsonl-file.ts';
@@ -46,9 +47,6 @@ function isImageData(owner: object, name: string, field: unknown): field is stri
 function describeData(data: string): string {
   return `[${data.length} characters of base64, sha256 ${createHash('sha256').update(data).digest('hex')}]`;
 }
-
-// The payload log: every request as it was sent and every answer as it was read, to find out what a model received. Off unless it is
-// configured; without secrets and images (`redact.ts`); it never makes a call wait.
 
 /** The size from which a new file is begun; with the one before it, twice as much is on disk (G28). */
 const FILE_BYTES_MAX = 256 * 1024 * 1024;

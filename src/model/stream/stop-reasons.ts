@@ -1,5 +1,6 @@
 // Why an answer ended. A reason that stops an answer because of its content, or an unknown one, ends the turn with a text for
 // people; tool calls of such an answer are not run.
+// The times after which a call ends that receives nothing are here, too.
 import { cutHead } from '../../core/text.ts';
 import type { ModelStopReason } from '../../core/model-request.ts';
 import { endWithNote, noteRepair, type DraftAnswer } from './draft-answer.ts';

@@ -1,4 +1,5 @@
-// The progress of a batch as text: a bar that is drawn again on a terminal, lines in a pipe; and what its end means for the exit code.
+// `holdfast batch watch`: a batch as it proceeds, until it is over. Its progress as text is a bar that is drawn again on a terminal, and lines in a
+// pipe. The exit code says how it ended.
 import type { BatchView } from '../../../contract/batches.ts';
 import { EXIT, type ExitCode } from '../../../cli/cli-error.ts';
 import type { Terminal } from '../../../cli/terminal.ts';
@@ -68,8 +69,6 @@ export function progressBar(batch: Pick<BatchView, 'counts'>, width: number): st
   const full = Math.floor((computePercent(batch) * chars) / 100);
   return `[${'#'.repeat(full)}${'.'.repeat(chars - full)}]`;
 }
-
-// `holdfast batch watch`: a batch as it proceeds, until it is over. The exit code says how it ended.
 
 /** A year. */
 export const WAIT_SECONDS_MAX = 31_536_000;

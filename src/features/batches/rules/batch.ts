@@ -12,10 +12,10 @@ import type { SessionKey } from '../../../core/ids.ts';
 export const BATCH_STATUSES = ['uploading', 'running', 'paused', 'cancelling', 'ended'] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
-/** How long an upload may take; after that it counts as left behind by a crash, and the housekeeping deletes it. */
+/** How long an upload may take; after that it counts as left behind by a crash, and the rounds of batches delete it. */
 export const UPLOAD_HOURS = 1;
 
-/** How long the upload of a file of an OpenAI client may take; after that the housekeeping deletes it. */
+/** How long the upload of a file of an OpenAI client may take; after that the rounds of files delete it. */
 export const FILE_UPLOAD_HOURS = 24;
 
 export const BATCH_OUTCOMES = ['completed', 'partly', 'failed', 'cancelled'] as const;

@@ -1,4 +1,5 @@
-// The expected total cost of a batch, from the items that have ended: from 20 on, which is a usual pilot.
+// What a batch will cost: before it starts, estimated from the prompts of its items; while it runs, expected from the items that have ended, from 20 on,
+// which is a usual pilot.
 import type { Way } from '../../../core/message-via.ts';
 import {
   cachedCallMicros,

@@ -1,5 +1,5 @@
 // The upload of a batch: a row that no feeder sees, its items in groups as they are read, and one statement that starts it. An upload that is
-// refused or broken off is deleted; one whose process crashed is deleted by the housekeeping.
+// refused or broken off is deleted; one whose process crashed is deleted by the rounds of batches.
 import type { AskedBatch, ItemDefaults } from '../rules/batch.ts';
 import type { PlacedItem } from '../rules/check-items.ts';
 import type { MessageVia } from '../../../core/inbound.ts';

@@ -1,4 +1,4 @@
-// When the windows of budgets begin and end.
+// SQL of budgets: when their windows begin and end, and when one counts as reached.
 
 /**
  * A lateral subquery with `starts_at` and `ends_at` of the window of the budget `budget` at the time `at`. Days and months begin at midnight in its

@@ -1,5 +1,4 @@
-// Reservations of calls that will hardly be stored: their worker is gone, and no later claim of the turn has made a call. Any number of
-// schedulers may release them.
+// Reservations that a crash has left, and turns that wait for a budget with room. Any number of schedulers may do both.
 import type { Database } from '../../../database/database.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
@@ -8,6 +7,8 @@ import { BUDGET_REACHED } from '../rules/budget.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/sessions/session-locks.ts';
 import { wokenSql } from '../../../kernel/queue/wake-parked.ts';
 import { isReachedSql } from './budgets-sql.ts';
+
+// Reservations of calls that will hardly be stored: their worker is gone, and no later claim of the turn has made a call.
 
 /** How long after the end of a lease, and the most of one statement. */
 const GRACE = '30 seconds';

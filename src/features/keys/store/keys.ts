@@ -1,4 +1,4 @@
-// The API keys that were made while the service ran.
+// The API keys that were made while the service ran, and sign-ins of browsers with them.
 import { fromNow, now } from '../../../rows/columns.ts';
 import { apiKeys, signInCodes, webSessions } from '../../../rows/keys.ts';
 import type { Database } from '../../../database/database.ts';

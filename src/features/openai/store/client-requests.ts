@@ -1,5 +1,6 @@
 // The keys of requests of OpenAI's clients. A request without an Idempotency-Key is given one, which is stored with the hash of its body before
 // anything else: a client that repeats the request by itself is found by the hash and joins what the first one has begun.
+// Beside them: histories that clients send, and responses that they have deleted.
 import { newId } from '../../../ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { sendQuery } from '../../../database/send-query.ts';

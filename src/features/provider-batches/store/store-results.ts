@@ -1,5 +1,6 @@
 // Stores what a batch of the provider says of its requests, and wakes their turns. A result of a request that no longer waits in this
 // submission changes nothing: it was stored before, or its turn has moved on.
+// Requests that nothing needs any more are dropped.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { ReportedTokens } from '../../../core/prices/call-cost.ts';
 import { storableText } from '../../../core/text.ts';

@@ -1,5 +1,5 @@
-// Waiting without a slot: a session that has ended its turn to wait holds no lock and no lane, and any input wakes it. The row here
-// makes sure that every wait ends (G19): when its time has passed and the session has not been claimed since, an input says so.
+// Ends what of subagents no worker would end: runs past their deadline, waits past theirs, and runs that are stuck. Any number of processes may
+// do this; each end is one transaction that checks whether it is needed.
 import type { AfterCommit, Committed } from '../../../kernel/queue/after-commit.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';
@@ -17,6 +17,8 @@ import { abortRun } from '../../../kernel/sessions/control.ts';
 
 const DUE_MAX = 100;
 
+// Waiting without a slot: a session that has ended its turn to wait holds no lock and no lane, and any input wakes it. The row here
+// makes sure that every wait ends (G19): when its time has passed and the session has not been claimed since, an input says so.
 export const NOTE_YIELD = literal({
   name: 'yield',
   purpose: 'Note until when a session waits whose turn is about to end.',
@@ -93,9 +95,6 @@ export async function wakeOverdue(database: Database): Promise<AfterCommit> {
     return { last: putInputs(tx, { inputs }) };
   });
 }
-
-// Ends what of subagents no worker would end: runs past their deadline, waits past theirs, and runs that are stuck. Any number of processes may
-// do this; each end is one transaction that checks whether it is needed.
 
 const RUNS_MAX = 100;
 

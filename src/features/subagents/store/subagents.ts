@@ -1,4 +1,4 @@
-// Runs of subagents for their parents: list them, steer one, end one.
+// Runs of subagents for their parents: list them, steer one, end one. The tools of agents read sessions by it, too.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { MessageId, SessionId, SessionKey } from '../../../core/ids.ts';
 import type { InputOptions } from '../../../core/input-options.ts';

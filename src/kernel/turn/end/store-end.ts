@@ -68,12 +68,13 @@ export async function storeEnd(
   if (hides === null) context.transcripts.keep(session.id, turn.transcript);
   if (effects.length === 0) return ending;
   const staying = effects.map(({ kind }) => kind).filter((kind) => !(kind in context.effects));
-  if (staying.length > 0) context.logger.warn({ ...pickLogIds(context, turn), effects: staying }, NOBODY_CARRIES_OUT);
+  if (staying.length > 0)
+    context.logger.warn({ ...pickLogIds(context, turn), effects: staying }, NO_FEATURE_CARRIES_OUT);
   // After the costs of its calls, which older schedulers release with the turn.
   return { ...ending, after: mergeAll([ending, { after: await tryEffects(context, session.id) }]) };
 }
 
-const NOBODY_CARRIES_OUT = 'No feature carries out what the turn has left; it stays until one does';
+const NO_FEATURE_CARRIES_OUT = 'No feature carries out the effects of the turn; they stay until one does';
 
 /** What the end of the turn leaves to be done beside its session. */
 function listEffects({ features }: TurnContext, turn: OpenedTurn, result: TurnResult): TurnEffect[] {

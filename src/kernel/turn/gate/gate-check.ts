@@ -1,6 +1,6 @@
 // What the gate before a model call (gate.ts) knows of its checks. A check says of a call whether it may be made now; one that lets it through may
-// hold something for it: a place in a limit, money, the test of a model that is away. The parts of a process that check something are listed
-// where it starts (workers/create-turn-context.ts), those of a feature while the feature is configured.
+// hold something for it: a place in a limit, money, the test of a model that is away. workers/create-turn-context.ts lists the checks of the kernel, and
+// features bring theirs (`check` of `TurnFeature`).
 import type { Amounts } from '../../../core/rate-limit.ts';
 import type { NamedModel } from '../../../core/model-ref.ts';
 import type { ModelRequest } from '../../../core/model-request.ts';

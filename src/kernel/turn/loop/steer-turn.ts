@@ -11,7 +11,7 @@ import { selectSteers } from '../../../core/queue-mode.ts';
 import { newId } from '../../../ids.ts';
 import type { WaitingInput } from '../../sessions/claim-session.ts';
 import type { TakenSteers } from '../journal/journal.ts';
-import { readWaitingInputs } from '../../inbox/charged-inputs.ts';
+import { readWaitingInputs } from '../../inbox/last-inputs.ts';
 import type { TurnContext } from '../context.ts';
 import { deriveProvenance } from '../open/open-view.ts';
 import { computeRoom } from '../open/queue-cap.ts';

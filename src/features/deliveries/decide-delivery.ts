@@ -1,7 +1,7 @@
 // An operator decides about a delivery: an open dead letter of it is closed by the same statement.
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { discardDelivery, redriveDelivery, type DeliveryDecision } from './store/decide-delivery.ts';
+import { discardDelivery, redriveDelivery, type DeliveryDecision } from './store/redrive-delivery.ts';
 
 /** Sends a delivery again, or discards it; the reconciler rings for its session. */
 export async function decideDelivery(
