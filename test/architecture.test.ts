@@ -233,6 +233,11 @@ test('a file of types is imported as types, and imports nothing else', () => {
   expect(values.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
 });
 
+test('the api imports nothing of a turn', () => {
+  const ofTurns = imports.filter(({ from, to }) => from.startsWith('src/api/') && to?.startsWith('src/kernel/turn/'));
+  expect(ofTurns.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+});
+
 test('the command line loads nothing of the api', () => {
   const loaded = imports.filter(({ from, to, isOfTypes }) => {
     return from.startsWith('src/cli/') && to?.startsWith('src/api/') === true && !(isOfTypes && to in TYPE_FILES);

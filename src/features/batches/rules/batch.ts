@@ -130,8 +130,7 @@ export interface AskedBatch {
   metadata: Record<string, string> | null;
 }
 
-// Why an item of a batch waits that is not in flight, by the code of its reason (src/kernel/rules/why.ts has all others).
-
+/** Why an item of a batch waits that is not in flight, by the code of its reason (src/kernel/rules/why.ts has all others but that of budgets). */
 export const ITEM_WAITS = {
   batch_paused: 'The batch is paused.',
   batch_window: 'The first items show which way is cheaper; the others wait for them, at most an hour.',
