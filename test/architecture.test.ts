@@ -134,7 +134,7 @@ const TYPE_FILES: Record<string, string[]> = {
   'src/contract/': ['src/kernel/', 'workers/', 'src/cli/', 'demo/'],
 };
 
-/** Single files that may be imported as types in addition: what a feature adds to a front door is a row of it. */
+/** Single files that may be imported as types in addition: what a feature adds to the API or the command line is a row of it. */
 const DOOR_TYPES = ['src/api/part.ts', 'src/api/route.ts', 'src/cli/command.ts'].map(
   (to) => `src/kernel/features.ts -> ${to}`,
 );

@@ -1,6 +1,6 @@
 // Follows a turn for one request of a client: the past from the database, then the tail, all of it through a `Segment`. It ends with the
 // segment, when the client leaves, or when the time is over; the turn continues in any case.
-// A call whose client has left is stopped.
+// The call that a request began can be stopped, too: its message while it waits, or the turn that has claimed it.
 import type { ServerResponse } from 'node:http';
 import { Segment, withoutBrokenCalls, type SegmentEnd } from './rules/segment.ts';
 import type { EventPage, EventRow } from '../../kernel/views/events.ts';
@@ -147,8 +147,6 @@ export async function readPast(
   }
   return { events: withoutBrokenCalls(events), cursor };
 }
-
-// Stops the call that a request began: its message while it waits, or the turn that has claimed it.
 
 /** A worker that has just claimed a message opens its turn within some milliseconds; meanwhile there is nothing to stop. */
 const POLLS_MAX = 50;

@@ -100,7 +100,7 @@ export interface TurnParts extends Pick<
 
 /** What a feature may do in turns. Where several answer, the first in the order of src/features.ts does. */
 export interface TurnFeature {
-  /** Asked before a model call, after the kernel's own checks. */
+  /** Asked before a model call, between the kernel's own checks. */
   readonly check?: GateCheck;
   /** Gets the next answer in its own way; null: the model is asked. Throws as `askModel` does. */
   readonly ask?: (context: TurnContext, turn: OpenedTurn) => Promise<AnsweredCall | null>;

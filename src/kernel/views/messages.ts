@@ -1,6 +1,6 @@
 // Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
 // have the same one.
-// Lists of messages are read by an index for each status.
+// A list reads the messages of each status by an index.
 import { isoSql } from '../sessions/session-facts.ts';
 import { messageSql } from './settlement-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
