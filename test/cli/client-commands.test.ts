@@ -123,7 +123,7 @@ describe('the address and the key of a request', () => {
 
 describe('exit codes', () => {
   test.each([
-    [['sessions', 'list', '--limit', '13'], 2, 'holdfast: limit: is unlucky\n  cursor is unlucky\nFix: '],
+    [['sessions', 'list', '--limit', '13'], 2, 'holdfast: limit: is unlucky\n  cursor: is unlucky\nFix: '],
     [['sessions', 'show', 'nobody'], 5, 'there is no session "nobody"'],
     [['sessions', 'show', 'broken'], 1, 'something broke (request request-7)'],
     [['sessions', 'show', 'down'], 4, 'the database is away'],
