@@ -23,7 +23,7 @@ export async function loadModules(
 }
 
 /** What the features run in processes of these roles. */
-export function loadParts(roles: readonly Role[], features: readonly Feature[]): Promise<OpenPart[]> {
+function loadParts(roles: readonly Role[], features: readonly Feature[]): Promise<OpenPart[]> {
   const parts = features.flatMap(({ inRoles = [] }) => inRoles);
   return Promise.all(parts.filter((part) => roles.some((role) => part.roles.includes(role))).map(({ load }) => load()));
 }

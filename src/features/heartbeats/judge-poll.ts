@@ -2,7 +2,8 @@
 // statement that ends its turn (G15: the rows stay). A recent alert is not sent again.
 import { createHash } from 'node:crypto';
 import { alertsAfter } from '../../core/heartbeat.ts';
-import type { PollResult, TurnEffect } from '../../kernel/effects/turn-effects.ts';
+import type { TurnEffect } from '../../kernel/effects/turn-effects.ts';
+import type { PollResult } from './store/answer-poll.ts';
 import type { TurnContext, TurnFeature } from '../../kernel/turn/context.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { answersOnlyPoll } from '../../kernel/turn/reply-rules.ts';

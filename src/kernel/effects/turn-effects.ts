@@ -8,19 +8,17 @@ import type { PutInput } from '../inbox/put-inputs.ts';
 import type { QueueModes, RunResult } from '../rules/family.ts';
 import type { LockedFamily, RunRow } from '../sessions/family.ts';
 
-export type TurnEffect =
+/** The kinds of effects, each with what it stores beside its turn. A feature adds its own to this interface, where it carries them out. */
+export interface EffectKinds {
   /** A turn of a subagent that works on a run: the run ends with it, if `end` says how; one that was stopped meanwhile counts the turn. */
-  | { kind: 'run-ended'; turnId: TurnId; runId: string | null; end: RunResult | null }
+  'run-ended': { runId: string | null; end: RunResult | null };
   /** A message for another session. */
-  | { kind: 'message-sent'; turnId: TurnId; message: SentMessage }
-  /** The turn answered a heartbeat. */
-  | { kind: 'poll-answered'; turnId: TurnId; result: PollResult }
-  /** The turn may have requests to a batch of the provider, which nothing needs any more. */
-  | { kind: 'requests-left'; turnId: TurnId };
+  'message-sent': { message: SentMessage };
+}
 
-export type EffectOf<Kind extends TurnEffect['kind']> = Extract<TurnEffect, { kind: Kind }>;
+export type EffectOf<Kind extends keyof EffectKinds> = { kind: Kind; turnId: TurnId } & EffectKinds[Kind];
 
-export type PollResult = 'acknowledged' | 'alert' | 'duplicate' | 'failed';
+export type TurnEffect = { [Kind in keyof EffectKinds]: EffectOf<Kind> }[keyof EffectKinds];
 
 export interface SentMessage {
   id: MessageId;

@@ -2,6 +2,15 @@
 import { literal } from '../../../database/statement.ts';
 import { NOTHING, type Effects } from '../../../kernel/effects/turn-effects.ts';
 
+export type PollResult = 'acknowledged' | 'alert' | 'duplicate' | 'failed';
+
+declare module '../../../kernel/effects/turn-effects.ts' {
+  interface EffectKinds {
+    /** The turn answered a heartbeat. */
+    'poll-answered': { result: PollResult };
+  }
+}
+
 export const ANSWER_POLL = literal({
   name: 'answer-poll',
   purpose: 'Store the result of the heartbeat that a turn has answered.',

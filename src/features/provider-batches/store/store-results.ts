@@ -185,6 +185,13 @@ where own.turn_id = $1 and r.turn_id = own.turn_id and r.call_no = own.call_no
   and (used.is_used or r.status in ('queued', 'assigned', 'answered', 'errored', 'expired'))`,
 });
 
+declare module '../../../kernel/effects/turn-effects.ts' {
+  interface EffectKinds {
+    /** The turn may have requests to a batch of the provider, which nothing needs any more. */
+    'requests-left': object;
+  }
+}
+
 export const EFFECTS: Effects = {
   'requests-left'(tx, { turnId }) {
     tx.write(DROP_REQUESTS.prepared([turnId]));
