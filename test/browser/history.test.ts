@@ -45,6 +45,7 @@ test('each figure of the overview has its last hour, in words and in a table of 
   await figures.getByRole('button', { name: 'Figures as a table' }).focus();
   await page.keyboard.press('Enter');
   const rows = figures.getByRole('row');
+  await rows.first().waitFor();
   expect(await rows.first().getByRole('columnheader').allTextContents()).toEqual([
     'Starts',
     ...FIGURES.map(([, minutes]) => minutes),
@@ -67,6 +68,7 @@ test('a group of dead letters has its last 24 hours, and the API filters by code
   await group.getByRole('img', { name: /^Letters per hour, last 24 hours: from 0 to \d+$/ }).waitFor();
   await group.getByText('the provider says no').first().waitFor();
   await group.getByText('in the last 24 hours').click();
+  await group.getByRole('table').waitFor();
   expect(await group.getByRole('table').getByRole('row').count()).toBe(25);
   const counts = await group.locator('tbody td').allTextContents();
   expect(counts.map(Number).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
