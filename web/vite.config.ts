@@ -4,9 +4,9 @@ import { defineConfig } from 'vite';
 
 const SERVICE = process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7420';
 
-/** Everything except modules that are loaded on first use. */
+/** What every screen has. Everything else is loaded on first use. */
 const SHARED =
-  /node_modules\/(?!cronstrue|diff\/)|src\/client|web\/src\/(?:parts\/(?!palette)|format|live|screens\/(?:filters|batch-figures)|[a-z]+\.tsx?$)/;
+  /node_modules\/(?:@tanstack|react|react-dom|scheduler|use-sync-external-store|seroval|seroval-plugins|isbot|eventsource-parser)\/|src\/client|web\/src\/(?:parts\/(?!palette)|format|live|screens\/(?:filters|batch-figures)|[a-z]+\.tsx?$)/;
 
 export default defineConfig({
   root: import.meta.dirname,

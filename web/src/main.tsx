@@ -10,6 +10,7 @@ import { SettingsProvider } from './settings.tsx';
 import './styles/tokens.css';
 import './styles/parts.css';
 import './styles/screens.css';
+import './styles/words.css';
 
 const RETRY_MS_MAX = 30_000;
 const CODE = /^#code=([\w-]+)$/;

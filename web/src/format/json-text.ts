@@ -9,7 +9,15 @@ export function jsonText(value: unknown): string {
   return depthOf(plain) > DEPTH_INDENTED ? plain : JSON.stringify(value, null, 2);
 }
 
-const { rawJSON: rawJson } = JSON as { rawJSON?: (text: string) => object };
+const { rawJSON: rawJson, isRawJSON: isRawJson } = JSON as {
+  rawJSON?: (text: string) => object;
+  isRawJSON?: (value: unknown) => boolean;
+};
+
+/** Whether a value is an integer that is kept as it was written. */
+export function isWrittenNumber(value: unknown): boolean {
+  return isRawJson?.(value) === true;
+}
 
 /**
  * The value of a JSON text, whose JSON has every digit again: an integer that a number would round is kept as it was written. Browsers that

@@ -7,6 +7,13 @@ export function beginningOf(text: string, chars: number): string {
   return text.slice(0, isSplit ? chars + 1 : chars);
 }
 
+/** The beginning of a text until the last line that ends within so many characters; a longer line is cut. */
+export function textUntil(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const end = text.lastIndexOf('\n', chars);
+  return end > chars / 2 ? text.slice(0, end + 1) : beginningOf(text, chars);
+}
+
 /** The beginning of a text that is longer than that, with a mark. */
 export function shortened(text: string, chars: number): string {
   const beginning = beginningOf(text, chars);

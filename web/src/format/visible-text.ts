@@ -14,9 +14,14 @@ const ANSI = new RegExp(`${ESCAPE}(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^${BELL}${ESCAPE
 /** Control characters but newline and tab, marks of direction, and characters without width. */
 const UNSEEN = /(?![\n\t])\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
 
+/** A text without escape sequences of terminals. */
+export function withoutEscapes(text: string): string {
+  return text.replaceAll(ANSI, '').replaceAll('\r\n', '\n');
+}
+
 /** The pieces of a text. */
 export function piecesOf(text: string): TextPiece[] {
-  const plain = text.replaceAll(ANSI, '').replaceAll('\r\n', '\n');
+  const plain = withoutEscapes(text);
   const pieces: TextPiece[] = [];
   let from = 0;
   for (const { 0: found, index } of plain.matchAll(UNSEEN)) {

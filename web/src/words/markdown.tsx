@@ -1,0 +1,101 @@
+// Markdown as React elements. It makes no HTML: tags in a text stay text. Images are links, so a text makes the page request nothing, and links
+// lead to other sites only.
+import type { ReactElement, ReactNode } from 'react';
+import Parsed, { type Components } from 'react-markdown';
+import gfm from 'remark-gfm';
+import { piecesOf, withoutEscapes } from '../format/visible-text.ts';
+import { SafeText } from '../parts/safe-text.tsx';
+import { CodeBlock } from './code-block.tsx';
+
+/** What the plugin below reads of the parsed tree. */
+interface Node {
+  type: string;
+  tagName?: string;
+  value?: string;
+  properties?: Record<string, unknown>;
+  children?: Node[];
+  data?: unknown;
+}
+
+const LINK = /^(?:https?|mailto):/i;
+
+export function Markdown({ text }: { text: string }): ReactElement {
+  return (
+    <div className="words" dir="auto">
+      <Parsed
+        remarkPlugins={[gfm]}
+        rehypePlugins={[markUnseen]}
+        remarkRehypeOptions={{ allowDangerousHtml: false }}
+        urlTransform={(url) => url}
+        components={COMPONENTS}
+      >
+        {withoutEscapes(text)}
+      </Parsed>
+    </div>
+  );
+}
+
+/** A link to another site. Any other address is shown and leads nowhere. */
+function Link({ href = '', children }: { href?: string | undefined; children?: ReactNode }): ReactElement {
+  if (!LINK.test(href)) return <span title={href}>{children}</span>;
+  return (
+    <a href={href} target="_blank" rel="noreferrer" title={href}>
+      {children}
+    </a>
+  );
+}
+
+/** A heading of a text is none of the page. */
+const heading = ({ children }: { children?: ReactNode }): ReactElement => <p className="words-heading">{children}</p>;
+
+const COMPONENTS: Components = {
+  a: ({ href, children }) => <Link href={href}>{children}</Link>,
+  img: ({ src, alt }) => (
+    <Link href={typeof src === 'string' ? src : ''}>
+      image: <SafeText text={alt === undefined || alt === '' ? String(src) : alt} />
+    </Link>
+  ),
+  input: ({ checked }) => (checked === true ? '☑' : '☐'),
+  pre: ({ node, children }) => <CodeBlock text={codeOf(node as Node)}>{children}</CodeBlock>,
+  table: ({ children }) => (
+    <div className="scroll-x" tabIndex={0} role="group" aria-label="Table">
+      <table className="plain">{children}</table>
+    </div>
+  ),
+  h1: heading,
+  h2: heading,
+  h3: heading,
+  h4: heading,
+  h5: heading,
+  h6: heading,
+};
+
+function codeOf({ data }: Node): string {
+  return typeof data === 'string' ? data : '';
+}
+
+/** Shows invisible characters as marks; a text brings no ids into the page. */
+function markUnseen() {
+  return (root: Node): void => markIn(root);
+}
+
+function markIn(node: Node): void {
+  delete node.properties?.['id'];
+  if (node.tagName === 'pre') node.data = textIn(node).replace(/\n$/, '');
+  node.children =
+    node.children?.flatMap((child) => {
+      if (child.type !== 'text' && child.type !== 'raw') {
+        markIn(child);
+        return [child];
+      }
+      return piecesOf(child.value ?? '').map(({ text, mark }): Node => {
+        if (mark === null) return { type: 'text', value: text };
+        const properties = { className: ['mark'], title: `Invisible character ${mark}` };
+        return { type: 'element', tagName: 'span', properties, children: [{ type: 'text', value: mark }] };
+      });
+    }) ?? [];
+}
+
+function textIn({ value, children = [] }: Node): string {
+  return value ?? children.map(textIn).join('');
+}
