@@ -185,6 +185,10 @@ export const span = z.strictObject({
   n: count.nullable().describe('The number of the call or the step; null: it has none'),
   startedAt,
   endedAt,
+  status: z
+    .enum(['ok', 'failed', 'aborted', 'intent', 'done', 'unknown', 'skipped'])
+    .exactOptional()
+    .describe('How the model call or the tool call ended; absent for everything else'),
 });
 export type SpanView = z.output<typeof span>;
 
@@ -198,6 +202,9 @@ const attempt = z.strictObject({
     .enum(['lost', 'released', 'parked'])
     .nullable()
     .describe('How its worker left the turn; null: this is the last attempt'),
+  renewedAt: iso
+    .nullable()
+    .describe('When its lost worker renewed the lease last, by the configured lease; null: its worker was not lost'),
 });
 export type AttemptView = z.output<typeof attempt>;
 
@@ -235,7 +242,10 @@ export const turn = z.strictObject({
   usage: usage.describe('The tokens that its calls used'),
   ...costFields,
   queuedAt: iso.describe('When its first message was accepted'),
-  claimedAt: iso.describe('When a worker claimed the session for the turn'),
+  claimedAt: iso.describe('When a worker claimed the session for the last attempt'),
+  firstClaimedAt: iso.describe(
+    'When a worker claimed the session for the first attempt; until then, the message waited',
+  ),
   startedAt,
   endedAt,
   stepCount: count.describe('The number of steps of the turn'),

@@ -41,7 +41,7 @@ export const {
   },
 );
 
-export const { count: countTurnAttempts } = table('turn_attempts', 'turn_id, attempt', {
+export const { count: countTurnAttempts, change: changeTurnAttempts } = table('turn_attempts', 'turn_id, attempt', {
   text: 'turnId worker how',
   int: 'epoch attempt',
   time: 'claimedAt',

@@ -59,7 +59,12 @@ const getTurns = defineList({
   list: ({ query }, page, { context }) =>
     listTurns(
       context.views,
-      { ...toTurnFilter(query), hasSteps: query.steps !== 'none', textCharsMax: query.textChars },
+      {
+        ...toTurnFilter(query),
+        hasSteps: query.steps !== 'none',
+        textCharsMax: query.textChars,
+        leaseMs: context.config.runtime.leaseMs,
+      },
       page,
     ),
 });
@@ -101,7 +106,8 @@ const getTurn = defineRead({
   path: '/v1/turns/{id}',
   summary: 'One turn with all its steps',
   shows: { description: 'The turn', schema: turn },
-  read: async ({ params }, { context }) => requireFound(await viewTurn(context.views, params.id), `turn ${params.id}`),
+  read: async ({ params }, { context }) =>
+    requireFound(await viewTurn(context.views, params.id, context.config.runtime.leaseMs), `turn ${params.id}`),
 });
 
 const getInputs = defineRead({

@@ -98,7 +98,7 @@ function printTurn(turn: TurnView, terminal: Terminal): void {
     kind: `${turn.kind} (lane ${turn.lane})`,
     model: turn.askedModel === null ? turn.model : `${turn.model} instead of ${turn.askedModel}`,
     worker: `${turn.worker}, attempt ${turn.attempt}, epoch ${turn.epoch}`,
-    waited: durationBetween(turn.queuedAt, turn.claimedAt),
+    waited: durationBetween(turn.queuedAt, turn.firstClaimedAt),
     took: turn.endedAt === null ? null : durationBetween(turn.startedAt, turn.endedAt),
     tokens: usageText(turn.usage),
     error: errorText(turn.error),

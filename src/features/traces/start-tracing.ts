@@ -78,7 +78,10 @@ export function startTracing(options: TracingOptions): RunningTracing {
     const batchIds = ids.filter((id) => waiting.get(id) === 'batch');
     const turnIds = ids.filter((id) => waiting.get(id) !== 'batch');
     return {
-      turns: await viewTurnTraces(views, turnIds, config.telemetry.content),
+      turns: await viewTurnTraces(views, turnIds, {
+        hasContent: config.telemetry.content,
+        leaseMs: config.runtime.leaseMs,
+      }),
       batches: await viewBatchTraces(views, batchIds),
     };
   }

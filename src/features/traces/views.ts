@@ -52,9 +52,13 @@ interface TraceRow extends Pick<
 }
 
 /** The turns of these ids, in no order. `hasContent`: with their texts. */
-export async function viewTurnTraces(db: ViewDatabase, ids: string[], hasContent: boolean): Promise<TracedTurn[]> {
+export async function viewTurnTraces(
+  db: ViewDatabase,
+  ids: string[],
+  { hasContent, leaseMs }: { hasContent: boolean; leaseMs: number },
+): Promise<TracedTurn[]> {
   const [turns, { rows }] = await Promise.all([
-    viewTurns(db, ids),
+    viewTurns(db, ids, leaseMs),
     db.query<TraceRow>(TURN_TRACES.prepared([ids, hasContent])),
   ]);
   const traces = new Map(rows.map((row) => [row.id, row]));

@@ -225,6 +225,7 @@ settled_turns as materialized (
   'why', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
     'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,
     'unpricedCalls', t.unpriced_calls, 'simulated', t.is_simulated, 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'firstClaimedAt', to_char(coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   'startedAt', to_char(t.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(t.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'stepCount', t.steps),
       'messages', (select json_agg(json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
   'text', coalesce(i.body ->> 'text', ''), 'tags', coalesce(i.tags, '{}'), 'status', replace(i.status, 'delayed', 'waiting'), 'turnId', i.turn_id, 'retryOf', substring(i.cause_key from '^retry:(.*)$'),

@@ -7,7 +7,7 @@ import type { ViewDatabase } from '../../database/page.ts';
 
 interface WaitsRow {
   id: string;
-  attempts: (AttemptView & { code: string | null })[];
+  attempts: (Omit<AttemptView, 'renewedAt'> & { code: string | null })[];
   /** When its inputs were received that its prompt has, in their order. */
   received: string[];
   /** The turns before and after it in its session. */
@@ -49,28 +49,36 @@ export interface TurnWaits {
 }
 
 /** The facts of the turn and its last attempt. */
-type TurnNow = Omit<AttemptView, 'how'> & { id: string; status: string; why: Why | null };
+type TurnNow = Omit<AttemptView, 'how' | 'renewedAt'> & { id: string; status: string; why: Why | null };
 
-/** Reads them, by the ids of the turns. */
-export async function viewWaits(db: ViewDatabase, turns: readonly TurnNow[]): Promise<Map<string, TurnWaits>> {
+/** Reads them, by the ids of the turns. `leaseMs`: how long the leases of their workers are; 0: that is not known. */
+export async function viewWaits(
+  db: ViewDatabase,
+  turns: readonly TurnNow[],
+  leaseMs = 0,
+): Promise<Map<string, TurnWaits>> {
   const ids = turns.map(({ id }) => id);
   const found = await readWaits(db, ids);
-  return new Map(turns.map((turn) => [turn.id, toWaits(found.get(turn.id), turn)]));
+  return new Map(turns.map((turn) => [turn.id, toWaits(found.get(turn.id), turn, leaseMs)]));
 }
 
-function toWaits(row: WaitsRow | undefined, turn: TurnNow): TurnWaits {
+function toWaits(row: WaitsRow | undefined, turn: TurnNow, leaseMs: number): TurnWaits {
   if (row === undefined) return { attempts: [], previousTurnId: null, nextTurnId: null, spans: [] };
   const [first = turn] = row.attempts;
+  const attempts = [...row.attempts, { ...turn, how: null }].map((one) => toAttempt(one, leaseMs));
   return {
-    attempts: [...row.attempts, { ...turn, how: null }].map(toAttempt),
+    attempts,
     previousTurnId: row.previous?.id ?? null,
     nextTurnId: row.nextId,
-    spans: [...before(row, first), ...between(row, turn), ...after(row)],
+    spans: [...before(row, first), ...between(row, attempts, turn), ...after(row)],
   };
 }
 
-function toAttempt({ attempt, worker, epoch, claimedAt, endedAt, how }: AttemptView): AttemptView {
-  return { attempt, worker, epoch, claimedAt, endedAt, how };
+function toAttempt(ended: Omit<AttemptView, 'renewedAt'>, leaseMs: number): AttemptView {
+  const { attempt, worker, epoch, claimedAt, endedAt, how } = ended;
+  const renewedMs = how === 'lost' && endedAt !== null ? Date.parse(endedAt) - leaseMs : null;
+  const renewedAt = renewedMs === null ? null : new Date(Math.max(renewedMs, Date.parse(claimedAt))).toISOString();
+  return { attempt, worker, epoch, claimedAt, endedAt, how, renewedAt };
 }
 
 function before({ received, previous }: WaitsRow, { claimedAt }: Pick<AttemptView, 'claimedAt'>): SpanView[] {
@@ -84,12 +92,14 @@ function before({ received, previous }: WaitsRow, { claimedAt }: Pick<AttemptVie
   return spans;
 }
 
-/** From the end of each attempt to the claim of the next. */
-function between({ attempts }: WaitsRow, turn: TurnNow): SpanView[] {
-  const waits = attempts.flatMap(({ endedAt, how, code, worker }, at) => {
-    if (endedAt === null || how === 'released') return [];
-    const next = attempts[at + 1]?.claimedAt ?? turn.claimedAt;
-    return how === 'lost' ? [span('worker.lost', worker, endedAt, next)] : [parked(code ?? 'parked', endedAt, next)];
+/** From the end of each attempt to the claim of the next; from the last sign of a worker that was lost. */
+function between({ attempts: ended }: WaitsRow, attempts: readonly AttemptView[], turn: TurnNow): SpanView[] {
+  const waits = attempts.flatMap(({ endedAt, how, renewedAt, worker }, at) => {
+    const next = attempts[at + 1]?.claimedAt;
+    if (next === undefined || endedAt === null || how === 'released') return [];
+    return how === 'lost'
+      ? [span('worker.lost', worker, renewedAt ?? endedAt, next)]
+      : [parked(ended[at]?.code ?? 'parked', endedAt, next)];
   });
   if (turn.why === null) return waits;
   const { code, since } = turn.why;

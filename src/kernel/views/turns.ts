@@ -5,7 +5,7 @@ import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
-import type { ListedTurn, SpanView, StepView, TurnView } from '../../contract/views.ts';
+import type { AttemptView, ListedTurn, SpanView, StepView, ToolCallView, TurnView } from '../../contract/views.ts';
 import { cutPiece } from '../../core/text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
@@ -41,17 +41,18 @@ async function readTurns(
 }
 
 /** The turn of this id with all its steps, its attempts and its waits; null when it does not exist. */
-export async function viewTurn(db: ViewDatabase, id: string): Promise<TurnView | null> {
-  const [turn] = await viewTurns(db, [id]);
+export async function viewTurn(db: ViewDatabase, id: string, leaseMs?: number): Promise<TurnView | null> {
+  const [turn] = await viewTurns(db, [id], leaseMs);
   return turn ?? null;
 }
 
-/** The same for several turns, in no order; an unknown id has no row. */
-export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
+/** The same for several turns, in no order; an unknown id has no row. `leaseMs`: how long the leases of their workers are. */
+export async function viewTurns(db: ViewDatabase, ids: string[], leaseMs?: number): Promise<TurnView[]> {
   const rows = await readTurns(db, ids, { hasSteps: true });
   const waits = await viewWaits(
     db,
     rows.map(({ turn }) => turn),
+    leaseMs,
   );
   return rows.map((row) => withSteps(row.turn, buildSteps(row), waits.get(row.turn.id)));
 }
@@ -70,12 +71,14 @@ export interface TurnListing extends TurnFilter {
   hasSteps: boolean;
   /** At most this many characters of a longer reply are read. */
   textCharsMax?: number | undefined;
+  /** How long the leases of their workers are. */
+  leaseMs?: number;
 }
 
 /** Turns, newest first; a filter that names no session of ours finds none. */
 export async function listTurns(
   db: ViewDatabase,
-  { hasSteps, textCharsMax, ...filter }: TurnListing,
+  { hasSteps, textCharsMax, leaseMs, ...filter }: TurnListing,
   page: PageRequest,
 ): Promise<Page<ListedTurn>> {
   const { items: ids, next } = await findTurnIds(db, filter, page);
@@ -83,7 +86,7 @@ export async function listTurns(
   const rows = await readTurns(db, ids, { hasSteps, textCharsMax });
   const turns = rows.map(({ turn }) => turn);
   if (!hasSteps) return { items: turns, next };
-  const waits = await viewWaits(db, turns);
+  const waits = await viewWaits(db, turns, leaseMs);
   const items = rows.map((row): ListedTurn => {
     const whole = withSteps(row.turn, buildSteps(row), waits.get(row.turn.id));
     return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
@@ -93,7 +96,7 @@ export async function listTurns(
 
 /** A turn with its steps, and the spans of its time that follow from them. */
 export function withSteps(facts: TurnSummary, steps: StepView[], waits?: TurnWaits): TurnView {
-  const spans = buildSpans({ ...facts, claimedAt: waits?.attempts[0]?.claimedAt ?? facts.claimedAt }, steps);
+  const spans = buildSpans(facts, steps, waits?.attempts ?? []);
   return {
     ...facts,
     ...pickNeighbours(waits),
@@ -109,8 +112,8 @@ function pickNeighbours(waits: TurnWaits | undefined): Pick<TurnView, 'attempts'
   return { attempts, previousTurnId, nextTurnId };
 }
 
-function buildSpans(turn: TurnSummary, steps: StepView[]): SpanView[] {
-  const { queuedAt, claimedAt, startedAt } = turn;
+function buildSpans(turn: TurnSummary, steps: StepView[], attempts: readonly AttemptView[]): SpanView[] {
+  const { queuedAt, firstClaimedAt: claimedAt, startedAt } = turn;
   const spans: SpanView[] = [
     { kind: 'queue.wait', name: 'waiting', n: null, startedAt: queuedAt, endedAt: claimedAt },
     { kind: 'prompt.assemble', name: 'prompt', n: null, startedAt: claimedAt, endedAt: startedAt },
@@ -125,13 +128,22 @@ function buildSpans(turn: TurnSummary, steps: StepView[]): SpanView[] {
       }
       const kind = call.purpose === 'compaction' ? 'compaction' : 'model.call';
       const asked = call.model === null ? turn.model : modelName(modelOfRef(call.model));
-      spans.push({ kind, name: asked, n: call.n, startedAt: call.startedAt, endedAt: call.endedAt });
+      const { startedAt: beganAt, endedAt, status } = call;
+      spans.push({ kind, name: asked, n: call.n, startedAt: beganAt, endedAt, status });
     }
     for (const tool of step.tools) {
-      spans.push({ kind: 'tool.exec', name: tool.name, n: step.n, startedAt: tool.startedAt, endedAt: tool.endedAt });
+      const { startedAt: beganAt, status } = tool;
+      const endedAt = status === 'unknown' ? lastSignOf(tool, attempts) : tool.endedAt;
+      spans.push({ kind: 'tool.exec', name: tool.name, n: step.n, startedAt: beganAt, endedAt, status });
     }
   }
   return spans;
+}
+
+/** A call with an unknown outcome is settled when the next worker finds it: nothing is known of it since the lost worker renewed its lease last. */
+function lastSignOf({ startedAt, endedAt }: ToolCallView, attempts: readonly AttemptView[]): string | null {
+  const lost = attempts.find((one) => one.renewedAt !== null && one.endedAt !== null && one.endedAt > startedAt);
+  return lost?.renewedAt ?? endedAt;
 }
 
 function inOrder(spans: SpanView[]): SpanView[] {

@@ -125,7 +125,7 @@ interface FactRow {
 
 const cacheText = ({ usage }: Turn): string =>
   percentText(usage.cacheReadTokens, usage.cacheReadTokens + usage.inputTokens);
-const waitedMs = ({ queuedAt, claimedAt }: Turn): number => lengthMs(queuedAt, claimedAt);
+const waitedMs = ({ queuedAt, firstClaimedAt }: Turn): number => lengthMs(queuedAt, firstClaimedAt);
 const tookMs = ({ startedAt, endedAt }: Turn): number => lengthMs(startedAt, endedAt);
 
 const FACTS: readonly FactRow[] = [

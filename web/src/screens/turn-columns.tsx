@@ -50,7 +50,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
     title: 'Waited',
     width: '60px',
     isNumber: true,
-    cell: ({ queuedAt, claimedAt }) => durationText(lengthMs(queuedAt, claimedAt)),
+    cell: ({ queuedAt, firstClaimedAt }) => durationText(lengthMs(queuedAt, firstClaimedAt)),
   },
   {
     title: 'Took',
