@@ -18,6 +18,7 @@ import { retention } from './features/retention/feature.ts';
 import { overview } from './features/overview/feature.ts';
 import { backup } from './features/backup/feature.ts';
 import { memory } from './features/memory/feature.ts';
+import { search } from './features/search/feature.ts';
 import { traces } from './features/traces/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
@@ -40,5 +41,6 @@ export const FEATURES: readonly Feature[] = [
   overview,
   backup,
   memory,
+  search,
   traces,
 ];

@@ -126,6 +126,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   openai: ['batches'],
   overview: ['budgets', 'costs', 'retention'],
   'provider-batches': ['batches'],
+  search: ['memory'],
 };
 
 /** Files and folders that describe types; `import type` of them is allowed in these rooms, in addition to the table. */

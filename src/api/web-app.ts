@@ -20,6 +20,7 @@ export const SCREENS = [
   'deliveries',
   'dead-letters',
   'events',
+  'search',
   'settings',
 ] as const;
 

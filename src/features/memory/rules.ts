@@ -135,6 +135,11 @@ const LATIN_ACCENTS = /(\p{Script=Latin})\p{M}+/gu;
 
 /** The text for indexing or searching. Never shown. */
 export function searchText(text: string): string {
+  return separateWords(text).replaceAll(KOREAN_WORD, (word) => listForms(word).join(' '));
+}
+
+/** The same, with Korean words as they are. */
+export function separateWords(text: string): string {
   const plain = text
     .normalize('NFKD')
     .replace(LATIN_ACCENTS, '$1')
@@ -142,8 +147,7 @@ export function searchText(text: string): string {
     .toLowerCase()
     .replaceAll('\0', ' ')
     .toWellFormed();
-  const blank = WITHOUT_BLANKS.test(plain) ? splitWords(plain).join(' ') : plain;
-  return blank.replaceAll(KOREAN_WORD, (word) => listForms(word).join(' '));
+  return WITHOUT_BLANKS.test(plain) ? splitWords(plain).join(' ') : plain;
 }
 
 /** The word, then without its last particle, and so on: what ends like a particle may be part of the noun, so each form counts. */

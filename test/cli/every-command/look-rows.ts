@@ -43,6 +43,12 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     json: { id: '{message}', turnId: '{turn}', reply: 'Seen it.' },
   },
   {
+    // A round of the scheduler adds words a second later.
+    line: 'search nothing-has-these-words',
+    shows: ['Nothing that was said has these words.'],
+    json: { items: [], nextCursor: null },
+  },
+  {
     line: 'turns list --limit 200',
     shows: ['{turn}', 'completed', '{failedTurn}', 'failed'],
     json: {

@@ -113,6 +113,7 @@ export const ERASED_OTHERWISE: readonly string[] = [
   'crons',
   'idempotency_keys',
   'snapshots',
+  'search_texts',
 ];
 
 /** Tables whose rows are not found by a column `session_id`. */

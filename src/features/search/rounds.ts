@@ -1,0 +1,30 @@
+// The rounds of the search in a scheduler: each second, the words of what was written since. What was written before the search was there, or while
+// the log was deleted unread, is added slowly beside it: with the pauses, it uses at most half of one connection.
+import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import { every } from '../../kernel/queue/start-rounds.ts';
+import type { Database } from '../../database/database.ts';
+import { workOff } from '../../work-off.ts';
+import { indexNews, indexPast } from './store/index-texts.ts';
+
+const ROUND_MS = 1_000;
+/** Portions of older words in one round: new words wait for no more. */
+const PAST_PORTIONS = 20;
+const PAST_PAUSE_MS = 5;
+
+export function openSearchRounds({ service: { database } }: Process): ProcessPart {
+  return {
+    rounds: [
+      {
+        round: (signal) => indexTexts(database, signal),
+        pauseMs: every(ROUND_MS),
+        failure: 'Words could not be added to the search; the next round retries',
+      },
+    ],
+  };
+}
+
+/** One round. */
+export async function indexTexts(database: Database, signal: AbortSignal): Promise<void> {
+  await workOff(() => indexNews(database), { signal });
+  await workOff(() => indexPast(database), { signal, portionsMax: PAST_PORTIONS, pauseMs: PAST_PAUSE_MS });
+}
