@@ -20,6 +20,7 @@ import { backup } from './features/backup/feature.ts';
 import { memory } from './features/memory/feature.ts';
 import { search } from './features/search/feature.ts';
 import { traces } from './features/traces/feature.ts';
+import { alerts } from './features/alerts/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
 export const FEATURES: readonly Feature[] = [
@@ -43,4 +44,5 @@ export const FEATURES: readonly Feature[] = [
   memory,
   search,
   traces,
+  alerts,
 ];

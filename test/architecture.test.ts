@@ -117,6 +117,7 @@ const MAY_IMPORT: Record<string, string[]> = {
 
 /** The features whose code a feature uses beside its own and the kernel's. It does that also where their lines in src/features.ts are missing. */
 const FEATURES_MAY_IMPORT: Record<string, string[]> = {
+  alerts: ['deliveries', 'overview'],
   batches: ['budgets', 'provider-batches'],
   'bulk-actions': ['dead-letters', 'deliveries'],
   crons: ['budgets', 'deliveries'],

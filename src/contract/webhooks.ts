@@ -1,6 +1,7 @@
 // What a webhook receives, by the type of the delivery: the schemas of the `webhooks` of the OpenAPI document. The payload is made in
 // core/delivery-payload.ts; the channel adds `deliveryId`.
 import { z } from 'zod';
+import { alertPayload } from './alerts.ts';
 import { BATCH_OUTCOMES } from '../features/batches/rules/batch.ts';
 import { DELIVERY_TYPES, type DeliveryType } from '../core/delivery-payload.ts';
 
@@ -41,6 +42,9 @@ const button = z.strictObject({
   callback_data: z.string().describe('What the platform sends back when the button is pressed'),
   style: z.enum(['primary', 'success', 'danger']).exactOptional().describe('How the button looks'),
 });
+
+/** Beside those of deliveries: what alert destinations receive. */
+const alert = { summary: 'Problems that need attention have begun or ended', schema: alertPayload };
 
 export const webhookPayloads = {
   reply: z.strictObject({ type: z.literal('reply').describe('The type of the delivery'), ...common }),
@@ -101,14 +105,25 @@ const HEADERS = {
 
 /** The `webhooks` of the OpenAPI document. */
 export function webhooksDocument(): Record<string, object> {
-  return Object.fromEntries(DELIVERY_TYPES.map((type) => [type, { post: buildOperation(type) }]));
+  const replies = DELIVERY_TYPES.map((type) => {
+    const description = 'Signed as defined by Standard Webhooks. Delivered at least once, in the order of the session.';
+    return [
+      type,
+      { post: buildOperation(type, { summary: SUMMARIES[type], description, schema: webhookPayloads[type] }) },
+    ];
+  });
+  const description = 'Signed as defined by Standard Webhooks with the secret of the alert destination.';
+  return Object.fromEntries([...replies, ['alert', { post: buildOperation('alert', { ...alert, description }) }]]);
 }
 
-function buildOperation(type: DeliveryType): object {
-  const { $schema: _schema, ...schema } = z.toJSONSchema(webhookPayloads[type]);
+function buildOperation(
+  type: string,
+  { summary, description, schema: payload }: { summary: string; description: string; schema: z.ZodType },
+): object {
+  const { $schema: _schema, ...schema } = z.toJSONSchema(payload);
   return {
-    summary: SUMMARIES[type],
-    description: 'Signed as defined by Standard Webhooks. Delivered at least once, in the order of the session.',
+    summary,
+    description,
     operationId: `${type}Webhook`,
     tags: ['webhooks'],
     parameters: Object.entries(HEADERS).map(([name, description]) => ({

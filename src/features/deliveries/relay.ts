@@ -4,8 +4,8 @@
 // A session's deliveries are sent in order because only the oldest open one can be claimed (src/features/deliveries/store/outbox.ts). When one
 // must wait, the later ones wait with it; the relay continues with other sessions, and the reconciler rings when it is due.
 import type { Publish } from '../../kernel/queue/after-commit.ts';
-import { createWebhookChannel, type Channel, type DeliveryResult } from './webhook-channel.ts';
-import { ensureWebhookSecrets, secretsOf, type Config } from '../../config.ts';
+import { createWebhookChannel, webhookOptions, type Channel, type DeliveryResult } from './webhook-channel.ts';
+import { ensureWebhookSecrets, type Config } from '../../config.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { SPAN_KEYS } from '../../core/telemetry/span.ts';
@@ -21,11 +21,8 @@ import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
 import type { Logger } from '../../logger.ts';
 import type { Tracing, TurnRef } from '../../tracing.ts';
 import type { Registry } from 'prom-client';
-import { systemClock } from '../../clock.ts';
-import { createRedact } from '../../config/redact-secrets.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { metricIn } from '../../metrics.ts';
-import { isLoopbackHost } from '../../network/public-address.ts';
 
 /** How a delivery was settled; `retried`: it is sent again later. */
 export type DeliveryOutcome = 'sent' | 'failed' | 'retried';
@@ -153,17 +150,7 @@ export async function openRelay({ service, live, logger, identity, tracing, metr
 }
 
 async function openWebhook(config: Config): Promise<Channel> {
-  const { webhook } = config.channels;
-  const secrets = await ensureWebhookSecrets(config);
-  return createWebhookChannel({
-    secrets,
-    timeoutMs: webhook.timeoutMs,
-    clock: systemClock,
-    trustedUrl: webhook.url,
-    allowPrivate: webhook.allowPrivate,
-    mayReachLoopback: isLoopbackHost(config.runtime.host),
-    redact: createRedact([...secretsOf(config), ...secrets]),
-  });
+  return createWebhookChannel(webhookOptions(config, await ensureWebhookSecrets(config)));
 }
 
 function countDeliveries(registry: Registry): (status: DeliveryOutcome) => void {

@@ -3,11 +3,12 @@ import type { ClaimedDelivery } from './store/outbox.ts';
 import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { cutHead } from '../../core/text.ts';
-import type { Clock } from '../../clock.ts';
-import type { Redact } from '../../config/redact-secrets.ts';
+import { systemClock, type Clock } from '../../clock.ts';
+import { secretsOf, type Config } from '../../config.ts';
+import { createRedact, type Redact } from '../../config/redact-secrets.ts';
 import { readRetryAfter } from '../../network/retry-after.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../../network/guarded-request.ts';
-import { isLoopbackAddress, isPublicAddress } from '../../network/public-address.ts';
+import { isLoopbackAddress, isLoopbackHost, isPublicAddress } from '../../network/public-address.ts';
 
 /**
  * `sent`: acknowledged. `later`: it may succeed another time, not before `retryAfterMs` if the receiver said so. `refused`: it
@@ -21,7 +22,11 @@ export type DeliveryResult =
 export interface Channel {
   name: string;
   /** Sends once. Never rejects; ends within its own deadline. `traceparent`: the header of the request; absent: nothing is traced. */
-  send(delivery: ClaimedDelivery, signal: AbortSignal, traceparent?: string): Promise<DeliveryResult>;
+  send(
+    delivery: Pick<ClaimedDelivery, 'id' | 'target' | 'payload'>,
+    signal: AbortSignal,
+    traceparent?: string,
+  ): Promise<DeliveryResult>;
 }
 
 // Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the same at every attempt, so a
@@ -35,12 +40,28 @@ export interface WebhookOptions {
   clock: Clock;
   /** The operator's own URL: it may be any address, and the beginning of a refusal is kept. */
   trustedUrl: string | undefined;
+  /** True: an operator names every URL, so the beginning of each refusal is kept; absent: of that of the trusted one. */
+  keepsAnswers?: boolean;
   /** Further hosts that may have addresses that are not public: `hooks.lan`, or of one port only `hooks.lan:8080`. */
   allowPrivate: readonly string[];
   /** True: addresses of this machine are allowed, because no other machine can ask the service for a delivery. */
   mayReachLoopback: boolean;
   /** Removes secrets from a receiver's answer and from the text about a failed attempt. */
   redact: Redact;
+}
+
+/** What the configuration says of all webhooks. `secrets`: those that sign, which are also removed from answers. */
+export function webhookOptions(config: Config, secrets: readonly string[]): WebhookOptions {
+  const { webhook } = config.channels;
+  return {
+    secrets,
+    timeoutMs: webhook.timeoutMs,
+    clock: systemClock,
+    trustedUrl: webhook.url,
+    allowPrivate: webhook.allowPrivate,
+    mayReachLoopback: isLoopbackHost(config.runtime.host),
+    redact: createRedact([...secretsOf(config), ...secrets]),
+  };
 }
 
 /** The most of a refusal that is kept for the operator, in characters. */
@@ -60,7 +81,7 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
 }
 
 async function send(
-  delivery: ClaimedDelivery,
+  delivery: Parameters<Channel['send']>[0],
   { signal, traceparent }: { signal: AbortSignal; traceparent: string | undefined },
   signers: readonly Webhook[],
   options: WebhookOptions,
@@ -103,8 +124,8 @@ function createReachCheck(url: string, address: URL, options: WebhookOptions): (
   return (candidate) => isPublicAddress(candidate) || (options.mayReachLoopback && isLoopbackAddress(candidate));
 }
 
-function isTrusted({ host }: URL, { trustedUrl }: WebhookOptions): boolean {
-  return trustedUrl !== undefined && new URL(trustedUrl).host === host;
+function isTrusted({ host }: URL, { trustedUrl, keepsAnswers = false }: WebhookOptions): boolean {
+  return keepsAnswers || (trustedUrl !== undefined && new URL(trustedUrl).host === host);
 }
 
 function explainRefusal({ message }: AddressRefusedError): string {

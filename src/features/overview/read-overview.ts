@@ -73,8 +73,13 @@ function tightest(budgets: readonly Budget[]): Overview['budget'] {
 /** An item before what was decided about it is known. */
 type Trouble = Omit<AttentionEntry, 'state' | 'mark'>;
 
+type Reading = Pick<ApiContext, 'reads' | 'service'>;
+
 /** Reads what needs a person; `readiness` says which dependencies this process misses. */
-export async function readTroubles({ reads, service }: ApiContext, readiness: Promise<Readiness>): Promise<Trouble[]> {
+export async function readTroubles(
+  { reads, service }: Reading,
+  readiness: Promise<Pick<Readiness, 'dependencies'>>,
+): Promise<Trouble[]> {
   const [read, { dependencies }] = await Promise.all([readAttention(reads), readiness]);
   const facts: AttentionFact[] = [
     ...dependencies.filter(({ status }) => status === 'failed').map(missingDependency),
@@ -97,7 +102,7 @@ export function deriveAttentionId(subject: string): string {
 }
 
 /** Adds what operators have decided: open errors first, then open warnings, then the others. */
-export async function withMarks({ reads }: ApiContext, troubles: readonly Trouble[]): Promise<Attention> {
+export async function withMarks({ reads }: Reading, troubles: readonly Trouble[]): Promise<Attention> {
   const marks = troubles.length === 0 ? new Map<string, AttentionMark>() : await readAttentionMarks(reads);
   const items = troubles.map((trouble) => buildEntry(trouble, marks.get(trouble.id)));
   return { items: items.toSorted((one, other) => rankEntry(one) - rankEntry(other)) };

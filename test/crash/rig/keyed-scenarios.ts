@@ -13,6 +13,7 @@ import {
 } from './keyed-ground.ts';
 
 import { deriveAttentionId } from '../../../src/features/overview/read-overview.ts';
+import { KEYED_ALERTS } from './keyed-alerts.ts';
 import { KEYED_FILES } from './keyed-files.ts';
 import { KEYED_RESPONSES } from './keyed-responses.ts';
 import { KEYED_BATCHES } from './keyed-batches.ts';
@@ -22,6 +23,7 @@ const FAR = { kind: 'at', at: '2099-01-01T00:00:00Z' } as const;
 const OF_SESSION = `in (select id from holdfast.sessions where key = $1)`;
 
 export const KEYED_SCENARIOS: KeyedScenario[] = [
+  ...KEYED_ALERTS,
   {
     name: 'a message',
     route: '/v1/sessions/{key}/messages',

@@ -13,6 +13,7 @@ const OWN_KINDS = [
   'model_unpriced',
   'provider_batch_unknown',
   'provider_batch_old',
+  'alerts_failing',
 ] as const;
 
 export const ATTENTION_KINDS = [...OWN_KINDS, ...HEALTH_KINDS] as const;
@@ -20,7 +21,7 @@ export const ATTENTION_KINDS = [...OWN_KINDS, ...HEALTH_KINDS] as const;
 /** A trouble as it is stored. */
 export type AttentionFact = OwnFact | HealthFact;
 
-/** `name`: a dependency, an error code, a worker, a session key, the id of a cron or a submission, a channel or a model. */
+/** `name`: a dependency, an error code, a worker, a session key, the id of a cron or a submission, a channel, a model or an alert destination. */
 interface OwnFact extends Omit<HealthFact, 'kind'> {
   kind: (typeof OWN_KINDS)[number];
 }
@@ -141,6 +142,12 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => H
     text: `A submission of ${counted(count, 'request')} has been at the provider for more than 20 hours`,
     href: '/batches',
     fix: `Its requests expire after 24 hours. To make live calls instead, cancel the batch at the provider, or POST /v1/provider-batches/${name}/forget`,
+  }),
+  alerts_failing: (name) => ({
+    severity: 'warning',
+    text: `The alert destination ${name} does not acknowledge what it is sent`,
+    href: '/settings?tab=alerts',
+    fix: `Correct the receiver or the URL, then: holdfast alerts test ${name}`,
   }),
 };
 

@@ -52,6 +52,8 @@ facts as (
   union all (${factSql('provider_batch_old', 'p.id::text', 'p.request_count', 'p.submit_started_at')}
   from holdfast.provider_batches p where p.status in ('submitted', 'canceling', 'ended')
     and p.submit_started_at < clock_timestamp() - interval '20 hours' limit ${NAMES_MAX})
+  union all (${factSql('alerts_failing', 'a.name', '1', 'a.failing_since')}
+  from holdfast.alert_destinations a where a.failing_since is not null limit ${NAMES_MAX})
   union all ${HEALTH_FACTS_SQL}
 )
 select kind, name, count, ${isoSql('since')} as since from facts`,

@@ -1,0 +1,64 @@
+// The round of alerts, also in the API, which can so say that no scheduler runs: what needs attention is compared with what each destination was sent, and calls that are due are sent.
+import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import { every } from '../../kernel/queue/start-rounds.ts';
+import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
+import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import type { Logger } from '../../logger.ts';
+import { readTroubles, withMarks } from '../overview/read-overview.ts';
+import { judgeAttempt } from './rules.ts';
+import { claimCalls, hasDueDestination, settleCall, type ClaimedCall } from './store/calls.ts';
+import { answerOf, sendCall } from './use-cases.ts';
+
+const ROUND_MS = 5_000;
+
+/** A lease outlives the attempt that it covers by this much, in milliseconds. */
+const LEASE_MARGIN_MS = 10_000;
+
+type Alerting = Pick<Process, 'logger'> & { service: Service };
+
+export function openAlerts({ service, logger }: Process): ProcessPart {
+  return {
+    rounds: [
+      {
+        round: (signal) => runAlertRound({ service, logger }, signal),
+        pauseMs: every(ROUND_MS),
+        failure: 'Alerts could not be sent; the next round retries',
+      },
+    ],
+  };
+}
+
+/** One round. What concerns only the process that asks, such as its own connection to the queue, is not part of it. */
+export async function runAlertRound({ service, logger }: Alerting, signal: AbortSignal): Promise<void> {
+  const { database, reads } = service;
+  if (!(await hasDueDestination(database))) return;
+  const seen = { reads, service };
+  const { items } = await withMarks(seen, await readTroubles(seen, Promise.resolve({ dependencies: [] })));
+  const leaseMs = service.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
+  const claimed = await claimCalls(database, items, leaseMs);
+  await Promise.all(claimed.map((call) => sendClaimed(service, call, { logger, signal, leaseMs })));
+}
+
+/** Sends a call that this process has claimed. An attempt that a drain breaks off has no end; it is made again when its lease is over. */
+async function sendClaimed(
+  { database, config }: Service,
+  call: ClaimedCall,
+  { logger, signal, leaseMs }: { logger: Logger; signal: AbortSignal; leaseMs: number },
+): Promise<void> {
+  const result = await sendCall(config, call, signal);
+  if (signal.aborted && result.kind !== 'sent') return;
+  const { attempts } = call;
+  const retryAfterMs = result.kind === 'later' ? result.retryAfterMs : null;
+  const delayMs = deliveryDelayMs({ attempts, random: Math.random(), retryAfterMs });
+  const judged = judgeAttempt(result.kind, { attempts, delayMs });
+  const answer = answerOf(result);
+  // An acknowledged call whose end could not be stored is sent again when its lease is over: until then the write is retried.
+  await retryPassingFaults(
+    () => settleCall(database, call, { ...judged, isSent: result.kind === 'sent', ...answer }),
+    leaseMs,
+  );
+  const facts = { destination: call.name, alertId: call.callId, attempts, httpStatus: answer.status };
+  if (judged.isOver && result.kind !== 'sent') logger.warn({ ...facts, reason: answer.error }, 'Alert failed');
+  else logger.debug(facts, 'Alert attempted');
+}

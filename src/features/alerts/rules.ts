@@ -1,0 +1,121 @@
+// Which problems a destination hears of, and in which words. Pure.
+
+export const ALERT_SEVERITIES = ['error', 'warning'] as const;
+export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
+
+/** How often an unacknowledged call is sent before it is given up: the fifth attempt follows 13 minutes after the first. */
+const ATTEMPTS_MAX = 5;
+/** A destination rests this long after a call was given up, in milliseconds. */
+const REST_MS = 3_600_000;
+/** The most problems that a call names. */
+const NAMED_MAX = 50;
+
+/** What needs attention, as the API lists it. */
+export interface AlertProblem {
+  id: string;
+  kind: string;
+  severity: AlertSeverity;
+  text: string;
+  fix: string;
+  href: string;
+  since: string | null;
+  state: 'open' | 'acknowledged' | 'snoozed';
+}
+
+/** What a destination was sent about a problem. */
+export interface KnownAlert {
+  problemId: string;
+  severity: AlertSeverity;
+  text: string;
+  href: string;
+  alertedMs: number;
+  /** Null: it lasts. */
+  endedMs: number | null;
+}
+
+export interface AlertFilter {
+  severity: AlertSeverity;
+  kinds: readonly string[] | null;
+  repeatSeconds: number;
+}
+
+export interface AlertPlan {
+  /** Problems to be sent: they are new, or have lasted for the time of a repetition. */
+  begun: AlertProblem[];
+  /** Problems that were sent and have ended. */
+  ended: KnownAlert[];
+  /** Ended ones of which nothing needs to be known any more. */
+  forgotten: KnownAlert[];
+}
+
+/** Decides what a destination is sent now. What an operator has acknowledged or snoozed is not sent; its end is, if its beginning was. */
+export function planAlerts(
+  filter: AlertFilter,
+  problems: readonly AlertProblem[],
+  sent: readonly KnownAlert[],
+  nowMs: number,
+): AlertPlan {
+  const known = new Map(sent.map((alert) => [alert.problemId, alert]));
+  const there = new Set(problems.map(({ id }) => id));
+  const mayRepeat = ({ alertedMs }: KnownAlert): boolean => nowMs - alertedMs >= filter.repeatSeconds * 1_000;
+  return {
+    begun: problems.filter((problem) => {
+      const before = known.get(problem.id);
+      return problem.state === 'open' && isChosen(filter, problem) && (before === undefined || mayRepeat(before));
+    }),
+    ended: sent.filter(({ problemId, endedMs }) => endedMs === null && !there.has(problemId)),
+    forgotten: sent.filter((alert) => alert.endedMs !== null && !there.has(alert.problemId) && mayRepeat(alert)),
+  };
+}
+
+function isChosen({ severity, kinds }: AlertFilter, problem: AlertProblem): boolean {
+  return (severity === 'warning' || problem.severity === 'error') && (kinds?.includes(problem.kind) ?? true);
+}
+
+/** The body of a call, but for its id. */
+export interface AlertCall {
+  type: 'alert';
+  isTest: boolean;
+  text: string;
+  problems: Omit<AlertProblem, 'state'>[];
+  ended: { id: string; severity: AlertSeverity; text: string; href: string }[];
+  /** Further problems that began or ended, which are not named. */
+  moreCount: number;
+}
+
+/** One call about all of it; null: there is nothing to say. */
+export function buildCall({ begun, ended }: Pick<AlertPlan, 'begun' | 'ended'>): AlertCall | null {
+  if (begun.length + ended.length === 0) return null;
+  const problems = begun.slice(0, NAMED_MAX).map(({ state: _state, ...problem }) => problem);
+  const endedNamed = ended
+    .slice(0, NAMED_MAX)
+    .map(({ problemId, severity, text, href }) => ({ id: problemId, severity, text, href }));
+  const moreCount = begun.length + ended.length - problems.length - endedNamed.length;
+  const lines = [
+    ...problems.map(({ severity, text, fix }) => `${severity}: ${text}. ${fix}`),
+    ...endedNamed.map(({ text }) => `ended: ${text}`),
+    ...(moreCount > 0 ? [`and ${moreCount} more: GET /v1/attention`] : []),
+  ];
+  return { type: 'alert', isTest: false, text: lines.join('\n'), problems, ended: endedNamed, moreCount };
+}
+
+export function buildTestCall(name: string): AlertCall {
+  const text = `This is a test of the alert destination ${name} of Holdfast.`;
+  return { type: 'alert', isTest: true, text, problems: [], ended: [], moreCount: 0 };
+}
+
+/** Whether a call is sent again, and how long the destination waits before its next one; `later`: the receiver may accept it another time. */
+export function judgeAttempt(
+  kind: 'sent' | 'later' | 'refused',
+  { attempts, delayMs }: { attempts: number; delayMs: number },
+): { isOver: boolean; waitMs: number } {
+  if (kind === 'sent') return { isOver: true, waitMs: 0 };
+  if (kind === 'later' && attempts < ATTEMPTS_MAX) return { isOver: false, waitMs: delayMs };
+  return { isOver: true, waitMs: REST_MS };
+}
+
+/** The address as it is shown: the rest of the address of a webhook often is a secret. */
+export function shownUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return pathname.length + search.length > 1 ? `${origin}/…` : origin;
+}

@@ -1,0 +1,139 @@
+// What destinations are sent. A call, and what is known of the problems that it names, are written by one transaction, so a crash leaves both or
+// neither; until the call is over, the row of its destination has it, and a process sends it under a lease. What was sent and has no stored answer is
+// sent again with the same id.
+import { fromNow, now } from '../../../rows/columns.ts';
+import { alertDestinations, alerts } from '../../../rows/alerts.ts';
+import { storableText } from '../../../core/text.ts';
+import type { Database } from '../../../database/database.ts';
+import { and, eq, inArray, lte, query, sql, transact, type Rows } from '../../../database/drizzle.ts';
+import { newId } from '../../../ids.ts';
+import { buildCall, planAlerts, type AlertCall, type AlertProblem } from '../rules.ts';
+import type { AlertDestination } from './destinations.ts';
+
+/** A call that this process sends until its lease ends. */
+export interface ClaimedCall extends Pick<AlertDestination, 'id' | 'name' | 'url' | 'secret' | 'attempts'> {
+  callId: string;
+  call: AlertCall;
+}
+
+const isDue = lte(alertDestinations.dueMs, now);
+
+/** Whether a destination may be sent something now. */
+export async function hasDueDestination(database: Database): Promise<boolean> {
+  const due = await query(database.views, (db) =>
+    db.select({ id: alertDestinations.id }).from(alertDestinations).where(isDue).limit(1),
+  );
+  return due.length > 0;
+}
+
+/** Makes the calls that are needed about these problems, and claims all that are due. */
+export function claimCalls(
+  database: Database,
+  problems: readonly AlertProblem[],
+  leaseMs: number,
+): Promise<ClaimedCall[]> {
+  return transact(database.views, async (tx) => {
+    const due = await tx
+      .select()
+      .from(alertDestinations)
+      .where(isDue)
+      .orderBy(alertDestinations.id)
+      .for('update', { skipLocked: true });
+    const claimed: ClaimedCall[] = [];
+    for (const destination of due) {
+      const { id, name, url, secret } = destination;
+      const call = destination.call ?? (await planCall(tx, destination, problems));
+      if (call === null) continue;
+      const callId = destination.callId ?? newId<string>();
+      const attempts = destination.attempts + 1;
+      await tx
+        .update(alertDestinations)
+        .set({ callId, call, attempts, dueMs: fromNow(leaseMs) })
+        .where(eq(alertDestinations.id, id));
+      claimed.push({ id, name, url, secret, callId, call, attempts });
+    }
+    return claimed;
+  });
+}
+
+/** What a destination is sent next, after what it was sent has been noted; null: nothing. */
+async function planCall(
+  tx: Rows,
+  destination: AlertDestination,
+  problems: readonly AlertProblem[],
+): Promise<AlertCall | null> {
+  const { id: destinationId } = destination;
+  const sent = await tx.select().from(alerts).where(eq(alerts.destinationId, destinationId));
+  const [time] = await tx
+    .select({ nowMs: sql<number>`(extract(epoch from ${now}) * 1000)::float8` })
+    .from(alertDestinations)
+    .limit(1);
+  const plan = planAlerts(destination, problems, sent, time?.nowMs ?? 0);
+  const call = buildCall(plan);
+  const those = (ids: string[]) => and(eq(alerts.destinationId, destinationId), inArray(alerts.problemId, ids));
+  const ids = (of: { problemId: string }[]): string[] => of.map(({ problemId }) => problemId);
+  if (plan.forgotten.length > 0) await tx.delete(alerts).where(those(ids(plan.forgotten)));
+  if (plan.ended.length > 0)
+    await tx
+      .update(alerts)
+      .set({ endedMs: now })
+      .where(those(ids(plan.ended)));
+  for (const { id, severity, text, href } of plan.begun) {
+    const row = { severity, text: storableText(text), href, alertedMs: now, endedMs: null };
+    await tx
+      .insert(alerts)
+      .values({ destinationId, problemId: id, ...row })
+      .onConflictDoUpdate({ target: [alerts.destinationId, alerts.problemId], set: row });
+  }
+  return call;
+}
+
+/**
+ * Stores how an attempt ended, unless another process has sent the call again meanwhile. A call that was given up is not known to its receiver, so
+ * the next one names all problems.
+ */
+export function settleCall(
+  database: Database,
+  { id, callId, attempts }: Pick<ClaimedCall, 'id' | 'callId' | 'attempts'>,
+  end: { isOver: boolean; isSent: boolean; waitMs: number } & AttemptAnswer,
+): Promise<void> {
+  const { isOver, isSent, waitMs, ...answer } = end;
+  const done = isOver ? { callId: null, call: null, attempts: 0 } : {};
+  const isMine = and(
+    eq(alertDestinations.id, id),
+    eq(alertDestinations.callId, callId),
+    eq(alertDestinations.attempts, attempts),
+  );
+  return transact(database.views, async (tx) => {
+    const { rowCount } = await tx
+      .update(alertDestinations)
+      .set({ ...done, ...noted(answer), dueMs: fromNow(waitMs) })
+      .where(isMine);
+    if (rowCount === 1 && isOver && !isSent) await tx.delete(alerts).where(eq(alerts.destinationId, id));
+  });
+}
+
+interface AttemptAnswer {
+  status: number | null;
+  error: string | null;
+}
+
+/** Stores how a test ended. A destination that has acknowledged it no longer rests. */
+export async function noteTest(database: Database, id: string, answer: AttemptAnswer): Promise<void> {
+  const awake = answer.error === null ? { dueMs: sql`least(${alertDestinations.dueMs}, ${now})` } : {};
+  await query(database.views, (db) =>
+    db
+      .update(alertDestinations)
+      .set({ ...noted(answer), ...awake })
+      .where(eq(alertDestinations.id, id)),
+  );
+}
+
+function noted({ status, error }: AttemptAnswer) {
+  return {
+    triedAt: now,
+    lastStatus: status,
+    lastError: error,
+    failingSince: error === null ? null : sql`coalesce(${alertDestinations.failingSince}, ${now})`,
+  };
+}

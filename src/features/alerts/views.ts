@@ -1,0 +1,18 @@
+// Alert destinations, as the API shows them: without their secrets.
+import type { AlertDestinationView } from '../../contract/alerts.ts';
+import { alertDestinations } from '../../rows/alerts.ts';
+import { eq, query } from '../../database/drizzle.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+import { shownUrl } from './rules.ts';
+
+const { id, name, url, severity, kinds, repeatSeconds, createdBy, createdAt, callId } = alertDestinations;
+const { triedAt, lastStatus, lastError, failingSince } = alertDestinations;
+const COLUMNS = { id, name, url, severity, kinds, repeatSeconds, createdBy, createdAt, callId };
+const SHOWN = { ...COLUMNS, triedAt, lastStatus, lastError, failingSince };
+
+/** All of them by name, or the one of an id. */
+export async function viewDestinations(db: ViewDatabase, of?: string): Promise<AlertDestinationView[]> {
+  const those = of === undefined ? undefined : eq(id, of);
+  const found = await query(db, (rows) => rows.select(SHOWN).from(alertDestinations).where(those).orderBy(name));
+  return found.map(({ callId: sent, ...row }) => ({ ...row, url: shownUrl(row.url), isSending: sent !== null }));
+}

@@ -1,0 +1,41 @@
+// Where alerts go, and what was sent there about which problem.
+import type { AlertCall, AlertSeverity } from '../features/alerts/rules.ts';
+import { holdfast, integer, iso, json, ms, now, text, uuid } from './columns.ts';
+
+export const alertDestinations = holdfast.table('alert_destinations', {
+  id: uuid().notNull(),
+  name: text().notNull(),
+  url: text().notNull(),
+  secret: text().notNull(),
+  /** The least that is sent. */
+  severity: text().$type<AlertSeverity>().notNull(),
+  /** Null: all kinds of problems. */
+  kinds: json().$type<readonly string[]>(),
+  /** A problem is not sent again within this time. */
+  repeatSeconds: integer().notNull(),
+  createdBy: text().notNull(),
+  createdAt: iso().notNull().default(now),
+  /** Null: no call is being sent. */
+  callId: uuid(),
+  call: json().$type<AlertCall>(),
+  attempts: integer().notNull().default(0),
+  /** The call is sent, or a new one is made, at this time; while a process sends it, the end of its lease. */
+  dueMs: ms('due_at').notNull().default(now),
+  triedAt: iso(),
+  /** Null: no answer came. */
+  lastStatus: integer(),
+  /** Null: the last attempt was acknowledged. */
+  lastError: text(),
+  failingSince: iso(),
+});
+
+export const alerts = holdfast.table('alerts', {
+  destinationId: uuid().notNull(),
+  problemId: text().notNull(),
+  severity: text().$type<AlertSeverity>().notNull(),
+  text: text().notNull(),
+  href: text().notNull(),
+  alertedMs: ms('alerted_at').notNull(),
+  /** Null: it lasts. */
+  endedMs: ms('ended_at'),
+});

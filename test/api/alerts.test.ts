@@ -1,0 +1,212 @@
+// Alert destinations: a problem appears and ends in the database, rounds of two schedulers look, and a receiver gets webhooks.
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { runAlertRound } from '../../src/features/alerts/rounds.ts';
+import { readAttention } from '../../src/features/overview/views/attention.ts';
+import { claimCalls } from '../../src/features/alerts/store/calls.ts';
+import { changeAlertDestinations, changeAlerts } from '../rows/alerts.ts';
+import { addModelBlocks, removeModelBlocks } from '../rows/pauses.ts';
+import { ago, ahead, now } from '../rows/table.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+/** Other tests on the same server may have open transactions, which are a problem too. */
+const KINDS = ['model_blocked', 'alerts_failing'];
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+let receiver: Server;
+let received: Received[] = [];
+/** The statuses of the next answers, in turn; then 204. */
+let statuses: number[] = [];
+
+beforeAll(async () => {
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body });
+      response.writeHead(statuses.shift() ?? 204).end('what the receiver says');
+    });
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  receiver.listen(0, '127.0.0.1', resolve);
+  await promise;
+});
+afterAll(() => void receiver.close());
+beforeEach(async () => {
+  received = [];
+  statuses = [];
+  const { rig } = holder;
+  await removeModelBlocks(rig);
+  for (const { id } of (await rig.get('/v1/alert-destinations')).body.items)
+    await rig.ask('DELETE', `/v1/alert-destinations/${id}`);
+});
+
+const url = (): string => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook/secret-path`;
+
+async function addDestination(more: object = {}) {
+  const { status, body } = await holder.rig.post('/v1/alert-destinations', {
+    name: 'ops',
+    url: url(),
+    kinds: KINDS,
+    ...more,
+  });
+  expect(status).toBe(201);
+  return body as { id: string; secret: string };
+}
+
+async function round(): Promise<void> {
+  const { service, logger } = holder.rig.context;
+  await runAlertRound({ service, logger }, new AbortController().signal);
+}
+
+/** Makes all that waits for a time due. */
+const passTime = (): Promise<unknown> => changeAlertDestinations(holder.rig, {}, { dueAt: now });
+
+const block = (model: string): Promise<unknown> =>
+  addModelBlocks(holder.rig, { account: 'account', model, until: ahead('1 hour') });
+
+test('a problem is sent once when it begins and once when it ends, signed with the secret that only the creation shows', async () => {
+  const { rig } = holder;
+  const { id, secret } = await addDestination();
+  await round();
+  expect(received).toEqual([]);
+
+  await block('anthropic/claude-a');
+  await block('anthropic/claude-b');
+  await Promise.all([round(), round()]);
+  await round();
+  expect(received).toHaveLength(1);
+  const [first] = received;
+  const call = new Webhook(secret).verify(first!.body, first!.headers as Record<string, string>) as any; // oxlint-disable-line typescript/no-explicit-any
+  expect(call).toMatchObject({
+    type: 'alert',
+    isTest: false,
+    deliveryId: first!.headers['webhook-id'],
+    ended: [],
+    moreCount: 0,
+  });
+  expect(call.problems.map(({ kind }: { kind: string }) => kind)).toEqual(['model_blocked', 'model_blocked']);
+  expect(call.text).toContain('anthropic/claude-a');
+
+  await removeModelBlocks(rig);
+  await round();
+  await round();
+  expect(received).toHaveLength(2);
+  const ended = JSON.parse(received[1]!.body);
+  expect(ended.problems).toEqual([]);
+  expect(ended.ended.map((one: { id: string }) => one.id).toSorted()).toEqual(
+    call.problems.map((one: { id: string }) => one.id).toSorted(),
+  );
+
+  // It comes back within the time of a repetition.
+  await block('anthropic/claude-a');
+  await round();
+  expect(received).toHaveLength(2);
+  await changeAlerts(rig, {}, { alertedAt: ago('4 hours') });
+  await round();
+  expect(received).toHaveLength(3);
+
+  const [listed] = (await rig.get('/v1/alert-destinations')).body.items;
+  expect(listed).toMatchObject({ id, lastStatus: 204, lastError: null, failingSince: null, isSending: false });
+  expect(JSON.stringify(listed)).not.toMatch(/secret|whsec/);
+});
+
+test('what an operator has acknowledged, and what the destination does not ask for, is not sent', async () => {
+  const { rig } = holder;
+  await addDestination();
+  await addDestination({ name: 'errors', severity: 'error' });
+  await addDestination({ name: 'workers', kinds: ['no_worker'] });
+  await block('anthropic/claude-a');
+  const [problem] = (await rig.get('/v1/attention')).body.items;
+  await rig.post(`/v1/attention/${problem.id}/acknowledge`);
+  await round();
+  expect(received).toEqual([]);
+  await rig.post(`/v1/attention/${problem.id}/snooze`, { seconds: 0 });
+  await round();
+  expect(received).toHaveLength(1);
+});
+
+test('a call whose sender crashed is sent again with the same id when its lease is over, and an acknowledged one is not (G21)', async () => {
+  const { rig } = holder;
+  const { database } = rig.context.service;
+  await addDestination();
+  await block('anthropic/claude-a');
+  const items = (await rig.get('/v1/attention')).body.items;
+  // A process that crashes after it has claimed the call.
+  const [claimed] = await claimCalls(database, items, 60_000);
+  await round();
+  expect(received).toEqual([]);
+  await passTime();
+  await round();
+  await passTime();
+  await round();
+  expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([claimed!.callId]);
+});
+
+test('a destination that fails is seen: it is retried with the same id, then rests, and is then sent all that is open', async () => {
+  const { rig } = holder;
+  await addDestination();
+  await block('anthropic/claude-a');
+  statuses = [503, 503, 401];
+  await round();
+  const [listed] = (await rig.get('/v1/alert-destinations')).body.items;
+  expect(listed).toMatchObject({ lastStatus: 503, isSending: true, lastError: 'HTTP 503: what the receiver says' });
+  expect(listed.failingSince).not.toBeNull();
+  const kinds = (await readAttention(rig.context.reads)).map(({ kind, name }) => `${kind} ${name}`);
+  expect(kinds).toContain('alerts_failing ops');
+  await round();
+  expect(received).toHaveLength(1);
+  await passTime();
+  await round();
+  await passTime();
+  await round();
+  expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  await round();
+  expect(received).toHaveLength(3);
+  await passTime();
+  await round();
+  const last = JSON.parse(received[3]!.body);
+  expect(last.problems.map(({ kind }: { kind: string }) => kind)).toContain('model_blocked');
+  expect((await rig.get('/v1/alert-destinations')).body.items[0]).toMatchObject({
+    lastStatus: 204,
+    failingSince: null,
+  });
+});
+
+test('a test is sent at once and answers what the destination says; a change of the URL is used', async () => {
+  const { rig } = holder;
+  const { id, secret } = await addDestination();
+  const sendTest = async () => (await rig.post(`/v1/alert-destinations/${id}/test`)).body;
+  expect(await sendTest()).toEqual({ isAcknowledged: true, status: 204, error: null });
+  const [first] = received;
+  expect(new Webhook(secret).verify(first!.body, first!.headers as Record<string, string>)).toMatchObject({
+    isTest: true,
+  });
+  statuses = [400];
+  expect(await sendTest()).toEqual({ isAcknowledged: false, status: 400, error: 'HTTP 400: what the receiver says' });
+  const changed = await rig.ask('PATCH', `/v1/alert-destinations/${id}`, { payload: { url: 'http://127.0.0.1:9/x' } });
+  expect(changed.body).toMatchObject({ url: 'http://127.0.0.1:9/…' });
+  expect(await sendTest()).toMatchObject({
+    isAcknowledged: false,
+    status: null,
+    error: expect.stringMatching(/ECONNREFUSED/),
+  });
+  await rig.ask('PATCH', `/v1/alert-destinations/${id}`, { payload: { url: 'http://10.0.0.1/x' } });
+  expect((await sendTest()).error).toMatch(/10\.0\.0\.1 is not on the public internet/);
+});
+
+test('a name is unique, and a kind that does not exist is refused by its name', async () => {
+  const { rig } = holder;
+  await addDestination();
+  expect((await rig.post('/v1/alert-destinations', { name: 'ops', url: url() })).status).toBe(409);
+  const wrong = await rig.post('/v1/alert-destinations', { name: 'x', url: url(), kinds: ['no_wrker'] });
+  expect(wrong).toMatchObject({ status: 400, body: { code: 'invalid_body', errors: [{ path: 'kinds[0]' }] } });
+});
