@@ -1,6 +1,7 @@
 // docs/how-to/troubleshooting.md has an answer for every reason why something waits and every code with which a turn fails.
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { FAILURE_CODES, failureStep } from '../src/kernel/rules/failure-steps.ts';
 import { NEXT_STEP_CODES } from '../src/kernel/rules/why.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
@@ -30,7 +31,7 @@ test('every reason of the table in the API page is there', () => {
   expect(reasons.filter((code) => !known.includes(code))).toEqual([]);
 });
 
-test('every code with which a turn fails is there, and no other', () => {
+test('every code with which a turn or a delivery fails is there with the next step that the product shows, and no other', () => {
   const sources = globSync('src/{core,kernel,features,model}/**/*.ts', { cwd: ROOT }).map(readPage).join('\n');
   const union = /type FailureCode =([^;]+);/.exec(readPage('src/core/failure.ts'))?.[1] ?? '';
   const thrown = [...sources.matchAll(/new TurnFailed\(\s*'([a-z_]+)'/g)].map((match) => match[1] ?? '');
@@ -43,7 +44,13 @@ test('every code with which a turn fails is there, and no other', () => {
     'harness_failed',
     'harness_missing',
     'unknown_model',
+    'delivery_failed',
+    'delivery_expired',
+    'parent_gone',
   ]);
   expect(codes.size).toBeGreaterThan(30);
-  expect(namesIn(tableRows(page, ['code', 'cause and remedy'])).toSorted()).toEqual([...codes].toSorted());
+  expect([...FAILURE_CODES].toSorted()).toEqual([...codes].toSorted());
+  const rows = tableRows(page.split('## A turn failed')[1] ?? '', ['code', 'what to do']);
+  const shown = rows.flatMap((row) => namesIn([row]).map((code) => [code, row[1]]));
+  expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(FAILURE_CODES.map((code) => [code, failureStep(code)])));
 });

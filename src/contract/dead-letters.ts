@@ -25,6 +25,7 @@ export const deadLetterGroup = z.strictObject({
   count: count.describe('The number of letters in the group'),
   firstAt: iso.describe('When the oldest letter was created'),
   lastAt: iso.describe('When the newest letter was created'),
+  nextStep: text.nullable().describe('What a person can do about them; null: the code is not known'),
   perHour: z
     .strictObject({
       startsAt: iso.describe('When the first hour starts'),

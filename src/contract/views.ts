@@ -239,6 +239,9 @@ export const turn = z.strictObject({
   reply: text.nullable().describe('The text of the reply; null: there is none'),
   error: fault.describe('Why the turn failed; null: it did not'),
   why: why.nullable().describe('Why no worker runs it: it is parked, or its worker lost; null: one does, or it ended'),
+  nextStep: text
+    .nullable()
+    .describe('What a person can do about its error or its wait; null: nothing, or its code is not known'),
   usage: usage.describe('The tokens that its calls used'),
   ...costFields,
   queuedAt: iso.describe('When its first message was accepted'),

@@ -3,6 +3,7 @@ import { entry, type EntryView } from '../../contract/transcripts.ts';
 import { z } from 'zod';
 import { cutPiece } from '../../core/text.ts';
 import { cutBlock, readPartText } from '../../core/entry.ts';
+import { findTurn } from '../../kernel/views/turns.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
 import { listEntries, readBlocks } from '../../kernel/views/transcript.ts';
 import { requireFound, notFound } from '../problem.ts';
@@ -10,6 +11,12 @@ import { defineRoute, defineList, type Route } from '../route.ts';
 import { countText, offsetText } from '../../contract/queries.ts';
 
 const ENTRIES_DEFAULT = 100;
+
+const partChars = countText
+  .optional()
+  .describe(
+    'Longer parts are cut after this many characters. They have `omittedChars` and `href`, the path of the whole text. The arguments of a cut tool call are the beginning of their JSON text',
+  );
 
 const getTranscript = defineList({
   operationId: 'listEntries',
@@ -23,11 +30,7 @@ const getTranscript = defineList({
     order: z.enum(['asc', 'desc']).optional().describe('`asc`: oldest first; `desc`: newest first; absent: asc'),
     /** The number of an earlier transcript, from before a reset; absent: the current one. */
     transcript: countText.optional().describe('The number of an earlier transcript; absent: the current one'),
-    partChars: countText
-      .optional()
-      .describe(
-        'Longer parts are cut after this many characters. They have `omittedChars` and `href`, the path of the whole text. The arguments of a cut tool call are the beginning of their JSON text',
-      ),
+    partChars,
   },
   shows: { description: 'A page of entries', item: entry },
   pages: { isKey: isSeq, itemsDefault: ENTRIES_DEFAULT },
@@ -83,4 +86,29 @@ const getPart = defineRoute({
   },
 });
 
-export const entryRoutes: Route[] = [getTranscript, getPart];
+const getTurnEntries = defineList({
+  operationId: 'listTurnEntries',
+  path: '/v1/turns/{id}/entries',
+  summary: 'The entries of a turn, oldest first, also those that the model no longer sees',
+  filter: { partChars },
+  shows: { description: 'A page of entries', item: entry },
+  pages: { isKey: isSeq, itemsDefault: ENTRIES_DEFAULT },
+  async list({ params: { id }, query: { partChars: charsMax } }, page, { context }) {
+    const found = requireFound(await findTurn(context.views, id), `turn ${id}`);
+    if (found.transcriptNo === null) return { items: [], next: null };
+    return listEntries(
+      context.views,
+      {
+        sessionId: found.sessionId,
+        transcriptNo: found.transcriptNo,
+        turnId: id,
+        isOnlyActive: false,
+        isNewestFirst: false,
+        cut: charsMax === undefined ? null : (one) => cutEntry(one, charsMax, found.sessionKey),
+      },
+      { ...page, after: page.after ?? String(found.promptSeq - 1) },
+    );
+  },
+});
+
+export const entryRoutes: Route[] = [getTranscript, getPart, getTurnEntries];

@@ -103,6 +103,7 @@ function printTurn(turn: TurnView, terminal: Terminal): void {
     tokens: usageText(turn.usage),
     error: errorText(turn.error),
     waits: turn.why ? whyText(turn.why, terminal) : null,
+    next: turn.nextStep,
   });
   if (turn.steps.length > 0) terminal.print('');
   for (const line of stepLines(turn)) terminal.print(line);

@@ -1,6 +1,7 @@
 // Failed work that waits for a person, grouped by error: two thousand failures are often three errors.
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import type { DeadLetterGroupView, DeadLetterView } from '../../contract/dead-letters.ts';
+import { failureStep } from '../../kernel/rules/failure-steps.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { literal } from '../../database/statement.ts';
 
@@ -42,11 +43,11 @@ export async function listDeadLetterGroups(
   page: PageRequest,
 ): Promise<Page<DeadLetterGroupView>> {
   const [afterKind, afterCode] = page.after === null ? [null, null] : (JSON.parse(page.after) as [string, string]);
-  const { rows } = await db.query<Omit<DeadLetterGroupView, 'perHour'>>(
+  const { rows } = await db.query<Omit<DeadLetterGroupView, 'perHour' | 'nextStep'>>(
     DEAD_LETTER_GROUPS.prepared([state, code, afterKind, afterCode, page.limit + 1]),
   );
   const trendOf = await readTrends(db, state, rows);
-  const groups = rows.map((group) => ({ ...group, perHour: trendOf(group) }));
+  const groups = rows.map((group) => ({ ...group, nextStep: failureStep(group.code), perHour: trendOf(group) }));
   return cutPage(groups, page.limit, (group) => JSON.stringify([group.kind, group.code]));
 }
 

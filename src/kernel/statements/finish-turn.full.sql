@@ -222,7 +222,7 @@ settled_turns as materialized (
   select tail.n, json_build_object('turn', json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
   'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'harness', case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'error', t.error,
-  'why', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
+  'why', null, 'nextStep', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
     'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,
     'unpricedCalls', t.unpriced_calls, 'simulated', t.is_simulated, 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   'firstClaimedAt', to_char(coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),

@@ -23,7 +23,7 @@ export const turnSql = (
   reply = 't.reply',
 ): string => `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
   'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
-  'why', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
+  'why', null, 'nextStep', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'firstClaimedAt', ${isoSql('coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at)')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
 

@@ -14,6 +14,8 @@ export interface EntryFilter {
   transcriptNo: number;
   isOnlyActive: boolean;
   isNewestFirst: boolean;
+  /** Only those of this turn; absent: of all. */
+  turnId?: string;
   /** Cuts the parts of an entry that are too long; null: they are whole. */
   cut: ((entry: EntryView) => EntryView) | null;
 }
@@ -29,12 +31,12 @@ const PORTIONS_MAX = 8;
 
 const sizesSql = (beyond: '>' | '<'): string => `select e.seq::float8 as seq, octet_length(e.content::text) as bytes
 from holdfast.entries e where e.session_id = $1 and e.transcript_no = $2 and (not $3::boolean or e.state = 'active')
-  and ($4::bigint is null or e.seq ${beyond} $4) order by e.seq ${beyond === '>' ? 'asc' : 'desc'} limit $5`;
+  and ($4::bigint is null or e.seq ${beyond} $4) and ($6::uuid is null or e.turn_id = $6) order by e.seq ${beyond === '>' ? 'asc' : 'desc'} limit $5`;
 
 export const ENTRY_SIZES = literal({
   name: 'entry-sizes',
   purpose:
-    'Read the sizes of the next entries of a transcript ($1, $2), oldest first. $3: only active ones. $4: after this number.',
+    'Read the sizes of the next entries of a transcript ($1, $2), oldest first. $3: only active ones. $4: after this number. $6: only of this turn.',
   text: sizesSql('>'),
 });
 
@@ -46,8 +48,8 @@ export const ENTRY_SIZES_NEWEST_FIRST = literal({
 
 /** Entries in the order of their numbers, or the reverse; `after` is a number. */
 export async function listEntries(db: ViewDatabase, filter: EntryFilter, page: PageRequest): Promise<Page<EntryView>> {
-  const { sessionId, transcriptNo, isOnlyActive, isNewestFirst } = filter;
-  const values = [sessionId, transcriptNo, isOnlyActive, page.after, page.limit + 1];
+  const { sessionId, transcriptNo, isOnlyActive, isNewestFirst, turnId = null } = filter;
+  const values = [sessionId, transcriptNo, isOnlyActive, page.after, page.limit + 1, turnId];
   const query = isNewestFirst ? ENTRY_SIZES_NEWEST_FIRST.prepared(values) : ENTRY_SIZES.prepared(values);
   const { rows: sizes } = await db.query<EntrySize>(query);
   const items = await readPage(db, filter, sizes.slice(0, page.limit));

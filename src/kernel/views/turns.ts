@@ -8,6 +8,7 @@ import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import type { AttemptView, ListedTurn, SpanView, StepView, ToolCallView, TurnView } from '../../contract/views.ts';
 import { cutPiece } from '../../core/text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
+import { turnStep } from '../rules/failure-steps.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import { viewWaits, type TurnWaits } from './turn-waits.ts';
@@ -34,6 +35,7 @@ async function readTurns(
   const { rows } = await db.query<TurnRow & { wait: WaitRow | null }>(query);
   for (const { turn, wait } of rows) {
     turn.why = describeOpenWait(db, wait);
+    turn.nextStep = turnStep(turn);
     // The database counts a pair of units as one.
     if (turn.reply !== null && textCharsMax !== null) turn.reply = cutPiece(turn.reply, 0, textCharsMax);
   }
@@ -57,13 +59,26 @@ export async function viewTurns(db: ViewDatabase, ids: string[], leaseMs?: numbe
   return rows.map((row) => withSteps(row.turn, buildSteps(row), waits.get(row.turn.id)));
 }
 
-/** The turn's session, and whether it has ended; null when there is no such turn. */
+interface FoundTurn {
+  sessionId: string;
+  sessionKey: string;
+  startedAt: Date;
+  isEnded: boolean;
+  /** Where its entries begin. */
+  promptSeq: number;
+  /** The transcript that has them; null: it has none. */
+  transcriptNo: number | null;
+}
+
+/** The turn's session, whether it has ended, and where its entries are; null when there is no such turn. */
 export const findTurn = viewQuery({
   name: 'find-turn',
-  purpose: 'Read the session of a turn ($1), and whether it has ended.',
-  text: `select session_id as "sessionId", started_at as "startedAt", ended_at is not null as "isEnded" from holdfast.turns where id = $1`,
+  purpose: 'Read the session of a turn ($1), whether it has ended, and where its entries are.',
+  text: `select t.session_id as "sessionId", t.started_at as "startedAt", t.ended_at is not null as "isEnded", s.key as "sessionKey", t.prompt_seq::float8 as "promptSeq",
+  (select e.transcript_no from holdfast.entries e where e.session_id = t.session_id and e.seq >= t.prompt_seq and e.turn_id = t.id order by e.seq limit 1)::float8 as "transcriptNo"
+from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = $1`,
   values: (id: string) => [id],
-  answer: ([turn]: { sessionId: string; startedAt: Date; isEnded: boolean }[]) => turn ?? null,
+  answer: ([turn]: FoundTurn[]) => turn ?? null,
 });
 
 export interface TurnListing extends TurnFilter {
@@ -100,6 +115,7 @@ export function withSteps(facts: TurnSummary, steps: StepView[], waits?: TurnWai
   return {
     ...facts,
     ...pickNeighbours(waits),
+    nextStep: turnStep(facts),
     stepCount: Math.max(facts.stepCount, steps.length),
     steps,
     spans: (waits === undefined ? spans : inOrder([...waits.spans, ...spans])).map(neverNegative),

@@ -142,6 +142,7 @@ function Group({ group, onAsk }: GroupProps): ReactElement {
           </>
         )}
       </div>
+      {group.nextStep !== null && <p>{group.nextStep}</p>}
       <Trend group={group} />
       <ul>
         {group.letters.slice(0, LETTERS_SHOWN).map((letter) => (

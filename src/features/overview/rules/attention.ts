@@ -1,4 +1,5 @@
 // Problems that need an operator, as text: the fault, where to look, and what to do next. Pure.
+import { failureStep } from '../../../kernel/rules/failure-steps.ts';
 import { budgetName, type BudgetSettings } from '../../budgets/rules/budget.ts';
 import { HEALTH_KINDS, wordsOfHealth, type HealthFact, type HealthWords } from './service-health.ts';
 
@@ -93,7 +94,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => H
     severity: 'error',
     text: `${counted(count, 'dead letter')} with the code ${name}`,
     href: `/dead-letters?code=${encodeURIComponent(name)}`,
-    fix: `Correct the cause, then redrive them: holdfast dead redrive ${name}`,
+    fix: `${failureStep(name) ?? 'Correct the cause, then redrive them.'} All of them: holdfast dead redrive ${name}`,
   }),
   worker_silent: (name) => ({
     severity: 'error',
