@@ -1,6 +1,14 @@
 // The charts of steps of time: their bars, their names in the chosen zone, and their tables.
 import { expect, test } from 'vitest';
-import { axisTexts, barPaths, CHART_HEIGHT, highestStack, stepTexts } from '../../web/src/format/chart.ts';
+import {
+  axisTexts,
+  barPaths,
+  CHART_HEIGHT,
+  highestStack,
+  linePath,
+  stepTexts,
+  valueMarks,
+} from '../../web/src/format/chart.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
@@ -50,7 +58,12 @@ test('a chart is opened as a table by keyboard, and has the minutes of the API',
   expect(failed).toBe(sum(before.failures));
   expect(failed).toBeGreaterThan(0);
   await page.keyboard.press('Enter');
-  await figure.getByRole('img').first().waitFor();
+  await figure
+    .getByRole('img')
+    .last()
+    .hover({ position: { x: 2, y: 20 } });
+  const name = await figure.getByText('Messages that arrived').textContent();
+  expect(name).toContain(`Messages that arrived ${before.arrivals[0]}`);
 });
 
 test('times of a chart are in the chosen zone', async () => {
@@ -95,7 +108,8 @@ test('in forced colours each kind of token has its own colour, that of its name'
     );
   const fills = await fillsOf('.chart');
   expect(new Set(fills).size).toBe(4);
-  expect(await fillsOf('.chart-key')).toEqual(fills);
+  // The lowest bars are drawn last, above the others.
+  expect(await fillsOf('.chart-key')).toEqual(fills.toReversed());
 });
 
 test.each([
@@ -121,8 +135,7 @@ test.each([
 });
 
 /** The top of each bar of a path. */
-const topsOf = (path: string): number[] =>
-  [...path.matchAll(/M[\d.]+ ([\d.]+)v(-[\d.]+)/g)].map(([, bottom, height]) => Number(bottom) + Number(height));
+const topsOf = (path: string): number[] => [...path.matchAll(/V([-\d.]+)h/g)].map(([, top]) => Number(top));
 
 test('bars are stacked inside the chart, and the smallest value can be seen', () => {
   const series = [
@@ -135,7 +148,7 @@ test('bars are stacked inside the chart, and the smallest value can be seen', ()
   expect(lower).toHaveLength(2);
   expect(upper).toHaveLength(2);
   expect(lower![0]).toBe(CHART_HEIGHT - 2);
-  expect(upper![0]).toBeLessThan(lower![0]!);
+  expect(upper![0]).toBeLessThanOrEqual(lower![0]!);
   expect(Math.min(...lower!, ...upper!)).toBeGreaterThanOrEqual(0);
 });
 
@@ -144,6 +157,13 @@ test('no bar is drawn for steps without a value, or with one below 0', () => {
   expect(barPaths([[0, 0]], highestStack([[0, 0]]))).toEqual(['']);
   expect(highestStack([[-3], [2]])).toBe(2);
   expect(highestStack([])).toBe(0);
+});
+
+test('the axis of values ends at a round number, and the day before is a line with gaps', () => {
+  expect(valueMarks(970)).toEqual([0, 500, 1000]);
+  expect(valueMarks(0)).toEqual([0]);
+  expect(linePath([1, null, 2, 2], 2).match(/M/g)).toHaveLength(2);
+  expect(linePath([null], 0)).toBe('');
 });
 
 test('two hours of the same name, when clocks are put back, have their offsets', () => {

@@ -11,6 +11,7 @@ import './styles/tokens.css';
 import './styles/parts.css';
 import './styles/screens.css';
 import './styles/words.css';
+import './styles/overview.css';
 
 const RETRY_MS_MAX = 30_000;
 const CODE = /^#code=([\w-]+)$/;

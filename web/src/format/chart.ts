@@ -1,4 +1,7 @@
 // How bars of equal steps of time are drawn and named.
+import { max, nice, range, sum, ticks, transpose } from 'd3-array';
+import { scaleBand } from 'd3-scale';
+import { line, stack } from 'd3-shape';
 import { timeText } from './time.ts';
 
 /** What bars are drawn into, in units of the view box; a unit of the height is a pixel. */
@@ -9,44 +12,47 @@ export const CHART_HEIGHT = 90;
 const EMPTY_PART = 0.2;
 /** A non-zero value is never drawn lower: it stays visible beside one that is a thousand times as large. */
 const SEEN_HEIGHT = 2;
-/** Between the bars of a stack. */
-const GAP = 1;
+/** About so many marks has the axis of values. */
+const MARKS = 3;
 const DAY_MS = 86_400_000;
 
 /** The values of a series, one for each step; null: there is none. */
 export type StepValues = readonly (number | null)[];
 
+/** The bars of each series, stacked with the first at the bottom, as the `d` of a path; `top` is the value at the top of the chart. */
+export function barPaths(series: readonly StepValues[], top: number, chartHeight = CHART_HEIGHT): string[] {
+  const steps = range(Math.max(1, ...series.map((values) => values.length)));
+  const x = scaleBand(steps, [0, CHART_WIDTH]).padding(EMPTY_PART);
+  const y = (value: number): number => round(chartHeight - (value / top) * (chartHeight - SEEN_HEIGHT));
+  const layers = stack<unknown, number, number>()
+    .keys(series.keys())
+    .value((_, key, step) => Math.max(0, series[key]?.[step] ?? 0))(steps);
+  const barOf = ([from = 0, to = 0]: readonly number[], step: number): string =>
+    to > from
+      ? `M${round(x(step) ?? 0)} ${y(from)}V${Math.min(y(to), y(from) - SEEN_HEIGHT)}h${round(x.bandwidth())}V${y(from)}z`
+      : '';
+  return layers.map((layer) => layer.map(barOf).join(''));
+}
+
+/** A line through the middle of each step that has a value. */
+export function linePath(values: StepValues, top: number): string {
+  const draw = line<number | null>()
+    .defined((value) => value !== null)
+    .x((_, step) => round(((step + 0.5) * CHART_WIDTH) / values.length))
+    .y((value) => round(CHART_HEIGHT - ((value ?? 0) / top) * (CHART_HEIGHT - SEEN_HEIGHT)));
+  return top === 0 ? '' : (draw(values) ?? '');
+}
+
 /** What all series have together in the step in which they have most; values below 0 count as 0. */
 export function highestStack(series: readonly StepValues[]): number {
-  const steps = Math.max(0, ...series.map((values) => values.length));
-  return Math.max(
-    0,
-    ...Array.from({ length: steps }, (_, step) => series.reduce((sum, values) => sum + at(values, step), 0)),
+  return (
+    max(transpose(series.map((values) => values.map((value) => Math.max(0, value ?? 0)))), (step) => sum(step)) ?? 0
   );
 }
 
-/** The bars of each series, the first at the bottom, as the `d` of a path; the highest possible stack has the value `most`. */
-export function barPaths(series: readonly StepValues[], most: number, chartHeight = CHART_HEIGHT): string[] {
-  const steps = Math.max(1, ...series.map((values) => values.length));
-  const width = CHART_WIDTH / steps;
-  const bottoms = Array.from({ length: steps }, () => chartHeight);
-  // The extra height of the smallest values, and the gaps, stay free at the top.
-  const whole = chartHeight - series.length * (SEEN_HEIGHT + GAP);
-  return series.map((values) => {
-    let path = '';
-    for (const [step, bottom] of bottoms.entries()) {
-      const value = at(values, step);
-      if (value === 0 || most === 0) continue;
-      const height = Math.max(SEEN_HEIGHT, (value / most) * whole);
-      path += `M${round((step + EMPTY_PART / 2) * width)} ${round(bottom)}v${round(-height)}h${round(width * (1 - EMPTY_PART))}v${round(height)}z`;
-      bottoms[step] = bottom - height - GAP;
-    }
-    return path;
-  });
-}
-
-function at(values: StepValues, step: number): number {
-  return Math.max(0, values[step] ?? 0);
+/** The marks of the axis of values, from 0 to a round number that is not below `most`. */
+export function valueMarks(most: number): number[] {
+  return most === 0 ? [0] : ticks(...nice(0, most, MARKS), MARKS);
 }
 
 function round(length: number): number {

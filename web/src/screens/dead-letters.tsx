@@ -10,8 +10,7 @@ import { Progress } from '../parts/bulk-bar.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
-import { StepTable } from '../parts/time-chart.tsx';
+import { Sparkline, StepTable } from '../parts/time-chart.tsx';
 import { me } from '../me.ts';
 import { Filters, TextFilter } from './filters.tsx';
 

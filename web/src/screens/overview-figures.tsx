@@ -6,8 +6,7 @@ import { countText, microsOf, percentText, usdText } from '../format/amounts.ts'
 import type { StepValues } from '../format/chart.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Cost, Figure } from '../parts/bits.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
-import { StepTable } from '../parts/time-chart.tsx';
+import { Sparkline, StepTable } from '../parts/time-chart.tsx';
 
 export type Figures = Awaited<ReturnType<typeof api.getOverview>>;
 
