@@ -12,7 +12,7 @@ import {
 } from '../features/bulk-actions/rules.ts';
 import { TURN_KINDS, DELIVERY_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
 import { timeText } from '../config/schema-scalars.ts';
-import { sessionKeyText, tagText } from './queries.ts';
+import { listText, sessionKeyText, tagText } from './queries.ts';
 import { text, flag, uuid, iso, count, createdAt, endedAt } from './fields.ts';
 
 const IDS_MAX = 10_000;
@@ -41,6 +41,7 @@ const bulkFilter = z.strictObject({
     .enum([...TURN_KINDS, ...LETTER_KINDS])
     .exactOptional()
     .describe('Only turns or dead letters of this kind'),
+  except: listText(TURN_KINDS).exactOptional().describe('Leaves out turns of these kinds'),
   lane: z.enum(LANES).exactOptional().describe('Only turns of this lane'),
   since: timeText.exactOptional().describe('Only turns that started at this time or later'),
   until: timeText.exactOptional().describe('Only turns that started before this time'),
@@ -62,6 +63,7 @@ const FIELDS: Readonly<Record<BulkTarget, readonly string[]>> = {
     'session',
     'status',
     'kind',
+    'except',
     'lane',
     'since',
     'until',

@@ -79,6 +79,9 @@ export const session = z.strictObject({
 });
 export type SessionFacts = z.output<typeof session>;
 
+/** The beginning of a text. */
+const words = z.string().max(120).nullable();
+
 /** A session as its own routes show it. */
 export const sessionDetails = session.extend({
   lock: z
@@ -93,6 +96,9 @@ export const sessionDetails = session.extend({
     .exactOptional()
     .describe('Why its turn, its oldest message or else its oldest delivery waits; null: none does; absent in lists'),
   tags: shownTags.describe('The tags of its newest message; empty: none'),
+  firstWords: words.describe('The beginning of its first message, in one line; null: it has none'),
+  lastWords: words.describe('The beginning of its newest message, or of the reply to it; null: it has none'),
+  person: words.describe('Who sent its newest message; null: not known'),
   contextWindow: count.describe("The size of the context window in tokens, as configured for the session's agent"),
   apiQueueMode: z.enum(QUEUE_MODES).describe('The queue mode of its messages that have neither `channel` nor `mode`'),
 });
@@ -262,6 +268,9 @@ export type TurnStatus = TurnView['status'];
 export const listedTurn = turn.extend({
   steps: turn.shape.steps.exactOptional().describe('The last steps of the turn; absent with `steps=none`'),
   spans: turn.shape.spans.exactOptional().describe('How long its last parts took; absent with `steps=none`'),
+  firstWords: words.describe('The beginning of its first message, in one line; null: it has none'),
+  person: words.describe('Who sent its first message; null: not known'),
+  channel: text.nullable().describe('The channel of its first message; null: none'),
 });
 export type ListedTurn = z.output<typeof listedTurn>;
 

@@ -14,6 +14,10 @@ export const waitingMessage = message.extend({
 export type WaitingView = z.output<typeof waitingMessage>;
 
 export const waitingList = describeList(waitingMessage).extend({
-  count: z.int().min(0).max(WAITING_COUNT_MAX).describe('The number of waiting messages, up to 10,000'),
+  count: z
+    .int()
+    .min(0)
+    .max(WAITING_COUNT_MAX)
+    .describe('The number of waiting messages, up to 10,000; with `reason`, of those that fit among the next 2,000'),
   isCapped: flag.describe('Whether the limit of the count was reached, so that there may be more'),
 });

@@ -37,6 +37,23 @@ describe('a turn', () => {
     for (const span of turn.spans) expect(Date.parse(span.endedAt)).toBeGreaterThanOrEqual(Date.parse(span.startedAt));
   });
 
+  test('shows in a list the words that it answers, and who sent them where; kinds can be left out', async () => {
+    const { rig } = holder;
+    const text = `Where is\n  my   order? ${'x'.repeat(200)} [[reply: Here.]]`;
+    await rig.post('/v1/sessions/worded/messages', { text, channel: 'telegram', sender: { id: '7', name: 'Ada' } });
+    await rig.work('worded');
+    const [listed] = (await rig.get('/v1/turns?session=worded&steps=none')).body.items;
+    const firstWords = `Where is my order? ${'x'.repeat(101)}`;
+    expect(listed).toMatchObject({ firstWords, person: 'Ada', channel: 'telegram' });
+    expect((await rig.get('/v1/sessions?q=worded')).body.items).toMatchObject([
+      { firstWords, lastWords: 'Here.', person: 'Ada', channel: 'telegram' },
+    ]);
+    expect((await rig.get('/v1/turns?session=worded&except=batch,message')).body.items).toEqual([]);
+    expect((await rig.get('/v1/turns?session=worded&except=batch')).body.items.length).toBe(1);
+    const { body } = await rig.get('/v1/turns?except=all');
+    expect(body.errors[0].path).toBe('except');
+  });
+
   test('names the turns before and after it in its session', async () => {
     const ids: string[] = [];
     for (const text of ['one', 'two', 'three']) {

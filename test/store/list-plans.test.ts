@@ -110,7 +110,7 @@ test.each([
   [FIND_MESSAGES_OF_IDS, [null, null, 50, [newId()]]],
   [FIND_TAGGED_MESSAGES, [null, null, 50, '{"customer":"42"}', null, null]],
   [readSender, [newId(), 'ada', null]],
-  [VIEW_TURNS, [[newId()], true, null]],
+  [VIEW_TURNS, [[newId()], true, null, true]],
   [VIEW_MESSAGES, [[newId()]]],
   [readDeliveries, [[newId()]]],
   [readEntries, [newId(), [1, 2]]],

@@ -11,7 +11,7 @@ import { requireFound, fieldProblem, modelProblem } from '../problem.ts';
 import { defineList, defineRead, defineRoute, type Route } from '../route.ts';
 import { accepted, settled, type AcceptedMessage } from '../../contract/answers.ts';
 import { inboundMessage } from '../../contract/inbound-message.ts';
-import { idsText, listText, sessionKeyText, tagText, countText, pageQuery } from '../../contract/queries.ts';
+import { idsText, listText, nameText, sessionKeyText, tagText, countText, pageQuery } from '../../contract/queries.ts';
 import { message } from '../../contract/views.ts';
 import { z } from 'zod';
 import { LANES } from '../../config/choices.ts';
@@ -125,6 +125,7 @@ const getWaiting = defineRoute({
     lane: z.enum(LANES).optional().describe('Only messages of sessions in this lane'),
     session: sessionKeyText.optional().describe('Only messages of this session'),
     batch: z.uuid().optional().describe('Only messages of this batch'),
+    reason: nameText.optional().describe('Only messages that wait for this reason, by the `code` of `why`'),
     textChars: countText.optional().describe('The maximum length of `text`; `GET /v1/messages/{id}` has all of it'),
   }),
   answers: { 200: { description: 'A page of waiting messages, and how many there are', schema: waitingList } },
@@ -134,6 +135,7 @@ const getWaiting = defineRoute({
       lane: query.lane,
       sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
       batchId: query.batch?.toLowerCase(),
+      reason: query.reason,
       textCharsMax: query.textChars,
     };
     const page = await listWaiting(context.views, filter, parsePageRequest(request, context));

@@ -31,6 +31,7 @@ const turnQuery = {
   session: sessionKeyText.optional().describe('Only turns of this session'),
   status: listText(TURN_STATUSES).optional().describe('Only turns in one of these states'),
   kind: z.enum(TURN_KINDS).optional().describe('Only turns of this kind'),
+  except: listText(TURN_KINDS).optional().describe('Leaves out turns of these kinds'),
   lane: z.enum(LANES).optional().describe('Only turns of this lane'),
   since: timeText.optional().describe('Only turns that started at this time or later'),
   until: timeText.optional().describe('Only turns that started before this time'),
@@ -83,6 +84,7 @@ export function toTurnFilter(query: Partial<z.output<z.ZodObject<typeof turnQuer
   const { session, status, since, until, agent, batch, minMs, minCostUsd, q } = query;
   return {
     kind: query.kind,
+    exceptKinds: query.except,
     lane: query.lane,
     model: query.model,
     tool: query.tool,

@@ -10,6 +10,7 @@ import { whyRetried, type RetriedDelivery } from '../rules/why.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
+import { beginningSql, PERSON_SQL, WORDS_SQL, wordsOf } from './words.ts';
 import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 
@@ -21,15 +22,23 @@ export type LockedSession = Omit<SessionDetails, 'contextWindow' | 'apiQueueMode
 /** Both parts of it, from a row of `holdfast.sessions`. */
 const LOCKED = raw(`${FACTS} as facts, json_build_object(
     'lock', case when s.owner is not null then json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end,
-    'tags', coalesce((select i.tags from holdfast.inbox i where i.session_id = s.id order by i.seq desc limit 1), '{}')) as rest`);
+    'tags', coalesce((select i.tags from holdfast.inbox i where i.session_id = s.id order by i.seq desc limit 1), '{}')) as rest,
+  (select json_build_object('first', i.words, 'last', newest.words, 'person', coalesce(newest.person, i.person))
+    from (select ${WORDS_SQL} as words, ${PERSON_SQL} as person
+      from holdfast.inbox i where i.session_id = s.id order by i.seq limit 1) as i
+    cross join (select ${beginningSql(`coalesce(i.reply, t.reply, i.body ->> 'text')`)} as words, ${PERSON_SQL} as person
+      from holdfast.inbox i left join holdfast.turns t on t.id = i.turn_id where i.session_id = s.id order by i.seq desc limit 1) as newest) as words`);
 
 interface LockedRow {
   facts: SessionFacts;
-  rest: Omit<LockedSession, keyof SessionFacts | 'why'>;
+  rest: Pick<LockedSession, 'lock' | 'tags'>;
+  /** Null: it has no messages. */
+  words: { first: string | null; last: string | null; person: string | null } | null;
 }
 
-function toLocked({ facts, rest }: LockedRow): LockedSession {
-  return { ...facts, ...rest };
+function toLocked({ facts, rest, words }: LockedRow): LockedSession {
+  const [first, last] = [words?.first ?? null, words?.last ?? null].map((text) => wordsOf({ text }));
+  return { ...facts, ...rest, firstWords: first ?? null, lastWords: last ?? null, person: words?.person ?? null };
 }
 
 /** SQL of when the message arrived that waits longest in the session. */
@@ -122,8 +131,8 @@ export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, pag
     where ${rest.length === 0 ? sql`true` : join(rest, ' and ')} order by s.id desc limit ${page.limit + 1}`;
   if (ids !== null || rest.length === 0) return matching;
   return sql`with matching as materialized (${matching})
-    select facts, rest, id from matching union all
-    select null, null, (select s.id from holdfast.sessions s where ${kept}
+    select facts, rest, words, id from matching union all
+    select null, null, null, (select s.id from holdfast.sessions s where ${kept}
       order by s.id desc offset ${SEARCHED_MAX - 1} limit 1)
     where (select count(*) from matching) <= ${page.limit}`;
 }

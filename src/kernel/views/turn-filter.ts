@@ -17,6 +17,8 @@ export interface TurnFilter {
   sessionKey?: string | undefined;
   statuses?: string[] | undefined;
   kind?: string | undefined;
+  /** Turns of these kinds are left out. */
+  exceptKinds?: string[] | undefined;
   lane?: string | undefined;
   /** Turns that started then or later. */
   since?: Date | undefined;
@@ -125,10 +127,12 @@ function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
 
 /** The others. */
 function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
-  const { statuses, kind, lane, since, until, agentId, model, tool, code, worker, msMin, costMicrosMin } = filter;
+  const { statuses, kind, exceptKinds, lane, since, until, agentId } = filter;
+  const { model, tool, code, worker, msMin, costMicrosMin } = filter;
   const conditions: Sql[] = [];
   if (statuses !== undefined && pickStatus(filter) === null) conditions.push(sql`t.status = any (${statuses}::text[])`);
   if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
+  if (exceptKinds !== undefined) conditions.push(sql`t.kind <> all (${exceptKinds}::text[])`);
   if (lane !== undefined) conditions.push(sql`t.lane = ${lane}`);
   if (since !== undefined) conditions.push(sql`t.started_at >= ${since.toISOString()}`);
   if (until !== undefined) conditions.push(sql`t.started_at < ${until.toISOString()}`);

@@ -10,6 +10,7 @@ import { cutPiece } from '../../core/text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import { turnStep } from '../rules/failure-steps.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
+import { PERSON_SQL, WORDS_SQL, wordsOf, type StoredWords } from './words.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import { viewWaits, type TurnWaits } from './turn-waits.ts';
 
@@ -18,21 +19,37 @@ const LISTED_STEPS_MAX = 20;
 
 export const VIEW_TURNS = literal({
   name: 'view-turns',
-  purpose: 'Read turns ($1), newest first. $2: with their calls. $3: at most this many characters of each reply.',
+  purpose:
+    'Read turns ($1), newest first. $2: with their calls. $3: at most this many characters of each reply. $4: with the beginnings of what they answer.',
   text: `select ${turnSql('case when $3::int is null then t.reply else left(t.reply, $3) end')} as turn,
   case when $2::boolean then ${callsSql('holdfast.model_calls')} end as calls,
   case when $2::boolean then ${toolsSql('holdfast.tool_calls')} end as tools,
-  case when t.ended_at is null then ${waitSql('t.session_id', 't.claimed_at')} end as wait
+  case when t.ended_at is null then ${waitSql('t.session_id', 't.claimed_at')} end as wait,
+  case when $4::boolean then (select json_build_object('text', ${WORDS_SQL}, 'announcement', i.body -> 'announcement',
+      'person', ${PERSON_SQL}, 'channel', i.body ->> 'channel')
+    from holdfast.inbox i where i.turn_id = t.id order by i.seq limit 1) end as words
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($1::uuid[]) order by t.id desc`,
 });
+
+interface TurnParts {
+  hasSteps: boolean;
+  textCharsMax?: number | null | undefined;
+  hasWords?: boolean;
+}
+
+interface ReadTurn extends TurnRow {
+  wait: WaitRow | null;
+  /** Of the first message; null: it was not asked for, or there is none. */
+  words: (StoredWords & Pick<ListedTurn, 'person' | 'channel'>) | null;
+}
 
 async function readTurns(
   db: ViewDatabase,
   ids: string[],
-  { hasSteps, textCharsMax = null }: { hasSteps: boolean; textCharsMax?: number | null | undefined },
-): Promise<TurnRow[]> {
-  const query = VIEW_TURNS.prepared([ids, hasSteps, textCharsMax]);
-  const { rows } = await db.query<TurnRow & { wait: WaitRow | null }>(query);
+  { hasSteps, textCharsMax = null, hasWords = false }: TurnParts,
+): Promise<ReadTurn[]> {
+  const query = VIEW_TURNS.prepared([ids, hasSteps, textCharsMax, hasWords]);
+  const { rows } = await db.query<ReadTurn>(query);
   for (const { turn, wait } of rows) {
     turn.why = describeOpenWait(db, wait);
     turn.nextStep = turnStep(turn);
@@ -98,15 +115,22 @@ export async function listTurns(
 ): Promise<Page<ListedTurn>> {
   const { items: ids, next } = await findTurnIds(db, filter, page);
   if (ids.length === 0) return { items: [], next };
-  const rows = await readTurns(db, ids, { hasSteps, textCharsMax });
-  const turns = rows.map(({ turn }) => turn);
-  if (!hasSteps) return { items: turns, next };
-  const waits = await viewWaits(db, turns, leaseMs);
+  const rows = await readTurns(db, ids, { hasSteps, textCharsMax, hasWords: true });
+  if (!hasSteps) return { items: rows.map((row) => ({ ...row.turn, ...pickWords(row) })), next };
+  const waits = await viewWaits(
+    db,
+    rows.map(({ turn }) => turn),
+    leaseMs,
+  );
   const items = rows.map((row): ListedTurn => {
-    const whole = withSteps(row.turn, buildSteps(row), waits.get(row.turn.id));
+    const whole = { ...withSteps(row.turn, buildSteps(row), waits.get(row.turn.id)), ...pickWords(row) };
     return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
   });
   return { items, next };
+}
+
+function pickWords({ words }: ReadTurn): Pick<ListedTurn, 'firstWords' | 'person' | 'channel'> {
+  return { firstWords: wordsOf(words), person: words?.person ?? null, channel: words?.channel ?? null };
 }
 
 /** A turn with its steps, and the spans of its time that follow from them. */

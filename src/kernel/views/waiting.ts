@@ -16,7 +16,12 @@ export interface WaitingFilter {
   lane?: string | undefined;
   sessionKey?: string | undefined;
   batchId?: string | undefined;
+  /** The code of why it waits. It is computed from many facts, so the rows are read and then filtered. */
+  reason?: string | undefined;
 }
+
+/** A page of a reason reads at most this many rows; it may have fewer items than its limit, and the next page continues there. */
+const READ_FOR_REASON_MAX = 2_000;
 
 // $1 lane, $2 session key, $3 batch. Each source reads by an index what it may have to filter: what waits in the order of the ids, what waits
 // in a session, or what is in flight of a batch. Parked turns are open, so they are few. An item of a batch is never delivered later.
@@ -123,18 +128,34 @@ export async function listWaiting(
   filter: WaitingFilter,
   page: PageRequest,
 ): Promise<Page<WaitingView> & { count: number; isCapped: boolean }> {
-  const { lane = null, sessionKey = null, batchId = null, textCharsMax = null } = filter;
+  const { lane = null, sessionKey = null, batchId = null, textCharsMax = null, reason } = filter;
+  const readMax = reason === undefined ? page.limit : Math.max(page.limit, READ_FOR_REASON_MAX);
   const source = batchId !== null ? 'batch' : sessionKey !== null ? 'session' : 'all';
   const filters = [lane, sessionKey, batchId];
   const [{ rows }, counted] = await Promise.all([
-    db.query<WaitingRow>(LISTS[source].prepared([...filters, page.after, page.limit + 1, textCharsMax])),
+    db.query<WaitingRow>(LISTS[source].prepared([...filters, page.after, readMax + 1, textCharsMax])),
     db.query<{ count: number }>(COUNTS[source].prepared(filters)),
   ]);
   // A count has one row.
   const { count } = counted.rows[0]!;
   const read = rows.map((row) => toView(db, row, textCharsMax));
+  if (reason !== undefined) return pageOfReason(read, reason, { readMax, limit: page.limit });
   const shown = cutPage(read, page.limit, ({ id }) => id);
   return { ...shown, count: Math.min(count, WAITING_COUNT_MAX), isCapped: count > WAITING_COUNT_MAX };
+}
+
+/** The count is that of the rows that were read. */
+function pageOfReason(
+  read: WaitingView[],
+  reason: string,
+  { readMax, limit }: { readMax: number; limit: number },
+): Awaited<ReturnType<typeof listWaiting>> {
+  const whole = read.slice(0, readMax);
+  const isCapped = read.length > readMax;
+  const found = whole.filter(({ why }) => why?.code === reason);
+  const items = found.slice(0, limit);
+  const last = found.length > limit ? items.at(-1) : isCapped ? whole.at(-1) : undefined;
+  return { items, next: last?.id ?? null, count: found.length, isCapped };
 }
 
 type WaitingRow = MessageRow & Pick<WaitingView, 'lane' | 'position'> & { message: WaitingView; wait: WaitRow };
