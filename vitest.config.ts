@@ -76,6 +76,7 @@ const onlyInLongForm = [
   'test/browser/long-parts.test.ts',
   'test/browser/many-events.test.ts',
   'test/browser/outage.test.ts',
+  'test/browser/setup.test.ts',
   'test/browser/palette.test.ts',
   'test/browser/sessions.test.ts',
   'test/browser/settings.test.ts',

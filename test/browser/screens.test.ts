@@ -210,7 +210,7 @@ describe.each(looks)('every screen $name', ({ colorScheme, forcedColors, width }
       `/deliveries?open=${deliveryId}`,
       '/dead-letters',
       '/events',
-      ...['keys', 'changes', 'configuration', 'versions', 'prices'].map((tab) => `/settings?tab=${tab}`),
+      ...['keys', 'alerts', 'changes', 'configuration', 'versions', 'prices'].map((tab) => `/settings?tab=${tab}`),
     ];
     // The short form looks at every sixth.
     for (const path of paths.filter((_, at) => isLongForm() || at % 6 === 0)) {

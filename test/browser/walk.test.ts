@@ -66,7 +66,7 @@ test.each(BOTH)('a message is sent and a key is made with the %s', async (kind) 
   await open('/settings');
   await hand.write('Name', `made-${kind}`);
   await hand.choose('Role', 'operator');
-  await hand.press('Make a key');
+  await hand.press('Create a key');
   await page.getByText('which is not shown again').waitFor();
   const { items } = (await rig.get('/v1/keys')).body;
   expect(items).toContainEqual(expect.objectContaining({ name: `made-${kind}`, role: 'operator' }));

@@ -181,14 +181,14 @@ export const WORK_ACTIONS: readonly Action[] = [
     expected: { agentId: 'main', trigger: 'manual' },
   },
   {
-    name: 'make a key',
+    name: 'create a key',
     make: (_rig, name) => Promise.resolve({ session: name, id: '' }),
     path: () => '/settings',
     // It asks for the name.
-    button: 'Make a key',
+    button: 'Create a key',
     async finish(hand, { session: name }) {
       await hand.write('Name', name);
-      await hand.press('Make a key');
+      await hand.press('Create a key');
     },
     read: async (rig, { session: name }) => (await itemsOf(rig, '/v1/keys')).find((each) => each['name'] === name),
     expected: { role: 'viewer' },

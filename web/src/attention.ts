@@ -1,7 +1,13 @@
-// What needs an operator, as the overview lists it. The rail counts it.
+// What needs an operator, as the overview lists it and the rail counts it, and who is notified of it.
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { api } from './api.ts';
 import { useSettings } from './settings.tsx';
+
+/** Where alerts are sent. */
+export const destinationsQuery = {
+  queryKey: ['stats', 'alert-destinations'],
+  queryFn: () => api.listAlertDestinations(),
+};
 
 type Attention = Awaited<ReturnType<typeof api.getAttention>>;
 

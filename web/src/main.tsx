@@ -12,6 +12,7 @@ import './styles/parts.css';
 import './styles/screens.css';
 import './styles/words.css';
 import './styles/overview.css';
+import './styles/setup.css';
 
 const RETRY_MS_MAX = 30_000;
 const CODE = /^#code=([\w-]+)$/;

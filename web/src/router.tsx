@@ -161,7 +161,7 @@ const familyRoute = createRoute({
 const cronsRoute = createRoute({
   ...screen,
   path: '/crons',
-  validateSearch: texts('agent', 'enabled'),
+  validateSearch: texts('agent', 'enabled', 'new'),
   component: screenOf(async () => (await import('./screens/crons.tsx')).Crons),
 });
 const cronRoute = createRoute({

@@ -1,25 +1,28 @@
-// API keys: those that were made, and the form that makes one.
+// API keys: those that were created, and the form that creates one.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { Age, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 const ROLES = ['viewer', 'operator', 'admin'] as const;
 
+export const keysQuery = { queryKey: ['keys'], queryFn: () => api.listKeys({ limit: 200 }) };
+
 export function ApiKeys(): ReactElement {
   const queries = useQueryClient();
-  const list = useQuery({ queryKey: ['keys'], queryFn: () => api.listKeys({ limit: 200 }) });
+  const list = useQuery(keysQuery);
   const [revoked, setRevoked] = useState<{ id: string; name: string } | null>(null);
   return (
     <section className="panel" aria-labelledby="keys">
       <h2 id="keys">API keys</h2>
       <NewKey onMade={() => void queries.invalidateQueries({ queryKey: ['keys'] })} />
-      {list.isError && <Problem error={list.error} />}
+      {list.data === undefined && <NoData query={list} />}
       {list.data?.items.length === 0 && (
-        <p className="soft">No key was made yet. Keys of the configuration are not listed.</p>
+        <p className="soft">No key was created yet. Keys of the configuration are not listed.</p>
       )}
       {(list.data?.items.length ?? 0) > 0 && (
         <div className="scroll-x">
@@ -28,7 +31,7 @@ export function ApiKeys(): ReactElement {
               <tr>
                 <th scope="col">Name</th>
                 <th scope="col">Role</th>
-                <th scope="col">Made</th>
+                <th scope="col">Created</th>
                 <th scope="col">Last used</th>
                 <th scope="col">Expires</th>
                 <th scope="col">State</th>
@@ -45,7 +48,7 @@ export function ApiKeys(): ReactElement {
       {revoked !== null && (
         <Confirm
           title={`Revoke the key ${revoked.name}?`}
-          verb="Revoke the key"
+          verb="Revoke"
           onClose={() => setRevoked(null)}
           perform={async () => {
             await api.revokeKey({ id: revoked.id });
@@ -68,7 +71,7 @@ function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }):
         <SafeText text={apiKey.name} />
       </td>
       <td data-label="Role">{apiKey.role}</td>
-      <td data-label="Made">
+      <td data-label="Created">
         <Age at={apiKey.createdAt} /> by <SafeText text={apiKey.createdBy} />
       </td>
       <td data-label="Last used">
@@ -132,7 +135,7 @@ function NewKey({ onMade }: { onMade: () => void }): ReactElement {
         </select>
       </label>
       <button type="submit" className="button" data-tone="main">
-        Make a key
+        Create a key
       </button>
       {error !== null && <Problem error={error} />}
       {made !== null && (

@@ -1,56 +1,72 @@
-// The audit log.
+// The audit log: who has done what, in sentences.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
+import { destinationsQuery } from '../attention.ts';
+import { deedText, objectOf } from '../format/audit-text.ts';
 import { Age } from '../parts/bits.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { keysQuery } from './api-keys.tsx';
 
 const CHANGES_SHOWN = 100;
 
+type Change = Awaited<ReturnType<typeof api.listAudit>>['items'][number];
+
 export function ChangeLog(): ReactElement {
   const list = useQuery({ queryKey: ['audit'], queryFn: () => api.listAudit({ limit: CHANGES_SHOWN }) });
+  const named = [...(useQuery(keysQuery).data?.items ?? []), ...(useQuery(destinationsQuery).data?.items ?? [])];
+  const names = new Map(named.map(({ id, name }) => [id, `‘${name}’`]));
   return (
     <section className="panel" aria-labelledby="changes">
       <h2 id="changes">Audit log</h2>
-      {list.isError && <Problem error={list.error} />}
+      {list.data === undefined && <NoData query={list} />}
       {list.data?.items.length === 0 && <p className="soft">Nothing was changed yet.</p>}
-      <div className="scroll-x">
-        <table className="plain cards">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Who</th>
-              <th scope="col">What</th>
-              <th scope="col">On</th>
-              <th scope="col">Reason</th>
-              <th scope="col">Outcome</th>
-            </tr>
-          </thead>
-          <tbody>
-            {list.data?.items.map((change) => (
-              <tr key={change.id}>
-                <td data-label="When" className="nowrap">
-                  <Age at={change.at} />
-                </td>
-                <td data-label="Who">
-                  <SafeText text={change.principal} />
-                </td>
-                <td data-label="What" className="nowrap">
-                  {change.action}
-                </td>
-                <td data-label="On" className="mono">
-                  <SafeText text={change.target} />
-                </td>
-                <td data-label="Reason">
-                  <SafeText text={change.reason ?? ''} />
-                </td>
-                <td data-label="Outcome">{change.outcome ?? 'not known'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ol className="changes">
+        {list.data?.items.map((change) => (
+          <Entry key={change.id} change={change} names={names} />
+        ))}
+      </ol>
     </section>
+  );
+}
+
+function Entry({
+  change: { at, principal, action, target, reason, outcome },
+  names,
+}: {
+  change: Change;
+  names: ReadonlyMap<string, string>;
+}): ReactElement {
+  const object = objectOf(target);
+  const name = object === null ? null : (names.get(object) ?? object);
+  return (
+    <li title={`${action} ${target}`}>
+      <strong>
+        <SafeText text={principal.replace(/^key:/, '')} />
+      </strong>{' '}
+      {deedText(action)}
+      {name !== null && (
+        <>
+          {' '}
+          <SafeText text={name} />
+        </>
+      )}
+      ,{' '}
+      <span className="soft">
+        <Age at={at} />
+      </span>
+      {reason !== null && (
+        <>
+          {' '}
+          because “<SafeText text={reason} />”
+        </>
+      )}{' '}
+      {outcome !== 'ok' && (
+        <span className="chip" data-tone="bad">
+          {outcome === null ? 'it is not known how it ended' : `refused: ${outcome}`}
+        </span>
+      )}
+    </li>
   );
 }

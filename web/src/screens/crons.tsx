@@ -89,9 +89,9 @@ function Next({ isEnabled, summary }: { isEnabled: boolean; summary: CronSummary
 
 export function Crons(): ReactElement {
   const { data: who } = useSuspenseQuery(me);
-  const { agent, enabled } = route.useSearch();
+  const { agent, enabled, new: opened } = route.useSearch();
   const navigate = useNavigate({ from: '/crons' });
-  const [isNewOpen, setNewOpen] = useState(false);
+  const [isNewOpen, setNewOpen] = useState(opened !== undefined);
   const list = useInfiniteQuery({
     queryKey: ['crons', 'list', agent, enabled],
     queryFn: ({ pageParam, signal }) =>

@@ -12,6 +12,7 @@ import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { WhyText } from '../parts/why-text.tsx';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
+import { FirstSteps } from './first-steps.tsx';
 import { AttentionList } from './attention-list.tsx';
 import { FigureList, type Figures } from './overview-figures.tsx';
 import { Workers, workersQuery } from './workers.tsx';
@@ -26,6 +27,7 @@ export function Overview(): ReactElement {
   return (
     <>
       <h1>Overview</h1>
+      <FirstSteps />
       <div className={overview.isError ? 'stale' : undefined}>
         <FigureList figures={data} />
       </div>

@@ -4,6 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { Empty } from '../parts/bits.tsx';
 import { me } from '../me.ts';
+import { AlertDestinations } from './alert-destinations.tsx';
 import { ApiKeys } from './api-keys.tsx';
 import { ChangeLog } from './change-log.tsx';
 import { Configuration } from './configuration.tsx';
@@ -14,6 +15,7 @@ const route = getRouteApi('/app/settings');
 
 const TABS = {
   keys: { name: 'API keys', isForAdmins: true, view: () => <ApiKeys /> },
+  alerts: { name: 'Alerts', isForAdmins: true, view: () => <AlertDestinations /> },
   changes: { name: 'Audit log', isForAdmins: true, view: () => <ChangeLog /> },
   configuration: { name: 'Configuration', isForAdmins: true, view: () => <Configuration /> },
   versions: { name: 'Versions', isForAdmins: true, view: () => <Versions /> },

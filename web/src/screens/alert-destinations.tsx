@@ -1,0 +1,165 @@
+// Where alerts are sent: the destinations with how their last attempt ended, a form that adds one, and a test of each.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactElement } from 'react';
+import { api } from '../api.ts';
+import { destinationsQuery } from '../attention.ts';
+import { Age } from '../parts/bits.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { NoData } from '../parts/loading.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+
+type Destination = Awaited<ReturnType<typeof api.listAlertDestinations>>['items'][number];
+
+const SENT = { warning: 'errors and warnings', error: 'errors' } as const;
+
+export function AlertDestinations(): ReactElement {
+  const queries = useQueryClient();
+  const list = useQuery(destinationsQuery);
+  const [removed, setRemoved] = useState<Destination | null>(null);
+  const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: destinationsQuery.queryKey });
+  return (
+    <section className="panel" aria-labelledby="alerts">
+      <h2 id="alerts">Alerts</h2>
+      <p className="soft">
+        What needs attention is sent to these webhooks, once when it begins and once when it ends. What you acknowledge
+        or snooze is not sent.
+      </p>
+      <NewDestination onAdded={refresh} />
+      {list.data === undefined ? (
+        <NoData query={list} />
+      ) : (
+        list.data.items.length === 0 && <p className="soft">There is no destination yet, so nobody is notified.</p>
+      )}
+      <ul className="destinations">
+        {list.data?.items.map((each) => (
+          <DestinationRow key={each.id} destination={each} onTested={refresh} onRemove={() => setRemoved(each)} />
+        ))}
+      </ul>
+      {removed !== null && (
+        <Confirm
+          title={`Remove the destination ${removed.name}?`}
+          verb="Remove"
+          onClose={() => setRemoved(null)}
+          perform={async () => {
+            await api.deleteAlertDestination({ id: removed.id });
+            await refresh();
+          }}
+        >
+          <p>It receives nothing any more, also nothing that waits to be sent there now.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function DestinationRow({
+  destination: { id, name, url, severity, kinds, triedAt, lastError, failingSince },
+  onTested,
+  onRemove,
+}: {
+  destination: Destination;
+  onTested: () => Promise<void>;
+  onRemove: () => void;
+}): ReactElement {
+  const test = useMutation({ mutationFn: () => api.testAlertDestination({ id }), onSettled: onTested });
+  return (
+    <li>
+      <div className="row">
+        <strong>
+          <SafeText text={name} />
+        </strong>
+        <span className="chip" data-tone={failingSince === null ? (triedAt === null ? undefined : 'good') : 'bad'}>
+          {failingSince === null ? (triedAt === null ? 'not used yet' : 'works') : 'fails'}
+        </span>
+        <button
+          type="button"
+          className="button"
+          disabled={test.isPending}
+          aria-label={`Send a test to ${name}`}
+          onClick={() => test.mutate()}
+        >
+          {test.isPending ? 'Sending…' : 'Send a test'}
+        </button>
+        <button type="button" className="button" data-tone="bad" aria-label={`Remove… ${name}`} onClick={onRemove}>
+          Remove…
+        </button>
+      </div>
+      <p className="soft">
+        Sends {SENT[severity]}
+        {kinds !== null && ` of the kinds ${kinds.join(', ')}`} to <SafeText text={url} />
+        {triedAt !== null && (
+          <>
+            , last <Age at={triedAt} />
+          </>
+        )}
+        {failingSince !== null && (
+          <>
+            . Fails since <Age at={failingSince} />: <SafeText text={lastError ?? ''} />
+          </>
+        )}
+      </p>
+      {test.isError && <Problem error={test.error} />}
+      <p role="status">
+        {test.data !== undefined &&
+          (test.data.isAcknowledged ? (
+            `The destination has acknowledged the test (HTTP ${test.data.status}).`
+          ) : (
+            <SafeText text={`The destination has not acknowledged the test: ${test.data.error}`} />
+          ))}
+      </p>
+    </li>
+  );
+}
+
+function NewDestination({ onAdded }: { onAdded: () => Promise<void> }): ReactElement {
+  const [name, setName] = useState('');
+  const [url, setUrl] = useState('');
+  const [severity, setSeverity] = useState<keyof typeof SENT>('warning');
+  const add = useMutation({
+    mutationFn: () => api.createAlertDestination({ body: { name, url, severity } }),
+    async onSuccess() {
+      setName('');
+      setUrl('');
+      await onAdded();
+    },
+  });
+  return (
+    <form
+      className="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        add.mutate();
+      }}
+    >
+      <label>
+        Name
+        <input required maxLength={64} value={name} onChange={({ target }) => setName(target.value)} />
+      </label>
+      <label className="wide">
+        URL of the webhook
+        <input required type="url" maxLength={2000} value={url} onChange={({ target }) => setUrl(target.value)} />
+      </label>
+      <label>
+        Sends
+        <select value={severity} onChange={({ target }) => setSeverity(target.value === 'error' ? 'error' : 'warning')}>
+          {Object.entries(SENT).map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" className="button" data-tone="main" disabled={add.isPending}>
+        Add a destination
+      </button>
+      {add.isError && <Problem error={add.error} />}
+      {add.data !== undefined && (
+        <p role="status">
+          The secret that signs alerts to <SafeText text={add.data.name} />, which is not shown again:{' '}
+          <code>{add.data.secret}</code>
+        </p>
+      )}
+    </form>
+  );
+}
