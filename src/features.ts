@@ -21,6 +21,7 @@ import { memory } from './features/memory/feature.ts';
 import { search } from './features/search/feature.ts';
 import { traces } from './features/traces/feature.ts';
 import { alerts } from './features/alerts/feature.ts';
+import { tries } from './features/tries/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
 export const FEATURES: readonly Feature[] = [
@@ -45,4 +46,5 @@ export const FEATURES: readonly Feature[] = [
   search,
   traces,
   alerts,
+  tries,
 ];

@@ -128,6 +128,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   overview: ['budgets', 'costs', 'retention'],
   'provider-batches': ['batches'],
   search: ['memory'],
+  tries: ['erasure'],
 };
 
 /** Files and folders that describe types; `import type` of them is allowed in these rooms, in addition to the table. */

@@ -1,6 +1,7 @@
 // The `Idempotency-Key` header: its format, its scope, and how a POST returns its first answer again. The statement with the effect of
 // a request stores the key, so a request never waits for another one with its key: it reads that request's result and returns it.
 import { hash } from 'node:crypto';
+import { canonicalJson } from '../core/canonical-json.ts';
 import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KeyState } from '../database/idempotency.ts';
 import type { ViewDatabase } from '../database/page.ts';
 import type { Answer } from './answer.ts';
@@ -136,14 +137,7 @@ async function answerDone(views: ViewDatabase, request: KeyedRequest | null, ans
   return { ...answer, status: kept.status, body: kept.response };
 }
 
-/** SHA-256, in hex, of one text for all equivalent JSON values: object names sorted, no blanks. */
+/** SHA-256, in hex, the same for all equivalent JSON values. */
 export function sha256OfJson(value: unknown): string {
   return hash('sha256', canonicalJson(value), 'hex');
-}
-
-function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`;
 }

@@ -235,6 +235,7 @@ export const turn = z.strictObject({
   model: text.describe('The model that answered, until then the first; with its provider unless anthropic'),
   askedModel: text.nullable().describe('The model that it was opened with, if another one answered; null: the same'),
   tags: shownTags,
+  tryOf: uuid.nullable().describe('The turn that it tries; null: it tries none'),
   harness: z
     .strictObject({
       id: text.describe('The id of the harness'),

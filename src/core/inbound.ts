@@ -80,6 +80,15 @@ export const MESSAGE_VIAS = ['live', 'provider-batch', 'auto'] as const;
 
 export type MessageVia = (typeof MESSAGE_VIAS)[number];
 
+/** A turn that tries something instead of the conversation: see src/features/tries. */
+export interface Trying {
+  /** The turn that it repeats; null: it repeats none. */
+  of: string | null;
+  /** Replaces the system prompt. */
+  systemPrompt?: string;
+  promptMode?: PromptMode;
+}
+
 export interface InboundMessage {
   text: string;
   /** The platform's id: unique without a time limit per channel, account and chat. */
@@ -114,6 +123,8 @@ export interface InboundMessage {
   caller?: CallerRequest;
   /** The plugin that has sent it. Set only inside Holdfast. */
   plugin?: string;
+  /** What its turn tries. Set only inside Holdfast. */
+  try?: Trying;
   mode?: QueueMode;
   model?: string;
   thinking?: ThinkingLevel;
@@ -134,8 +145,8 @@ export interface InboundMessage {
 const DEFAULT_CHANNEL = 'api';
 const STARTER_CHARS_MAX = 200;
 
-/** A text that a program submits has one of these: an OpenAI client, a batch, a plugin, another session. */
-const MARKS_OF_PROGRAMS = ['caller', 'batchId', 'plugin', 'provenance'];
+/** A text that a program submits has one of these: an OpenAI client, a batch, a plugin, another session; what is tried was read before. */
+const MARKS_OF_PROGRAMS = ['caller', 'batchId', 'plugin', 'provenance', 'try'];
 
 /** True for text that a program has submitted. It is data: no word of it is a command, whatever it begins with. */
 export function isOfProgram(message: object): boolean {

@@ -3,7 +3,17 @@
 import { cutHead } from './text.ts';
 import type { SessionKey } from './ids.ts';
 
-export const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
+export const SESSION_KINDS = [
+  'main',
+  'direct',
+  'group',
+  'subagent',
+  'cron',
+  'batch',
+  'try',
+  'heartbeat',
+  'other',
+] as const;
 
 /** What a session is for, read from the shape of its key. Decides prompt mode, lane and history limit. */
 export type SessionKind = (typeof SESSION_KINDS)[number];
@@ -52,14 +62,14 @@ export function agentIdOf(key: SessionKey): string {
 }
 
 /**
- * What a session is for. The shapes, after `agent:<id>:`: `main`; `subagent:<id>`; `cron:<id>`; `batch:<id>`; `heartbeat`, or a base key
+ * What a session is for. The shapes, after `agent:<id>:`: `main`; `subagent:<id>`; `cron:<id>`; `batch:<id>`; `try:<id>`; `heartbeat`, or a base key
  * that ends in `:heartbeat`; `[<channel>:[<account>:]]direct|dm:<peer>`; `[<channel>:[<account>:]]group|channel:<peer>`.
  * What a peer calls itself never decides: only the first three segments are read.
  */
 export function sessionKindOf(key: SessionKey): SessionKind {
   const segments = key.split(':').slice(2);
   const [first] = segments;
-  if (first === 'subagent' || first === 'cron' || first === 'batch') return first;
+  if (first === 'subagent' || first === 'cron' || first === 'batch' || first === 'try') return first;
   const typeAt = segments
     .slice(0, 3)
     .findIndex((segment) => DIRECT_SEGMENTS.has(segment) || GROUP_SEGMENTS.has(segment));
@@ -73,6 +83,11 @@ export function sessionKindOf(key: SessionKey): SessionKind {
 /** The lane that a session's turns run in. Batch items choose the `batch` lane by the kind of their message instead. */
 export function laneOf(kind: SessionKind): SessionLane {
   return kind === 'subagent' || kind === 'cron' || kind === 'batch' ? kind : 'main';
+}
+
+/** True in a session whose turns try something: nothing leaves it, and its tools change nothing. */
+export function isTry({ kind }: { kind: string }): boolean {
+  return kind === ('try' satisfies SessionKind);
 }
 
 /** The key of a session that is being erased begins with this, so that its own key is free for a new session. */

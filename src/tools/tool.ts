@@ -86,6 +86,11 @@ export interface Tool {
   run(input: unknown, call: ToolCall): Promise<ToolOutcome>;
 }
 
+/** True when a run of the tool with this input changes nothing. */
+export function onlyReads(tool: Tool, input: unknown): boolean {
+  return tool.onlyReads?.(input) ?? tool.isReadOnly === true;
+}
+
 /** The reason with which a call is aborted at its own time limit. */
 export class ToolTimeoutError extends Error {
   readonly code = 'tool_timeout';

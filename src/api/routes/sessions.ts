@@ -28,7 +28,9 @@ const getSessions = defineRoute({
   query: z.strictObject({
     ...pageQuery,
     agent: nameText.optional().describe('Only sessions of this agent'),
-    kind: listText(SESSION_KINDS).optional().describe('Only sessions of these kinds; absent: of all except `batch`'),
+    kind: listText(SESSION_KINDS)
+      .optional()
+      .describe('Only sessions of these kinds; absent: of all except `batch` and `try`'),
     status: listText(sessionDetails.shape.status.options).optional().describe('Only sessions in one of these states'),
     channel: nameText.optional().describe('Only sessions of this channel'),
     tag: tagText.optional().describe('Only sessions with turns that have this tag, as `key:value`'),

@@ -12,6 +12,8 @@ export interface Fork {
   sourceKey: SessionKey;
   /** The last entry that is copied; null: the end of the path. */
   entryId: string | null;
+  /** The copy ends before the prompt of this turn, as the turn found the path; absent: the path is that of now. */
+  beforeTurnId?: string;
   target: { key: SessionKey; agentId: string; kind: string; lane: Lane; channel: string | null };
   idempotency?: KeyedRequest | null;
 }
@@ -35,7 +37,13 @@ export const FORK_SESSION = literal({
 path as materialized (
   select e.*, row_number() over (order by e.kind <> 'summary', e.seq) as place
   from holdfast.entries e join source on e.session_id = source.id
-  where e.state = 'active' and e.transcript_no = source.transcript_no
+  where $12::uuid is null and e.state = 'active' and e.transcript_no = source.transcript_no
+  union all
+  select e.*, row_number() over (order by e.kind <> 'summary', e.seq) as place
+  from source join holdfast.turns t on t.id = $12 and t.session_id = source.id
+  join holdfast.entries p on p.session_id = source.id and p.seq = t.prompt_seq
+  join holdfast.entries e on e.session_id = source.id and e.transcript_no = p.transcript_no and e.seq < p.seq
+  where (e.state = 'active' or e.retired_seq >= p.seq) and not coalesce(e.absences @> (p.seq - 1)::bigint, false)
 ),
 target as materialized (
   select max(path.place) as place from path where $2::uuid is null or path.id = $2
@@ -77,9 +85,9 @@ from source cross join target left join made on true`,
 /** Copies a session. Sent again after an unknown outcome it finds its own copy. */
 export async function forkSession(database: Database, fork: Fork): Promise<ForkResult> {
   const sessionId = newId<SessionId>();
-  const { sourceKey, entryId, target, idempotency } = fork;
+  const { sourceKey, entryId, beforeTurnId = null, target, idempotency } = fork;
   const made = [sessionId, target.key, target.agentId, target.kind, target.lane, target.channel];
-  const query = FORK_SESSION.prepared([sourceKey, entryId, ...made, ...keyValues(idempotency)]);
+  const query = FORK_SESSION.prepared([sourceKey, entryId, ...made, ...keyValues(idempotency), beforeTurnId]);
   const [row] = await sendQuery<ForkRow>(database.hot, query);
   if (row === undefined) return { kind: 'unknown' };
   if (entryId !== null && row.place === null) return { kind: 'unknown-entry' };

@@ -220,7 +220,7 @@ inserted_events as (
 ),
 settled_turns as materialized (
   select tail.n, json_build_object('turn', json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'harness', case when t.kind <> 'compaction'
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'tryOf', case when s.kind = 'try' then substring(t.tags ->> 'try' from '^[0-9a-f-]{36}$') end, 'harness', case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'error', t.error,
   'why', null, 'nextStep', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
     'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,

@@ -21,6 +21,8 @@ import type { CompactionVerdict, CompactionWrite } from './journal/write-compact
 import type { Claim, ClaimRequest } from '../sessions/claim-session.ts';
 import type { HeldLock, Release } from '../sessions/session-locks.ts';
 import type { RowSubmitter } from '../../database/share-statement.ts';
+import type { ToolUseBlock } from '../../core/content.ts';
+import type { Tool } from '../../tools/tool.ts';
 import type { Toolset } from '../../tools/toolset.ts';
 import type { Tracing } from '../../tracing.ts';
 import type { Effects } from '../effects/turn-effects.ts';
@@ -106,6 +108,11 @@ export interface TurnFeature {
   readonly ask?: (context: TurnContext, turn: OpenedTurn) => Promise<AnsweredCall | null>;
   /** What `park-turn` stores for it. */
   readonly park?: ParkPart;
+  /**
+   * Puts something else in place of the tools that these calls of one answer name, by the ids of the calls; null: nothing. Asked again when
+   * the turn is resumed with calls that have no results, and then says the same.
+   */
+  readonly standIns?: (turn: OpenedTurn, calls: readonly ToolUseBlock[]) => Promise<ReadonlyMap<string, Tool> | null>;
   /** Called after a write that has stored model calls of the turn. */
   readonly callsStored?: (turnId: TurnId) => Promise<void>;
   /** Ends the turn in a way of its own when the model has said its last word; null: it ends as any other. */

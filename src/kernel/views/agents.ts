@@ -12,7 +12,7 @@ export const countByAgent = viewQuery({
   name: 'count-by-agent',
   purpose: 'Count crons and the newest sessions by agent. Sessions of batches are left out.',
   text: `with newest as materialized (
-  select agent_id from holdfast.sessions s where s.kind <> 'batch' order by s.id desc limit ${SESSIONS_MAX + 1}
+  select agent_id from holdfast.sessions s where s.kind <> 'batch' and s.kind <> 'try' order by s.id desc limit ${SESSIONS_MAX + 1}
 )
 select a.id, json_build_object('total', (select count(*) from holdfast.crons c where c.agent_id = a.id),
     'enabled', (select count(*) from holdfast.crons c where c.agent_id = a.id and c.is_enabled)) as crons,

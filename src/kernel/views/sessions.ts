@@ -86,7 +86,7 @@ export async function findSession(db: ViewDatabase, key: string): Promise<{ id: 
 
 export interface SessionFilter {
   agentId?: string | undefined;
-  /** Absent: all kinds but `batch`. */
+  /** Absent: all kinds but `batch` and `try`. */
   kinds?: string[] | undefined;
   statuses?: string[] | undefined;
   channel?: string | undefined;
@@ -119,8 +119,8 @@ export async function listSessions(
 export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
   const named = filter.text === undefined ? null : await findSessions(db, filter.text);
   const ids = buildCandidates(filter, named);
-  const isBatchShown = showsBatches(filter, named);
-  const kept = sql`${isBatchShown ? sql`true` : sql`s.kind <> 'batch'`} ${page.after === null ? sql`` : sql`and s.id < ${page.after}`}`;
+  const isAllShown = showsAll(filter, named);
+  const kept = sql`${isAllShown ? sql`true` : USUAL} ${page.after === null ? sql`` : sql`and s.id < ${page.after}`}`;
   const candidates =
     ids === null
       ? sql`select * from holdfast.sessions s where ${kept} order by s.id desc limit ${SEARCHED_MAX}`
@@ -163,7 +163,7 @@ export async function listUpdatedSessions(
 /** SQL of a page of them. */
 export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
   const named = filter.text === undefined ? null : await findSessions(db, filter.text);
-  const kept = showsBatches(filter, named) ? sql`true` : sql`s.kind <> 'batch'`;
+  const kept = showsAll(filter, named) ? sql`true` : USUAL;
   const ids =
     buildCandidates(filter, named) ??
     sql`(select id from holdfast.sessions s where ${kept} order by id desc limit ${UPDATED_MAX})
@@ -192,9 +192,12 @@ function buildCandidates({ statuses, tags }: SessionFilter, named: string[] | nu
   return sql`select session_id from holdfast.doorbells union select session_id from holdfast.turns where ended_at is null`;
 }
 
-/** False: sessions of batches are left out, and the index `sessions_listed` has the others. */
-function showsBatches({ kinds }: SessionFilter, named: string[] | null): boolean {
-  return kinds === undefined ? named !== null && named.length > 0 : kinds.includes('batch');
+/** What a list has that names no kinds. The index `sessions_listed` leaves out those of batches, of which there may be very many. */
+const USUAL = sql`s.kind <> 'batch' and s.kind <> 'try'`;
+
+/** False: sessions of batches and tries are left out. */
+function showsAll({ kinds }: SessionFilter, named: string[] | null): boolean {
+  return kinds === undefined ? named !== null && named.length > 0 : kinds.includes('batch') || kinds.includes('try');
 }
 
 function buildRest({ agentId, kinds, statuses, channel, tags, text }: SessionFilter, named: string[] | null): Sql[] {

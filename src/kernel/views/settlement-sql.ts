@@ -18,11 +18,14 @@ export const messageSql = (
 const HARNESS_SQL = `case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end`;
 
+/** The turn that a turn tries: the tag of a try names it, or its agent. */
+const TRY_OF_SQL = `case when s.kind = 'try' then substring(t.tags ->> 'try' from '^[0-9a-f-]{36}$') end`;
+
 /** The turn `t` of the session `s`, without its steps and without the reason why it waits. */
 export const turnSql = (
   reply = 't.reply',
 ): string => `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'tryOf', ${TRY_OF_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
   'why', null, 'nextStep', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'firstClaimedAt', ${isoSql('coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at)')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;

@@ -73,6 +73,12 @@ export const TALK_ROWS: readonly CommandRow[] = [
     json: { status: 'ok', result: /You said: .*hello/ },
   },
   {
+    line: 'try {turn} --text hello',
+    shows: [/You said: .*hello/],
+    notes: ['tried in agent:main:try:', 'its steps: holdfast turns show'],
+    json: { status: 'answered', reply: /You said: .*hello/, tags: { try: '{turn}' } },
+  },
+  {
     line: 'batch submit {file} --via live --wait',
     make: async (scene) => {
       const file = join(scene.rig.dataDir, `${scene.fresh('items')}.jsonl`);

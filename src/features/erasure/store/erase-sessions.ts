@@ -200,10 +200,12 @@ export interface FamilyMember {
 
 export const findErasedFamily = literalQuery({
   name: 'erased-family',
-  purpose: 'Read the session of a stored key with all sessions below it.',
+  purpose: 'Read the session of a stored key with all sessions below it, and their tries.',
   text: `with recursive family as (
   select s.id from holdfast.sessions s where s.key = $1
-  union select r.child_id from family join holdfast.subagent_runs r on r.parent_id = family.id
+  union select below.id from family cross join lateral (
+    select r.child_id as id from holdfast.subagent_runs r where r.parent_id = family.id
+    union all select s.id from holdfast.sessions s where s.kind = 'try' and s.forked_from_id = family.id) as below
 )
 select s.id, s.key, s.turn_id is not null or s.waiting > 0 as "hasWork", s.turn_id is not null or exists (
     select from holdfast.processes p where p.session_id = s.id and p.status = 'running') as "isBusy"

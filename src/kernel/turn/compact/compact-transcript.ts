@@ -29,6 +29,7 @@ import { parkedStop } from '../gate/park-turn.ts';
 import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
 import { nextCallNo } from '../position.ts';
 import type { TurnContext } from '../context.ts';
+import { isTry } from '../../../core/session-key.ts';
 import { mayFlushMemory, toMemoryNote } from './memory-flush.ts';
 import { estimateNextRequest } from '../request-tokens.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -100,6 +101,7 @@ async function tryOnce(
       asked.reason === 'threshold' &&
       begun.mayFlush &&
       turn.kind !== 'heartbeat' &&
+      !isTry(turn.session) &&
       mayFlushMemory(context.config, turn.agent);
     const compaction: CompactionAttempt = { id, tokensBefore, isLast, plan, mayFlush, asked, pass, model };
     pass.begun();

@@ -10,7 +10,7 @@ import type { ToolUseBlock } from '../../../core/content.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
 import type { LedgerRow } from '../../sessions/claim-session.ts';
 import type { ToolSettlement } from '../journal/journal.ts';
-import type { Tool, ToolOutcome } from '../../../tools/tool.ts';
+import { onlyReads, type Tool, type ToolOutcome } from '../../../tools/tool.ts';
 import { unknownToolOutcome } from '../../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { callerCallId } from '../../../core/client-ids.ts';
@@ -27,8 +27,30 @@ export type Plan = { call: ToolUseBlock; ordinal: number } & (
   | { kind: 'caller' }
 );
 
+/** What runs in place of the tools that calls name, by the ids of the calls; a call without one runs its tool. */
+export type StandIns = ReadonlyMap<string, Tool>;
+
+const NO_STAND_INS: StandIns = new Map();
+
+/** What features put in place of the tools of these calls: the first that has an answer for the turn decides for all. */
+export async function findStandIns(
+  { features }: Pick<TurnContext, 'features'>,
+  turn: OpenedTurn,
+  calls: readonly ToolUseBlock[],
+): Promise<StandIns> {
+  for (const { standIns } of features) {
+    const found = await standIns?.(turn, calls);
+    if (found) return found;
+  }
+  return NO_STAND_INS;
+}
+
 /** Plans the calls of an answer that was just committed with their intents. */
-export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseBlock[]): Plan[] {
+export function planFresh(
+  turn: OpenedTurn,
+  answer: ModelAnswer,
+  { calls, standIns }: { calls: ToolUseBlock[]; standIns: StandIns },
+): Plan[] {
   const caller = findCaller(turn.journal.at.inputs);
   let callersCalls = 0;
   return calls.map((call, index) => {
@@ -37,7 +59,7 @@ export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseB
     if (malformed !== undefined) {
       return known(call, ordinal, null, notRun(answer, cutHead(malformed, 500)));
     }
-    const tool = turn.toolset.findTool(call.name);
+    const tool = standIns.get(call.id) ?? turn.toolset.findTool(call.name);
     if (tool !== undefined) return { call, ordinal, kind: 'run', tool };
     if (!isCallersTool(caller, call.name)) return unknownTool(turn, call, ordinal);
     callersCalls += 1;
@@ -54,12 +76,12 @@ function notRun({ stopReason }: ModelAnswer, input: string): string {
 }
 
 /** Plans the calls of an answer that an earlier worker left without results, from their rows in the ledger. */
-export function planResumed(turn: OpenedTurn, calls: ToolUseBlock[]): Plan[] {
+export function planResumed(turn: OpenedTurn, calls: ToolUseBlock[], standIns: StandIns): Plan[] {
   const rows = new Map<number, LedgerRow>(turn.ledger.map((row) => [row.ordinal, row]));
   return calls.map((call, index) => {
     const ordinal = index + 1;
     const row = rows.get(ordinal);
-    const tool = turn.toolset.findTool(call.name);
+    const tool = standIns.get(call.id) ?? turn.toolset.findTool(call.name);
     if (row === undefined) return unknownTool(turn, call, ordinal);
     if (row.result !== null) {
       return {
@@ -85,11 +107,7 @@ export function planResumed(turn: OpenedTurn, calls: ToolUseBlock[]): Plan[] {
 
 /** True when no call of the batch changes anything. */
 export function isReadOnly(plans: readonly Plan[]): boolean {
-  return plans.every(
-    (plan) =>
-      plan.kind === 'known' ||
-      (plan.kind === 'run' && (plan.tool.onlyReads?.(plan.call.input) ?? plan.tool.isReadOnly === true)),
-  );
+  return plans.every((plan) => plan.kind === 'known' || (plan.kind === 'run' && onlyReads(plan.tool, plan.call.input)));
 }
 
 function known(call: ToolUseBlock, ordinal: number, status: ToolSettlement['status'] | null, message: string): Plan {

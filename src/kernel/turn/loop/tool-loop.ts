@@ -7,7 +7,15 @@ import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { nextAnswer } from './harness.ts';
 import { modelEnded, turnResumed } from '../model-events.ts';
-import { isReadOnly, planFresh, planResumed, CALLER_TIMEOUT, callerTimeLeftMs, withoutCaller } from './plan-calls.ts';
+import {
+  findStandIns,
+  isReadOnly,
+  planFresh,
+  planResumed,
+  CALLER_TIMEOUT,
+  callerTimeLeftMs,
+  withoutCaller,
+} from './plan-calls.ts';
 import { beginTools, endReadOnlyBatch, endTools, toIntents, skippedWrite, type BatchResult } from './run-tools.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
@@ -60,7 +68,7 @@ async function takeStep(
     type: 'tool.started',
     data: { callId: call.id, name: call.name, step },
   }));
-  const plans = planFresh(turn, answer, calls);
+  const plans = planFresh(turn, answer, { calls, standIns: await findStandIns(context, turn, calls) });
   const reading = isReadOnly(plans) ? beginTools(context, turn, plans, { step, call: answered.call }) : null;
   const answerRows = await answerWrite(context, turn, answered);
   const write = { ...answerRows, events: [...answerRows.events, ...started] };
@@ -118,7 +126,7 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
   const calls = listToolUses(last.content);
   if (calls.length === 0) return null;
   const step = turn.journal.at.progress.steps;
-  const planned = planResumed(turn, calls);
+  const planned = planResumed(turn, calls, await findStandIns(context, turn, calls));
   const isLate = planned.some(({ kind }) => kind === 'caller') && callerTimeLeftMs(context, turn) <= 0;
   const plans = isLate ? withoutCaller(planned) : planned;
   // The intents of the client's calls are there already.

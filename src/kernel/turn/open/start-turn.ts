@@ -85,7 +85,7 @@ async function openPromptedTurn(
   const assembly = await assembleTurn(context, material);
   const { request, prompt } = assembly;
   const opened = completeViews(session, past, assembly);
-  const harness = chooseHarness(context, agent, request);
+  const harness = chooseHarness(context, agent, { request, session });
   const transform = viewOfTransform(context.plugins.textTransforms.input, agent.contextTokens);
   const view = { ...opened.view, ...familyView(context, request), ...transform, ...harness.view };
   const failure = assembly.failure ?? harness.failure;

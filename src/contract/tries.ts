@@ -1,0 +1,33 @@
+// Tries on the wire.
+import { z } from 'zod';
+import { THINKING_LEVELS } from '../config/choices.ts';
+import { accepted } from './answers.ts';
+import { uuid } from './fields.ts';
+
+const SYSTEM_PROMPT_CHARS_MAX = 1_000_000;
+
+export const turnTry = z.strictObject({
+  text: z.string().exactOptional().describe('What is asked; absent: what the turn was asked'),
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .exactOptional()
+    .describe('The model, as provider/model or an alias; absent: the one of the turn'),
+  thinking: z.enum(THINKING_LEVELS).exactOptional().describe('The thinking level; absent: the one of the turn'),
+  systemPrompt: z
+    .string()
+    .max(SYSTEM_PROMPT_CHARS_MAX)
+    .exactOptional()
+    .describe('Replaces the system prompt; absent: it is assembled as for every turn'),
+});
+
+export const agentTry = turnTry.extend({
+  text: z.string().min(1).describe('What is asked'),
+  model: turnTry.shape.model.describe('The model, as provider/model or an alias; absent: that of the agent'),
+  thinking: turnTry.shape.thinking.describe('The thinking level; absent: that of the agent'),
+});
+
+export const tried = accepted.extend({
+  tryOf: uuid.nullable().describe('The turn that is tried; null: an agent is'),
+});

@@ -1,0 +1,78 @@
+// Tries: of a turn, and of an agent. The result is the turn of the answered message.
+import { z } from 'zod';
+import { parseKeyName } from '../../core/key-role.ts';
+import { REPLAYED, idempotencyMismatch } from '../../api/idempotency-key.ts';
+import { inboxFull } from '../../api/answer-stored.ts';
+import { conflict, fieldProblem, modelProblem, notFound } from '../../api/problem.ts';
+import { defineRoute, type Route } from '../../api/route.ts';
+import type { Answer } from '../../api/answer.ts';
+import { agentTry, tried, turnTry } from '../../contract/tries.ts';
+import { tryAgent, tryTurn, type TryResult } from './use-cases.ts';
+
+const headers = { 'Idempotency-Key': '1 to 200 visible ASCII characters' };
+
+const postTurnTry = defineRoute({
+  operationId: 'tryTurn',
+  method: 'POST',
+  path: '/v1/turns/{id}/try',
+  isAudited: false,
+  summary: 'Ask a turn again, with changes if you like, in a session of its own that delivers and changes nothing',
+  body: turnTry,
+  headers,
+  answers: {
+    202: { description: 'Committed; the turn of the message is the result', schema: tried },
+    409: { description: 'The turn has asked the model nothing, or its messages were deleted' },
+  },
+  async handle({ params: { id }, body: changes, idempotency, principal }, { context }) {
+    const sentBy = parseKeyName(principal.name);
+    return answerTry(id, id, await tryTurn(context.service, id, { changes, idempotency, sentBy }));
+  },
+});
+
+const postAgentTry = defineRoute({
+  operationId: 'tryAgent',
+  method: 'POST',
+  path: '/v1/agents/{agent}/try',
+  isAudited: false,
+  summary: 'Ask an agent something in a new session that delivers and changes nothing',
+  body: agentTry,
+  headers,
+  answers: { 202: { description: 'Committed; the turn of the message is the result', schema: tried } },
+  async handle({ params: { agent }, body: changes, idempotency, principal }, { context }) {
+    const sentBy = parseKeyName(principal.name);
+    return answerTry(agent, null, await tryAgent(context.service, agent, { changes, idempotency, sentBy }));
+  },
+});
+
+/** The answer to a try. Throws `Problem`. */
+function answerTry(id: string, tryOf: string | null, result: TryResult): Answer {
+  switch (result.kind) {
+    case 'accepted':
+    case 'duplicate': {
+      const { message, session, disposition } = result;
+      const isReplay = result.kind === 'duplicate';
+      const located = { location: `/v1/messages/${message.id}`, ...(isReplay ? REPLAYED : {}) };
+      return {
+        status: 202,
+        body: { message, session, disposition, tryOf } satisfies z.output<typeof tried>,
+        headers: located,
+      };
+    }
+    case 'unknown':
+      throw notFound(`turn ${id}`);
+    case 'no-prompt':
+      throw conflict(`The turn ${id} has asked the model nothing, so there is nothing to try.`);
+    case 'no-inputs':
+      throw conflict(`The messages of the turn ${id} were deleted. Give the text of the try as \`text\`.`);
+    case 'refused':
+      throw result.path === undefined ? modelProblem(result.message) : fieldProblem(result.path, result.message);
+    case 'mismatch':
+      throw idempotencyMismatch();
+    case 'full':
+      throw inboxFull(result.retryAfterMs);
+    default:
+      return result satisfies never;
+  }
+}
+
+export const routes: Route[] = [postTurnTry, postAgentTry];

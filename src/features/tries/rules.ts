@@ -1,0 +1,117 @@
+// What a try is made of: the message that repeats a turn, and what its tool calls are answered with.
+import { announcementText, readAnnouncement } from '../../core/announcement.ts';
+import { canonicalJson } from '../../core/canonical-json.ts';
+import { listToolUses, type ContentBlock, type ToolResultBlock, type ToolUseBlock } from '../../core/content.ts';
+import { given } from '../../core/given.ts';
+import type { BatchInput, InboundMessage, Trying } from '../../core/inbound.ts';
+import { inheritOptions, pickOptions, withOptions } from '../../core/input-options.ts';
+import type { ThinkingLevel } from '../../prompt/thinking-directive.ts';
+
+/** The tag of a try: the turn that it repeats, or its agent. */
+const TRY_TAG = 'try';
+
+/** How long a try is kept after its last change. */
+export const TRY_KEPT_DAYS = 7;
+
+/** What may differ from what is tried. */
+export interface TryChanges {
+  text?: string;
+  model?: string;
+  thinking?: ThinkingLevel;
+  systemPrompt?: string;
+}
+
+/** The facts of a message that its try keeps. The others say where a reply goes, which message of a platform it was, and when it was due. */
+const KEPT = [
+  'channel',
+  'accountId',
+  'chatId',
+  'chatType',
+  'provider',
+  'surface',
+  'timestamp',
+  'sender',
+  'group',
+  'conversationLabel',
+  'wasMentioned',
+  'replyTo',
+  'forwarded',
+  'history',
+  'thread',
+  'media',
+  'untrustedContext',
+  'groupSystemPrompt',
+  'extraSystemPrompt',
+  'caller',
+] as const satisfies readonly (keyof InboundMessage)[];
+
+/** The message that asks again what these inputs asked. Several become one, which has the facts of the last. */
+export function buildTry(
+  bodies: readonly unknown[],
+  { text = bodies.map(textOf).join('\n\n'), systemPrompt, ...changes }: TryChanges,
+  { tag, ...trying }: Trying & { tag: string },
+): InboundMessage {
+  // Bodies of every kind have fields of this type, or none of them.
+  const last = (bodies.at(-1) ?? {}) as Partial<BatchInput>;
+  const kept = KEPT.filter((name) => last[name] !== undefined).map((name) => [name, last[name]]);
+  const { tools, tags } = inheritOptions({ tags: { [TRY_TAG]: tag } }, last.options ?? {});
+  return {
+    ...Object.fromEntries(kept),
+    ...changes,
+    text,
+    deliver: null,
+    ...withOptions(pickOptions({ tools, tags: { ...tags, [TRY_TAG]: tag } })),
+    try: { ...trying, ...given({ promptMode: last.promptMode, systemPrompt }) },
+  };
+}
+
+function textOf(body: unknown): string {
+  const announcement = readAnnouncement(body);
+  return announcement === null ? ((body as Partial<InboundMessage>).text ?? '') : announcementText(announcement);
+}
+
+/** A call that a turn has made, and its result. */
+export interface RecordedCall {
+  name: string;
+  input: unknown;
+  result: Pick<ToolResultBlock, 'content' | 'is_error'>;
+}
+
+/** The calls of a turn that have results, in order. */
+export function listRecorded(entries: readonly { content: readonly ContentBlock[] }[]): RecordedCall[] {
+  const blocks = entries.flatMap(({ content }) => content);
+  const results = new Map(
+    blocks.flatMap((block) => (block.type === 'tool_result' ? [[block.tool_use_id, block]] : [])),
+  );
+  return listToolUses(blocks).flatMap(({ id, name, input }) => {
+    const result = results.get(id);
+    return result === undefined ? [] : [{ name, input, result }];
+  });
+}
+
+type Call = Pick<ToolUseBlock, 'name' | 'input'>;
+
+/**
+ * The recorded result of each of these calls, null without one: the n-th call of a name and arguments has the result of the n-th that was
+ * recorded. `earlier`: the calls that the try has made before them.
+ */
+export function matchCalls(
+  recorded: readonly RecordedCall[],
+  earlier: readonly Call[],
+  calls: readonly Call[],
+): (RecordedCall | null)[] {
+  const all = [...earlier, ...calls];
+  return calls.map((call, index) => {
+    const before = all.slice(0, earlier.length + index).filter((one) => isSameCall(one, call)).length;
+    return recorded.filter((one) => isSameCall(one, call))[before] ?? null;
+  });
+}
+
+function isSameCall(one: Call, other: Call): boolean {
+  return one.name === other.name && canonicalJson(one.input) === canonicalJson(other.input);
+}
+
+/** The result of a call that a try does not make. */
+export function notRunText(name: string): string {
+  return `Not run: this is a try. ${name} may change something, and the turn that is tried did not call it with these arguments.`;
+}
