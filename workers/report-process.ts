@@ -1,6 +1,7 @@
 // The reports of this process: they update its row in the table of workers, and read from it whether the process must drain.
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { newId } from '../src/ids.ts';
 import { WORKER_REPORT_MS } from '../src/kernel/rules/why.ts';
 import type { Database } from '../src/database/database.ts';
@@ -10,6 +11,9 @@ import {
   type LaneUse,
   type WorkerIdentity,
 } from '../src/kernel/processes/report-worker.ts';
+
+/** How often the delay of the event loop is measured, in milliseconds. */
+const LOOP_RESOLUTION_MS = 20;
 
 export interface ReporterOptions {
   database: Database;
@@ -58,6 +62,8 @@ export async function startReports({
   everyMs = WORKER_REPORT_MS,
 }: ReporterOptions): Promise<ProcessReporter> {
   const { promise: drainRequested, resolve: requestDrain } = Promise.withResolvers<void>();
+  const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+  delay.enable();
   let isDraining = false;
   let isReporting = false;
   let reportedAtMs = performance.now();
@@ -69,7 +75,10 @@ export async function startReports({
       isQueueAway: isQueueAway(),
       isDraining,
       isReconcilerStalled: isReconcilerStalled(),
+      memoryBytes: process.memoryUsage.rss(),
+      loopDelayMs: loopDelayOf(delay),
     };
+    delay.reset();
     const answer = await reportWorker(database, identity, facts);
     if (answer.isDraining) requestDrain();
     if (answer.lost.length > 0) onLost?.(answer.lost);
@@ -100,10 +109,16 @@ export async function startReports({
     },
     async stop() {
       clearInterval(timer);
+      delay.disable();
       await last;
       await removeWorker(database, identity.id).catch((error: unknown) =>
         database.outages.report(error, 'Row of this process was not deleted; it counts as lost until it is'),
       );
     },
   };
+}
+
+/** The delay beyond the interval of the measurement, in milliseconds; the first report is before the first measurement. */
+function loopDelayOf(delay: ReturnType<typeof monitorEventLoopDelay>): number {
+  return delay.count === 0 ? 0 : Math.max(0, delay.percentile(99) / 1e6 - LOOP_RESOLUTION_MS);
 }

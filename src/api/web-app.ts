@@ -15,6 +15,7 @@ export const SCREENS = [
   'sessions',
   'crons',
   'heartbeats',
+  'processes',
   'batches',
   'costs',
   'deliveries',

@@ -1,7 +1,7 @@
 // Processes on the wire.
 import { z } from 'zod';
 import { WORKER_STATES } from '../kernel/rules/why.ts';
-import { text, uuid, iso, count, startedAt } from './fields.ts';
+import { text, uuid, iso, count, startedAt, lane, sessionKey } from './fields.ts';
 
 export const worker = z.strictObject({
   id: uuid.describe('The id of the process'),
@@ -15,6 +15,23 @@ export const worker = z.strictObject({
   seenAt: iso.describe('When it last reported'),
   drainingAt: iso.nullable().describe('When it started to drain or was asked to; null: it is not draining'),
   queueAwaySince: iso.nullable().describe('When it lost the connection to the queue; null: it is connected'),
+  memoryBytes: count.nullable().describe('The memory that the process holds, in bytes; null: not reported'),
+  loopDelayMs: z
+    .number()
+    .nullable()
+    .describe(
+      'The 99th percentile of the delay of its event loop between its last two reports, in milliseconds; null: not reported',
+    ),
+  running: z
+    .array(
+      z.strictObject({
+        turnId: uuid.describe('The id of the turn'),
+        sessionKey,
+        lane,
+        startedAt: iso.describe('When the turn started, on whichever worker'),
+      }),
+    )
+    .describe('The turns that it is running, oldest first, at most 100'),
   lanes: z
     .record(
       text,

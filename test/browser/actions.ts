@@ -86,7 +86,7 @@ export const ACTIONS: readonly Action[] = [
   {
     name: 'drain a process',
     make: worker,
-    path: () => '/',
+    path: () => '/processes',
     // The list may be a second old, with the processes of other actions.
     button: ({ session: name }) => `Drain… ${name}`,
     finish: (hand) => hand.press('Drain the process'),

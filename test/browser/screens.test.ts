@@ -201,6 +201,7 @@ describe.each(looks)('every screen $name', ({ colorScheme, forcedColors, width }
       '/crons',
       `/crons/${cronId}`,
       '/heartbeats',
+      '/processes',
       '/batches',
       `/batches/${batchId}`,
       '/costs',

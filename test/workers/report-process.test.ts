@@ -53,7 +53,11 @@ test('a process has a row from its start to the end of its drain', async () => {
     drainingAt: null,
     queueAwaySince: expect.any(String),
     lanes,
+    running: [],
   });
+  const { memoryBytes, loopDelayMs } = (await see())!;
+  expect(memoryBytes).toBeGreaterThan(1_000_000);
+  expect(loopDelayMs).toBeGreaterThanOrEqual(0);
   reporter.startDrain();
   await expect.poll(see).toMatchObject({ state: 'draining', drainingAt: expect.any(String) });
   await reporter.stop();

@@ -175,6 +175,11 @@ const heartbeatsRoute = createRoute({
   validateSearch: texts('agent', 'status'),
   component: screenOf(async () => (await import('./screens/heartbeats.tsx')).Heartbeats),
 });
+const processesRoute = createRoute({
+  ...screen,
+  path: '/processes',
+  component: screenOf(async () => (await import('./screens/processes.tsx')).Processes),
+});
 const batchesRoute = createRoute({
   ...screen,
   path: '/batches',
@@ -232,6 +237,7 @@ const routeTree = rootRoute.addChildren([
     cronsRoute,
     cronRoute,
     heartbeatsRoute,
+    processesRoute,
     batchesRoute,
     batchRoute,
     costsRoute,

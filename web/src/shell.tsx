@@ -27,6 +27,7 @@ const SCREENS = [
   { to: '/costs', name: 'Costs', key: 'm' },
   { to: '/deliveries', name: 'Deliveries', key: 'l' },
   { to: '/dead-letters', name: 'Dead letters', key: 'd' },
+  { to: '/processes', name: 'Processes', key: 'p' },
   { to: '/events', name: 'Events', key: 'e' },
   { to: '/settings', name: 'Settings', key: ',' },
 ] as const;

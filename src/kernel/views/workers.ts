@@ -5,6 +5,9 @@ import { isoSql } from '../sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
+/** More turns than these run in few processes at once. */
+const RUNNING_MAX = 100;
+
 type WorkerRow = Omit<WorkerView, 'state'> & { silentMs: number };
 
 export const readWorkers = viewQuery({
@@ -12,6 +15,11 @@ export const readWorkers = viewQuery({
   purpose: 'Read processes, newest first: all, or the one with an id.',
   text: `select w.id, w.name, w.host, w.pid, w.roles, w.version, w.lanes, ${isoSql('w.started_at')} as "startedAt",
   ${isoSql('w.seen_at')} as "seenAt", ${isoSql('w.draining_at')} as "drainingAt", ${isoSql('w.queue_away_since')} as "queueAwaySince",
+  w.memory_bytes::float8 as "memoryBytes", w.loop_delay_ms as "loopDelayMs",
+  (select coalesce(json_agg(json_build_object('turnId', t.id, 'sessionKey', s.key, 'lane', t.lane, 'startedAt', ${isoSql('t.started_at')})
+      order by t.started_at), '[]')
+    from (select * from holdfast.turns o where o.ended_at is null and o.status = 'running' and o.worker = w.name limit ${RUNNING_MAX}) as t
+    join holdfast.sessions s on s.id = t.session_id) as running,
   (extract(epoch from clock_timestamp() - w.seen_at) * 1000)::float8 as "silentMs"
 from holdfast.workers w where ($1::uuid is null or w.id = $1) and ($2::uuid is null or w.id < $2)
 order by w.id desc limit $3`,

@@ -40,6 +40,12 @@ export function countText(count: number): string {
   return `${(count / MICROS).toFixed(1)}M`;
 }
 
+/** `512 kB`, `186 MB`, `1.2 GB`. */
+export function bytesText(bytes: number): string {
+  if (bytes < MICROS) return `${Math.round(bytes / 1_000)} kB`;
+  return bytes < 1_000 * MICROS ? `${Math.round(bytes / MICROS)} MB` : `${(bytes / 1_000 / MICROS).toFixed(1)} GB`;
+}
+
 /** `1 turn`, `12.3k turns`, `2 deliveries`. */
 export function namedCountText(count: number, one: string): string {
   return `${countText(count)} ${count === 1 ? one : one.endsWith('y') ? `${one.slice(0, -1)}ies` : `${one}s`}`;

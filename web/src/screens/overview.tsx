@@ -15,11 +15,11 @@ import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { AttentionList } from './attention-list.tsx';
 import { FigureList, type Figures } from './overview-figures.tsx';
-import { Workers, workersQuery } from './workers.tsx';
+import { useWorkers } from './processes.tsx';
 
 export function Overview(): ReactElement {
   const overview = useQuery({ queryKey: ['stats', 'overview'], queryFn: () => api.getOverview() });
-  const hasBegun = haveBegun(overview, useAttention(), useQuery(workersQuery));
+  const hasBegun = haveBegun(overview, useAttention(), useWorkers());
   const { data } = overview;
   if (data === undefined || !hasBegun) {
     return overview.isError ? <Problem error={overview.error} /> : <Loading />;
@@ -37,7 +37,6 @@ export function Overview(): ReactElement {
       </section>
       <LastHour points={data.points} />
       <Lanes figures={data} />
-      <Workers />
     </>
   );
 }

@@ -87,7 +87,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => H
   dependency: (name) => ({
     severity: 'error',
     text: `The process that answers this cannot use the ${name}`,
-    href: '/#workers',
+    href: '/processes',
     fix: DEPENDENCY_FIXES[name] ?? 'Run holdfast doctor, which checks it.',
   }),
   dead_letters: (name, count) => ({
@@ -99,7 +99,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => H
   worker_silent: (name) => ({
     severity: 'error',
     text: `The worker ${name} has missed three reports; its turns wait until another worker claims them`,
-    href: '/#workers',
+    href: '/processes',
     fix: 'Read the end of its log, and restart it if its supervisor has not restarted it.',
   }),
   lock_expired: (name) => ({

@@ -83,7 +83,7 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
   queue_unreachable: (_, count) => ({
     severity: 'warning',
     text: `${count === 1 ? '1 process' : `${count} processes`} cannot reach the queue; workers look for due sessions in the database, with a short delay`,
-    href: '/#workers',
+    href: '/processes',
     fix: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
   }),
   no_worker: (lane, count) => ({
@@ -101,7 +101,7 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
   reconciler_stalled: (name) => ({
     severity: 'error',
     text: `The reconciler of the process ${name} has not completed a round for ten intervals`,
-    href: '/#workers',
+    href: '/processes',
     fix: 'Look for "Part of a reconciler round failed" in its log, and restart the process if the database answers.',
   }),
   outbox_stalled: (channel, count) => ({
@@ -119,13 +119,13 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
   versions_differ: (versions) => ({
     severity: 'warning',
     text: `Processes of different versions are running: ${versions}`,
-    href: '/#workers',
+    href: '/processes',
     fix: 'Finish the deployment: restart the processes of the older version.',
   }),
   clock_off: (name) => ({
     severity: 'warning',
     text: `The clock of a process is ahead of the clock of the database: ${name}`,
-    href: '/#workers',
+    href: '/processes',
     fix: 'Synchronise the clocks (NTP): times in logs and prompts are wrong. Locks are not affected.',
   }),
   events_held: (session) => ({
