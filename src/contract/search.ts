@@ -12,7 +12,11 @@ export const searchHit = z.strictObject({
   turnId: uuid.describe('The turn that claimed the message, gave the reply or failed'),
   entryId: uuid.nullable().describe('The entry of the transcript that has the words; null: it is an error'),
   entrySeq: count.nullable().describe('The number of that entry in the session; null: it is an error'),
-  transcriptNo: count.nullable().describe('The number of the transcript that has the entry; null: it is an error'),
+  transcriptNo: count
+    .nullable()
+    .describe(
+      'The number of the transcript that has the entry, if a reset has ended it; null: it is the current one, or an error',
+    ),
   entryState: entry.shape.state
     .nullable()
     .describe('Whether later model requests contain the entry; null: it is an error'),

@@ -314,7 +314,7 @@ test.each(TOO_LATE)('a time that the database cannot have is refused with its fi
   for (const { path, query } of ROUTES.filter(({ method, path }) => method === 'GET' && !path.includes('{'))) {
     for (const name of Object.keys((query as { shape?: object } | undefined)?.shape ?? {})) {
       if (!['since', 'until', 'from', 'to'].includes(name)) continue;
-      const answer = await rig.get(`${path}?${name}=${encodeURIComponent(time)}`);
+      const answer = await rig.get(`${path}?q=x&${name}=${encodeURIComponent(time)}`);
       expect([path, name, answer.status, answer.body.errors?.[0]?.path]).toEqual([path, name, 400, name]);
     }
   }

@@ -42,7 +42,7 @@ test('words of a message, of a reply and of an error are found, with the entry o
   await round();
   const [reply, message] = await find('zeppelin');
   expect([message, reply]).toMatchObject([
-    { kind: 'message', sessionKey: 'agent:main:trip', entrySeq: 1, transcriptNo: 1, entryState: 'active' },
+    { kind: 'message', sessionKey: 'agent:main:trip', entrySeq: 1, transcriptNo: null, entryState: 'active' },
     { kind: 'reply', sessionKey: 'agent:main:trip', entrySeq: 2, turnId: message?.turnId },
   ]);
   expect([message, reply].map((hit) => marksOf(hit!))).toEqual([['Zeppelin', 'zeppelin'], ['zeppelin']]);

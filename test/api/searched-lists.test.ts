@@ -97,14 +97,16 @@ describe('turns', () => {
   test('are listed as each is by itself, with their attempts', async () => {
     const { turn } = await turnOf('whole', 'do [[tool: echo {}]] [[reply: done]]');
     expect(turn.attempts).toMatchObject([{ attempt: 1, worker: turn.worker }]);
-    expect((await holder.rig.get('/v1/turns?session=whole')).body.items).toEqual([turn]);
+    expect((await holder.rig.get('/v1/turns?session=whole')).body.items).toEqual([
+      { ...turn, firstWords: 'do', person: null, channel: null },
+    ]);
   });
 
   test('are listed without steps and spans on request, with the number of steps', async () => {
     const { turn } = await turnOf('slim', 'do [[tool: echo {}]] [[reply: done]]');
     const [slim] = (await holder.rig.get('/v1/turns?session=slim&steps=none')).body.items;
     const { steps: _steps, spans: _spans, attempts: _attempts, previousTurnId, nextTurnId, ...rest } = turn;
-    expect(slim).toEqual(rest);
+    expect(slim).toEqual({ ...rest, firstWords: 'do', person: null, channel: null });
     expect([previousTurnId, nextTurnId]).toEqual([null, null]);
     expect(slim.stepCount).toBe(2);
   });

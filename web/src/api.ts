@@ -24,6 +24,8 @@ export type CronSummary = Awaited<ReturnType<typeof api.listCronSummaries>>['ite
 export type CronSlot = CronSummary['slots'][number];
 export type Heartbeat = Schemas['Heartbeat'];
 export type Budget = Schemas['Budget'];
+/** A hit of the search. */
+export type SearchHit = Awaited<ReturnType<typeof api.search>>['items'][number];
 export type Pause = Schemas['Pause'];
 export type BulkAction = Schemas['BulkAction'];
 

@@ -9,6 +9,7 @@ import { createAppRouter } from './router.tsx';
 import { SettingsProvider } from './settings.tsx';
 import './styles/tokens.css';
 import './styles/parts.css';
+import './styles/shell.css';
 import './styles/screens.css';
 import './styles/words.css';
 import './styles/overview.css';

@@ -216,6 +216,12 @@ const eventsRoute = createRoute({
   validateSearch: texts('types', 'session'),
   component: screenOf(async () => (await import('./screens/events.tsx')).Events),
 });
+const searchRoute = createRoute({
+  ...screen,
+  path: '/search',
+  validateSearch: texts('q', 'kind', 'session'),
+  component: screenOf(async () => (await import('./screens/search.tsx')).SearchScreen),
+});
 const settingsRoute = createRoute({
   ...screen,
   path: '/settings',
@@ -244,6 +250,7 @@ const routeTree = rootRoute.addChildren([
     deliveriesRoute,
     deadLettersRoute,
     eventsRoute,
+    searchRoute,
     settingsRoute,
   ]),
 ]);

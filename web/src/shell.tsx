@@ -3,7 +3,6 @@ import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-quer
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react';
 import { api } from './api.ts';
-import { ATTENTION_POLL_MS } from './attention.ts';
 import { nameOfPath, pageTitle } from './format/title.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
 import { readyQuery, useOutage, useRecovery } from './live/outage.ts';
@@ -14,23 +13,9 @@ import { Environment } from './parts/environment.tsx';
 import { SafeText } from './parts/safe-text.tsx';
 import { Help, useShortcuts } from './parts/shortcuts.tsx';
 import { me } from './me.ts';
+import { Rail, SCREENS } from './rail.tsx';
 import { useSettings, type Theme } from './settings.tsx';
 
-const SCREENS = [
-  { to: '/', name: 'Overview', key: 'o' },
-  { to: '/waiting', name: 'Waiting', key: 'w' },
-  { to: '/turns', name: 'Turns', key: 't' },
-  { to: '/sessions', name: 'Sessions', key: 's' },
-  { to: '/crons', name: 'Crons', key: 'c' },
-  { to: '/heartbeats', name: 'Heartbeats', key: 'h' },
-  { to: '/batches', name: 'Batches', key: 'b' },
-  { to: '/costs', name: 'Costs', key: 'm' },
-  { to: '/deliveries', name: 'Deliveries', key: 'l' },
-  { to: '/dead-letters', name: 'Dead letters', key: 'd' },
-  { to: '/processes', name: 'Processes', key: 'p' },
-  { to: '/events', name: 'Events', key: 'e' },
-  { to: '/settings', name: 'Settings', key: ',' },
-] as const;
 /** These have no place in the rail: they are reached from what they are about, or by name. */
 const NAMED = [...SCREENS, { to: '/compare', name: 'Compare' }] as const;
 
@@ -54,7 +39,7 @@ function Main(): ReactElement {
   const outage = useOutage();
   useRecovery(outage);
   return (
-    <main id="main" className={outage === null ? undefined : 'stale'}>
+    <main id="main" tabIndex={-1} className={outage === null ? undefined : 'stale'}>
       <Outlet />
     </main>
   );
@@ -76,7 +61,7 @@ function Header(): ReactElement {
     <header className="top">
       <div className="bar">
         <strong>
-          Holdfast <Environment name={environment} /> <span className="soft">{location.host}</span>
+          Holdfast <Environment name={environment} /> <span className="soft host">{location.host}</span>
         </strong>
         <StreamChip />
         <button type="button" className="button" aria-pressed={isLive} onClick={() => change({ isLive: !isLive })}>
@@ -211,41 +196,6 @@ function Banners(): ReactElement {
         </div>
       )}
     </>
-  );
-}
-
-function Rail(): ReactElement {
-  const { isLive } = useSettings();
-  const { data: stats } = useQuery({
-    queryKey: ['stats'],
-    queryFn: () => api.getStats(),
-    refetchInterval: isLive ? ATTENTION_POLL_MS : false,
-  });
-  const { errors = 0, warnings = 0 } = stats?.attention ?? {};
-  const bad = new Set(errors > 0 ? ['/', '/dead-letters'] : ['/dead-letters']);
-  const counts: Partial<Record<string, number>> = {
-    '/': errors + warnings,
-    '/dead-letters': stats?.deadLetters,
-    '/waiting': stats?.messages['waiting'],
-  };
-  return (
-    <nav aria-label="Screens">
-      <ul>
-        {SCREENS.map(({ to, name }) => (
-          <li key={to}>
-            <Link to={to} activeOptions={{ exact: to === '/' }}>
-              {name}
-              {(counts[to] ?? 0) > 0 && (
-                <span className="chip" data-tone={bad.has(to) ? 'bad' : 'warn'}>
-                  {counts[to]}
-                  {to === '/' && <span className="hidden-visually"> need attention</span>}
-                </span>
-              )}
-            </Link>
-          </li>
-        ))}
-      </ul>
-    </nav>
   );
 }
 

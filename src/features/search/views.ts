@@ -61,7 +61,7 @@ export const readFoundTexts = viewQuery({
   name: 'search-found-texts',
   purpose: 'Read texts of the search ($1), newest first.',
   text: `select x.id, x.kind, s.key as "sessionKey", s.label as "sessionLabel", x.turn_id as "turnId", e.id as "entryId", e.seq::float8 as "entrySeq",
-  e.transcript_no as "transcriptNo", e.state as "entryState", ${isoSql('coalesce(e.created_at, t.ended_at)')} as at, x.text
+  nullif(e.transcript_no, s.transcript_no) as "transcriptNo", e.state as "entryState", ${isoSql('coalesce(e.created_at, t.ended_at)')} as at, x.text
 from holdfast.search_texts x join holdfast.sessions s on s.id = x.session_id
   left join holdfast.entries e on e.session_id = x.session_id and e.seq = x.entry_seq
   left join holdfast.turns t on t.id = x.failed_turn_id

@@ -1,5 +1,6 @@
 // A question before something that cannot be undone: names what and how many, and asks for a reason where one is kept.
-import { useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
+import { useState, type ReactElement, type ReactNode } from 'react';
+import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
 
 export interface ConfirmProps {
@@ -16,17 +17,9 @@ export interface ConfirmProps {
 }
 
 export function Confirm({ title, verb, tone, children, asksReason, onClose, perform }: ConfirmProps): ReactElement {
-  const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
 
   async function submit(): Promise<void> {
     setBusy(true);
@@ -41,7 +34,7 @@ export function Confirm({ title, verb, tone, children, asksReason, onClose, perf
   }
 
   return (
-    <dialog className="dialog" ref={dialog} onClose={onClose} aria-labelledby="confirm-title">
+    <Dialog onClose={onClose} aria-labelledby="confirm-title">
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -66,6 +59,6 @@ export function Confirm({ title, verb, tone, children, asksReason, onClose, perf
           </button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   );
 }

@@ -1,11 +1,13 @@
 // The items of the command palette: screens, the buttons of the page, recently opened objects, and search results of the service.
 import { api } from '../api.ts';
+import { beginningOf } from '../format/long-text.ts';
+import { hitHref, markedPieces } from '../format/search-hit.ts';
 import { recentItems } from './recent.ts';
 
 export interface PaletteItem {
   /** Unique among those that are shown. */
   id: string;
-  group: 'Recent' | 'Screen' | 'Action' | 'Session' | 'Turn' | 'Message' | 'Delivery' | 'Batch' | 'Cron';
+  group: 'Recent' | 'Screen' | 'Action' | 'Session' | 'Turn' | 'Message' | 'Delivery' | 'Batch' | 'Cron' | 'Words';
   name: string;
   /** More about it, for people. */
   note?: string;
@@ -17,6 +19,8 @@ export interface PaletteItem {
 const FOUND_MAX = 5;
 /** Batches and crons have no search: this many of the newest are searched. */
 const SEARCHED_MAX = 200;
+/** Of the place with the words. */
+const SHOWN_CHARS = 100;
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** The last digits of an id, as all screens show ids. */
 const ID_END = /^[\da-f]{6,12}$/i;
@@ -56,6 +60,7 @@ export async function foundItems(text: string, signal: AbortSignal): Promise<Pal
     deliveryItems(text, options),
     batchItems(text, options),
     cronItems(text, options),
+    wordItems(text, options),
   ]);
   signal.throwIfAborted();
   if (found.every(({ status }) => status === 'rejected')) throw (found[0] as PromiseRejectedResult).reason;
@@ -121,6 +126,32 @@ async function deliveryItems(q: string, options: Options): Promise<PaletteItem[]
       note: `${status}, ${sessionKey}`,
       to: `/deliveries?open=${id}`,
     }));
+}
+
+/** What was said with these words, and the way to all of it. */
+async function wordItems(q: string, options: Options): Promise<PaletteItem[]> {
+  const { items } = await api.search({ q, limit: FOUND_MAX }, options);
+  const hits = items.map((hit): PaletteItem => {
+    const pieces = markedPieces(hit.snippet);
+    const first = pieces.findIndex(({ isHit }) => isHit);
+    // A few words before the first hit, and the rest of the place.
+    const before = (pieces[first - 1]?.text ?? '').split(/\s+/).slice(-4).join(' ');
+    const rest = pieces.slice(Math.max(0, first)).map(({ text }) => text);
+    return {
+      id: `words ${hit.id}`,
+      group: 'Words',
+      name: beginningOf(`${before}${rest.join('')}`, SHOWN_CHARS),
+      note: `${hit.kind}, ${hit.sessionKey}`,
+      to: hitHref(hit),
+    };
+  });
+  const all: PaletteItem = {
+    id: 'words',
+    group: 'Words',
+    name: `All with ${q}`,
+    to: `/search?q=${encodeURIComponent(q)}`,
+  };
+  return hits.length === 0 ? [] : [...hits, all];
 }
 
 const fits = (q: string, ...texts: (string | null)[]): boolean =>

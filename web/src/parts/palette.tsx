@@ -4,10 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
 import { actionItems, foundItems, recentPaletteItems, screenItems, type PaletteItem } from './palette-items.ts';
+import { Dialog } from './dialog.tsx';
 import { SafeText } from './safe-text.tsx';
+import { useQuiet } from './use-quiet.ts';
 
-/** A search begins when nothing was typed for so long. */
-const QUIET_MS = 200;
 const SEARCHED_CHARS_MIN = 2;
 
 export function Palette(props: {
@@ -28,7 +28,6 @@ export function Palette(props: {
     queryFn: ({ signal }) => foundItems(sought, signal),
     enabled: sought.length >= SEARCHED_CHARS_MIN,
   });
-  useEffect(() => dialog.current?.showModal(), []);
 
   const words = text.trim().toLowerCase();
   const fitting = offered.filter(({ name, group }) => `${group} ${name}`.toLowerCase().includes(words));
@@ -54,15 +53,15 @@ export function Palette(props: {
   }
 
   return (
-    <dialog className="dialog palette" ref={dialog} onClose={onClose} aria-label="Go to or do">
+    <Dialog className="palette" ref={dialog} onClose={onClose} aria-label="Go to or do">
       <input
         role="combobox"
         aria-expanded
         aria-controls={list}
         aria-autocomplete="list"
         aria-activedescendant={current === undefined ? undefined : `${list}-${items.indexOf(current)}`}
-        aria-label="Screen, action, id or key"
-        placeholder="Screen, action, id or key"
+        aria-label="Screen, action, id, key or words"
+        placeholder="Screen, action, id, key or words"
         autoComplete="off"
         spellCheck={false}
         value={text}
@@ -76,7 +75,7 @@ export function Palette(props: {
       <p className="soft" role="status">
         {countOf(items.length, found.isFetching, found.isError)}
       </p>
-    </dialog>
+    </Dialog>
   );
 }
 
@@ -120,14 +119,4 @@ function Options(props: {
       ))}
     </ul>
   );
-}
-
-/** A text once it has not changed for a while. */
-function useQuiet(text: string): string {
-  const [quiet, setQuiet] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setQuiet(text), QUIET_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return quiet;
 }

@@ -1,7 +1,8 @@
 // The keys of every screen, and the help that lists them.
 import { useRouter } from '@tanstack/react-router';
-import { useEffect, useRef, type ReactElement } from 'react';
+import { useEffect, useState, type ReactElement } from 'react';
 import { useSettings } from '../settings.tsx';
+import { Dialog } from './dialog.tsx';
 
 interface KeyedScreen {
   to: string;
@@ -13,41 +14,35 @@ interface KeyedScreen {
 /** The first of two keys: `g t` goes to the turns. */
 const GO_MS = 1_500;
 
-const OTHER_KEYS = [
-  ['Ctrl K, ⌘ K', 'go to a screen, a session, a turn, or do what the screen can do'],
-  ['j k ↑ ↓', 'the next and the previous row'],
-  ['Enter', 'open the row'],
-  ['x', 'select the row'],
-  ['/', 'the first filter; where there is none, as Ctrl K'],
-  ['?', 'this help'],
-  ['Esc', 'close a dialog'],
+const FILTER = 'main .filters :is(input, select)';
+const ROW = 'main :is(.table [role="row"], .hits li)';
+
+/** Keys, what they do, and what the screen has for them to do something. */
+const KEYS = [
+  ['j k ↑ ↓', 'the next and the previous row', ROW],
+  ['Enter', 'open the row', ROW],
+  ['x', 'select the row', 'main .table [aria-selected]'],
+  ['← →', 'close and open a run', 'main [role="treegrid"]'],
+  ['j k ↑ ↓', 'the next and the previous entry', 'main [role="feed"]'],
+  ['/', 'the first filter', FILTER],
+  ['/', 'search for words', `body:not(:has(${FILTER}))`],
+  ['Ctrl K, ⌘ K', 'go to a screen, a thing or words, or do what the screen can do', 'body'],
+  ['?', 'this help', 'body'],
+  ['Esc', 'close a dialog', 'body'],
 ] as const;
 
-/** All keys, and the way to switch those off that are one letter (WCAG 2.1.4). */
+/** The keys that work on the screen, and the way to switch those off that are one letter (WCAG 2.1.4). */
 export function Help({ screens, onClose }: { screens: readonly KeyedScreen[]; onClose: () => void }): ReactElement {
-  const dialog = useRef<HTMLDialogElement>(null);
   const { hasShortcuts, change } = useSettings();
-  useEffect(() => dialog.current?.showModal(), []);
+  const [here] = useState(() => KEYS.filter(([, , on]) => document.querySelector(on) !== null));
   return (
-    <dialog className="dialog" ref={dialog} onClose={onClose} aria-labelledby="help-title">
+    <Dialog className="help" onClose={onClose} aria-labelledby="help-title">
       <form method="dialog">
         <h2 id="help-title">Keys</h2>
-        <table className="plain">
-          <tbody>
-            {screens.map(({ name, key }) => (
-              <tr key={name}>
-                <td className="mono">g {key}</td>
-                <td>{name}</td>
-              </tr>
-            ))}
-            {OTHER_KEYS.map(([keys, meaning]) => (
-              <tr key={keys}>
-                <td className="mono">{keys}</td>
-                <td>{meaning}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <h3>On this screen</h3>
+        <KeyList keys={here.map(([keys, does]) => [keys, does])} />
+        <h3>To a screen</h3>
+        <KeyList keys={screens.map(({ key, name }) => [`g ${key}`, name])} />
         <label className="row">
           <input
             type="checkbox"
@@ -60,7 +55,20 @@ export function Help({ screens, onClose }: { screens: readonly KeyedScreen[]; on
           Close
         </button>
       </form>
-    </dialog>
+    </Dialog>
+  );
+}
+
+function KeyList({ keys }: { keys: readonly (readonly [string, string])[] }): ReactElement {
+  return (
+    <dl className="keys">
+      {keys.map(([key, does]) => (
+        <div key={does}>
+          <dt className="mono">{key}</dt>
+          <dd>{does}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
@@ -86,8 +94,8 @@ export function useShortcuts(screens: readonly KeyedScreen[], open: (what: 'help
       if (event.key === '?') return open('help');
       if (event.key === '/') {
         event.preventDefault();
-        const filter = document.querySelector<HTMLElement>('.filters :is(input, select)');
-        return filter === null ? open('palette') : filter.focus();
+        const filter = document.querySelector<HTMLElement>(FILTER);
+        return filter === null ? history.push('/search') : filter.focus();
       }
       const screen = screens.find(({ key }) => key === event.key);
       if (performance.now() < goUntilMs && screen !== undefined) {

@@ -1,7 +1,8 @@
 // A new batch from a file: chosen or dropped, checked and priced without being stored, then submitted.
-import { useEffect, useRef, useState, type DragEvent, type ReactElement } from 'react';
+import { useState, type DragEvent, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { columnUsdText, countText } from '../format/amounts.ts';
+import { Dialog } from '../parts/dialog.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
@@ -31,11 +32,9 @@ interface NewBatchProps {
 }
 
 export function NewBatch({ onClose, onSubmitted }: NewBatchProps): ReactElement {
-  const dialog = useRef<HTMLDialogElement>(null);
   const { file, settings, estimate, busy, error, choose, change, submit } = useSubmission(onSubmitted);
-  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog className="dialog" ref={dialog} onClose={onClose} aria-labelledby="new-batch-title">
+    <Dialog onClose={onClose} aria-labelledby="new-batch-title">
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -61,7 +60,7 @@ export function NewBatch({ onClose, onSubmitted }: NewBatchProps): ReactElement 
           </button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   );
 }
 
