@@ -26,14 +26,14 @@ test('the columns of a list are chosen by keyboard, kept in the URL, and chosen 
   await page.getByRole('button', { name: 'Columns', exact: true }).focus();
   await page.keyboard.press('Enter');
   const chooser = page.getByRole('group', { name: 'Columns' });
-  for (const name of ['Model', 'Tokens', 'Cost', 'Why', 'Id']) {
+  for (const name of ['First words', 'Answer', 'From', 'Cost', 'Id']) {
     await chooser.getByLabel(name, { exact: true }).focus();
     await page.keyboard.press('Space');
   }
   expect(await violationsOn(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await chooser.waitFor({ state: 'hidden' });
-  const chosen = ['Status', 'Turn', 'Session', 'Steps', 'Waited', 'Took', 'Started', 'Id'];
+  const chosen = ['Status', 'Turn', 'Session', 'Took', 'Started', 'Id'];
   await expect.poll(titles).toEqual(chosen);
   expect(new URL(page.url()).searchParams.get('columns')).toBe(chosen.join(',').toLowerCase());
   await page.reload();
@@ -55,6 +55,38 @@ test('the columns of a list are chosen by keyboard, kept in the URL, and chosen 
   await expect
     .poll(async () => (await used.textContent())?.replaceAll(/\D/g, ''))
     .toBe(String(tokens.input + tokens.output));
+});
+
+test('a column is widened with the keyboard; widths, columns and named filters are kept, and the URL takes precedence', async () => {
+  const { page, signIn, open } = dashboard;
+  await ended('kept');
+  await signIn();
+  await open('/turns?session=kept&columns=turn,first words,took');
+  const handle = page.getByRole('separator', { name: 'Width of Turn' });
+  const widthPx = async (): Promise<number> => Number(await handle.getAttribute('aria-valuenow'));
+  await handle.focus();
+  // As wide as its declaration says.
+  const before = 134;
+  await expect.poll(widthPx).toBe(before);
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(widthPx).toBe(before + 16);
+  await page.getByRole('button', { name: 'Columns', exact: true }).click();
+  await page.getByRole('group', { name: 'Columns' }).getByLabel('Took').uncheck();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Views', exact: true }).click();
+  await page.getByLabel('Name of the view').fill('those that I keep');
+  await page.keyboard.press('Enter');
+  const titles = () => page.getByRole('columnheader').allTextContents();
+
+  await open('/turns');
+  await expect.poll(titles).toEqual(['Turn', 'First words']);
+  await expect.poll(widthPx).toBe(before + 16);
+  await page.getByRole('button', { name: 'Views (1)' }).click();
+  expect(await violationsOn(page)).toEqual([]);
+  await page.getByRole('link', { name: 'those that I keep' }).click();
+  await expect.poll(() => new URL(page.url()).searchParams.get('session')).toBe('kept');
+  await open('/turns?columns=session,id');
+  await expect.poll(titles).toEqual(['Session', 'Id']);
 });
 
 test('the current row is copied as a command for curl, as one of the command line, and as JSON', async () => {
@@ -145,7 +177,7 @@ test('the usual columns fit into a window of 1,280 px, and more of them are scro
   await page.getByRole('cell').first().waitFor();
   expect(await body.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0);
 
-  await open('/turns?session=wide&columns=status,turn,session,model,started,ended,worker,id,why');
+  await open('/turns?session=wide&columns=status,turn,session,model,started,ended,worker,id,why,tags');
   await page.getByRole('cell').first().waitFor();
   await body.evaluate((element) => element.scrollTo({ left: 30 }));
   await expect.poll(() => body.evaluate((element) => element.scrollLeft)).toBe(30);

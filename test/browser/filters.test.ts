@@ -34,8 +34,39 @@ test('what waits is narrowed by session and lane, and only the selected messages
 
   await page.getByRole('combobox', { name: 'Lane' }).selectOption('batch');
   await page.getByText('No message that waits fits the filters.').waitFor();
-  await page.goBack();
-  await expect.poll(() => rowsOf().count()).toBe(2);
+  await page.getByRole('button', { name: 'Clear the filters' }).click();
+  await expect.poll(() => rowsOf().count()).toBe(3);
+  await page.getByRole('combobox', { name: 'Reason' }).selectOption('no_worker');
+  await expect.poll(() => new URL(page.url()).search).toBe('?reason=no_worker');
+  await expect.poll(() => rowsOf().count()).toBe(3);
+  expect(await page.getByRole('button', { name: 'Cancel all that match…' }).count()).toBe(0);
+});
+
+test('the list of turns has a link for each batch instead of its turns, also for actions on all that match', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const { body } = await batchRig(rig).submit({ name: 'tickets', items: [{ text: '[[reply: ok]]' }] });
+  await batchRig(rig).run(body.id);
+  await rig.post('/v1/sessions/beside/messages', { text: 'What is beside a batch? [[reply: ok]]' });
+  await rig.work('beside');
+  await signIn();
+  await open('/turns');
+  await rowsOf().getByText('What is beside a batch?').waitFor();
+  expect(await rowsOf().getByText('batch', { exact: false }).filter({ hasNotText: 'beside' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Retry all that match…' }).click();
+  const counts = () => dashboard.requests.findLast(({ url }) => url.endsWith('/v1/bulk-actions'))?.body;
+  await expect.poll(counts).toContain('"except":"batch"');
+  const question = page.getByRole('dialog');
+  await question.waitFor();
+  await page.keyboard.press('Escape');
+  await question.waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: /^Batch tickets: 1 of 1 items$/ }).click();
+  await expect
+    .poll(() =>
+      rowsOf()
+        .getByRole('link', { name: /^batch / })
+        .count(),
+    )
+    .toBe(1);
 });
 
 test('sessions are found by status and key, and an order by what changed last is kept in the URL', async () => {
@@ -60,7 +91,7 @@ test('turns are found by tool and cost; a filter that cannot be used is named', 
   await expect.poll(() => rowsOf().count()).toBe(1);
   await page.getByLabel('Cost at least, in $').fill('1000');
   await page.keyboard.press('Enter');
-  await page.getByText('No turn fits.').waitFor();
+  await page.getByText('No turn fits the filters.').waitFor();
   await page.getByLabel('Cost at least, in $').fill('much');
   await page.keyboard.press('Enter');
   const fault = page.getByRole('alert').getByText('minCostUsd');
@@ -114,6 +145,7 @@ test('a tag on a turn, a batch, a cron or a session leads to the turns that have
   }
 
   const search = `tag=${encodeURIComponent(tag)}`;
+  await page.setViewportSize({ width: 1280, height: 800 });
   await open(`/turns?${search}&columns=turn,tags`);
   await rowsOf()
     .getByRole('link', { name: `customer: ${tags.customer}` })

@@ -27,7 +27,7 @@ test('a row shows who holds the lock for how long, or that it has expired, and h
   await lock('held', '3 hours');
   await lock('expired', '-1 hour');
   await signIn();
-  await open('/sessions');
+  await open('/sessions?columns=session,lock,context,tokens');
   await rowOf('agent:main:held').getByText('lease ends in 3 h host:17').waitFor();
   await rowOf('agent:main:expired').getByText('expired host:17').waitFor();
   const bar = rowOf('agent:main:held').getByRole('meter');
@@ -42,7 +42,7 @@ test('the list is read again when a lease that it shows has ended', async () => 
   await lock('renewed', '1 hour');
   await page.clock.install();
   await signIn();
-  await open('/sessions');
+  await open('/sessions?columns=session,lock');
   await rowOf('agent:main:renewed').waitFor();
   await settle();
   requests.length = 0;
@@ -101,6 +101,38 @@ test('a viewer has no actions, and cannot choose their column', async () => {
   await page.getByRole('button', { name: 'Columns', exact: true }).click();
   await page.getByRole('group', { name: 'Columns' }).getByLabel('Lock').waitFor();
   expect(await page.getByRole('group', { name: 'Columns' }).getByLabel('Actions').count()).toBe(0);
+});
+
+test('a row shows the words and the person; keys act before a row was clicked, and a phone shows the first row at once', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const key = 'agent:main:telegram:direct:491701234567890';
+  await rig.post(`/v1/sessions/${key}/messages`, {
+    text: 'Where is my order? [[reply: It arrives tomorrow.]]',
+    channel: 'telegram',
+    sender: { name: 'Ada' },
+  });
+  await rig.work(key);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await signIn();
+  await open('/sessions?q=direct');
+  for (const text of ['Where is my order?', 'It arrives tomorrow.', 'Ada · telegram'])
+    await rowOf(key).getByText(text).last().waitFor();
+  const end = rowOf(key).getByText('1234567890', { exact: true });
+  expect(await end.evaluate((element) => element.scrollWidth - element.clientWidth)).toBeLessThanOrEqual(0);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.reload();
+  await rowOf(key).getByText('Where is my order?').waitFor();
+  expect(await page.getByRole('textbox', { name: 'Channel' }).isVisible()).toBe(false);
+  const row = await rowOf(key).boundingBox();
+  expect((row?.y ?? 844) + (row?.height ?? 0)).toBeLessThan(700);
+  await page.getByText('Filters (1)').click();
+  await page.getByRole('textbox', { name: 'Channel' }).waitFor();
+  expect(await violationsOn(page)).toEqual([]);
+  await page.getByText('Filters (1)').click();
+  await page.getByRole('heading', { name: 'Sessions' }).click();
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => decodeURIComponent(new URL(page.url()).pathname)).toBe(`/sessions/${key}`);
 });
 
 test.each(['light', 'dark'] as const)('at 320 px, %s, a session is a card with its actions', async (colorScheme) => {

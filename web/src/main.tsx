@@ -10,6 +10,7 @@ import { SettingsProvider } from './settings.tsx';
 import './styles/tokens.css';
 import './styles/parts.css';
 import './styles/shell.css';
+import './styles/lists.css';
 import './styles/screens.css';
 import './styles/words.css';
 import './styles/overview.css';

@@ -102,7 +102,7 @@ const overviewRoute = createRoute({
 const waitingRoute = createRoute({
   ...screen,
   path: '/waiting',
-  validateSearch: texts('lane', 'session', 'batch'),
+  validateSearch: texts('reason', 'lane', 'session', 'batch'),
   component: screenOf(async () => (await import('./screens/waiting.tsx')).WaitingScreen),
 });
 const turnsRoute = createRoute({

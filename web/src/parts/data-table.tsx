@@ -4,10 +4,10 @@ import { useElementScrollRestoration } from '@tanstack/react-router';
 import { useVirtualizer, type VirtualizerOptions } from '@tanstack/react-virtual';
 import {
   useEffect,
+  useEffectEvent,
   useRef,
   useState,
   type CSSProperties,
-  type KeyboardEvent,
   type ReactElement,
   type ReactNode,
   type RefObject,
@@ -19,12 +19,20 @@ export interface Column<Row> {
   /** As in `grid-template-columns`. */
   width: string;
   isNumber?: boolean;
+  /** Only shown when it is chosen. */
+  isExtra?: true;
+  /** A card shows its value without its title. */
+  isClear?: true;
   cell: (row: Row) => ReactNode;
 }
 
 interface DataTableProps<Row> {
   label: string;
   columns: readonly Column<Row>[];
+  /** The columns that were made wider or narrower, in pixels by title. */
+  widths: Readonly<Record<string, number>>;
+  /** Null: as wide as usual. */
+  onWidth: (title: string, px: number | null) => void;
   rows: readonly Row[];
   idOf: (row: Row) => string;
   onOpen: (row: Row) => void;
@@ -39,17 +47,16 @@ interface DataTableProps<Row> {
 }
 
 const ROW_PX = 37;
-const CARD_PX = 170;
+const CARD_PX = 110;
 const OVERSCAN = 8;
 const NEAR_END = 20;
 
 export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
-  const { label, columns, rows, idOf, onOpen, onCurrent, selected, onSelect, onEnd, isLoadingMore } = props;
+  const { label, columns, widths, onWidth, rows, idOf, onOpen, onCurrent, selected, onSelect, onEnd } = props;
   const place = `table ${label}`;
   const head = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);
-  const { hasShortcuts } = useSettings();
   const virtual = useSeenRows({ body, place, rows, idOf, onEnd });
   const items = virtual.getVirtualItems();
 
@@ -59,21 +66,19 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
     requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus());
   }
 
-  function onKeyDown(event: KeyboardEvent): void {
-    const act = actionOf(event, hasShortcuts);
+  useKeys(body, (act, isInside) => {
     const row = rows[at];
-    if (act === null || row === undefined) return;
-    event.preventDefault();
+    if (row === undefined) return;
     if (act === 'open') onOpen(row);
     else if (act === 'select') onSelect?.(idOf(row));
-    else moveTo(Math.max(0, Math.min(rows.length - 1, at + act)));
-  }
-
-  const style = { '--columns': columns.map(({ width }) => width).join(' ') } as CSSProperties;
+    else moveTo(isInside ? Math.max(0, Math.min(rows.length - 1, at + act)) : at);
+  });
+  const tracks = columns.map(({ title, width }) => (widths[title] === undefined ? width : `${widths[title]}px`));
+  const style = { '--columns': tracks.join(' ') } as CSSProperties;
   return (
     <div className="table" role="table" aria-label={label} aria-rowcount={rows.length + 1} style={style}>
       <div role="rowgroup" className="table-head" ref={head}>
-        <TitleRow columns={columns} />
+        <TitleRow columns={columns} widths={widths} onWidth={onWidth} />
       </div>
       <div
         className="table-body"
@@ -82,8 +87,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
         ref={body}
         // Columns that do not fit are scrolled together with their titles.
         onScroll={({ currentTarget }) => head.current?.scrollTo({ left: currentTarget.scrollLeft })}
-        onKeyDown={onKeyDown}
-        aria-busy={isLoadingMore === true}
+        aria-busy={props.isLoadingMore === true}
       >
         <div className="table-sizer" role="presentation" style={{ height: virtual.getTotalSize() }}>
           {items.map(({ index, key, start }) => {
@@ -109,15 +113,83 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
   );
 }
 
-function TitleRow<Row>({ columns }: Pick<DataTableProps<Row>, 'columns'>): ReactElement {
+/** Keys act at once, also before a row was clicked: on the document, while nothing else has the focus. */
+function useKeys(
+  body: RefObject<HTMLDivElement | null>,
+  onAct: (act: NonNullable<ReturnType<typeof actionOf>>, isInside: boolean) => void,
+): void {
+  const { hasShortcuts } = useSettings();
+  const onKeyDown = useEffectEvent((event: KeyboardEvent): void => {
+    const { activeElement } = document;
+    const isInside = body.current?.contains(activeElement) === true;
+    const isFree = activeElement === document.body && document.querySelector('dialog[open], :popover-open') === null;
+    const act = isInside || isFree ? actionOf(event, hasShortcuts) : null;
+    if (event.defaultPrevented || act === null) return;
+    event.preventDefault();
+    onAct(act, isInside);
+  });
+  useEffect(() => {
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, []);
+}
+
+function TitleRow<Row>({
+  columns,
+  widths,
+  onWidth,
+}: Pick<DataTableProps<Row>, 'columns' | 'widths' | 'onWidth'>): ReactElement {
   return (
     <div className="tr thead" role="row" aria-rowindex={1}>
       {columns.map(({ title, isNumber }) => (
         <span key={title} role="columnheader" className={isNumber === true ? 'number' : undefined}>
           {title}
+          <WidthHandle title={title} px={widths[title]} onWidth={(px) => onWidth(title, px)} />
         </span>
       ))}
     </div>
+  );
+}
+
+const WIDTH_PX_MIN = 40;
+const WIDTH_PX_MAX = 900;
+const WIDTH_STEP_PX = 16;
+
+/** The end of a title: drawn, or moved with the arrows; a double click or Home makes the column as wide as usual. */
+function WidthHandle(props: {
+  title: string;
+  px: number | undefined;
+  onWidth: (px: number | null) => void;
+}): ReactElement {
+  const { title, px: ownPx, onWidth } = props;
+  const handle = useRef<HTMLSpanElement>(null);
+  const [usualPx, setUsualPx] = useState(WIDTH_PX_MIN);
+  const widthPx = (): number => Math.round(handle.current?.parentElement?.getBoundingClientRect().width ?? 0);
+  const set = (px: number): void => onWidth(Math.max(WIDTH_PX_MIN, Math.min(WIDTH_PX_MAX, Math.round(px))));
+  return (
+    <span
+      ref={handle}
+      className="width-handle"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={`Width of ${title}`}
+      aria-valuemin={WIDTH_PX_MIN}
+      aria-valuemax={WIDTH_PX_MAX}
+      aria-valuenow={ownPx ?? usualPx}
+      onFocus={() => setUsualPx(widthPx())}
+      tabIndex={0}
+      onPointerDown={({ currentTarget, pointerId }) => currentTarget.setPointerCapture(pointerId)}
+      onPointerMove={({ currentTarget, pointerId, clientX }) => {
+        const left = currentTarget.parentElement?.getBoundingClientRect().left ?? 0;
+        if (currentTarget.hasPointerCapture(pointerId)) set(clientX - left);
+      }}
+      onDoubleClick={() => onWidth(null)}
+      onKeyDown={({ key }) => {
+        if (key === 'ArrowRight' || key === 'ArrowLeft')
+          set(widthPx() + (key === 'ArrowRight' ? WIDTH_STEP_PX : -WIDTH_STEP_PX));
+        if (key === 'Home') onWidth(null);
+      }}
+    />
   );
 }
 
@@ -179,8 +251,13 @@ function TableRow<Row>(props: TableRowProps<Row>): ReactElement {
       onFocus={onCurrent}
       onDoubleClick={() => onOpen(row)}
     >
-      {columns.map(({ title, isNumber, cell }) => (
-        <span key={title} role="cell" data-label={title} className={isNumber === true ? 'number' : undefined}>
+      {columns.map(({ title, isNumber, isClear, cell }) => (
+        <span
+          key={title}
+          role="cell"
+          data-label={title}
+          className={isNumber === true ? 'number' : isClear === true ? 'clear' : undefined}
+        >
           {cell(row)}
         </span>
       ))}
@@ -206,6 +283,7 @@ function actionOf(event: KeyboardEvent, hasShortcuts: boolean): number | 'open' 
   if (ctrlKey || metaKey || altKey || (key.length === 1 && !hasShortcuts)) return null;
   if (key === 'x') return 'select';
   // On a link within the row, Enter follows the link.
-  if (key === 'Enter') return target instanceof HTMLElement && target.role === 'row' ? 'open' : null;
+  if (key === 'Enter')
+    return target instanceof HTMLElement && (target.role === 'row' || target === document.body) ? 'open' : null;
   return STEPS[key] ?? null;
 }

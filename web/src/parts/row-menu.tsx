@@ -9,8 +9,14 @@ export interface RowAction {
   onChoose: () => void;
 }
 
+/** What can be done to a row, and its name. */
+export interface RowActions {
+  of: string;
+  actions: readonly RowAction[];
+}
+
 /** `of` names the row in the name of each button, so that each can be told apart. */
-export function RowMenu({ of, actions }: { of: string; actions: readonly RowAction[] }): ReactElement {
+export function RowMenu({ of, actions }: RowActions): ReactElement {
   const id = useId();
   const menu = useRef<HTMLDivElement>(null);
   const name = (

@@ -1,16 +1,16 @@
-// The tags of a turn, or of what starts turns: each leads to the turns that have it.
+// The tags of a turn, or of what starts turns: each leads to the turns, or the sessions, that have it.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import type { Turn } from '../api.ts';
 import { Fact } from './bits.tsx';
 import { SafeText } from './safe-text.tsx';
 
-export function Tags({ tags }: { tags: Turn['tags'] }): ReactElement {
+export function Tags({ tags, to = '/turns' }: { tags: Turn['tags']; to?: '/turns' | '/sessions' }): ReactElement {
   return (
     <>
       {Object.entries(tags).map(([key, value]) => (
         <span key={key}>
-          <Link className="chip" to="/turns" search={{ tag: `${key}:${value}` }}>
+          <Link className="chip" to={to} search={{ tag: `${key}:${value}` }}>
             <SafeText text={`${key}: ${value}`} />
           </Link>{' '}
         </span>

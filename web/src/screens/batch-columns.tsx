@@ -5,7 +5,7 @@ import { columnUsdText, countText, percentText } from '../format/amounts.ts';
 import { ageText } from '../format/time.ts';
 import { Age, Cost, Status } from '../parts/bits.tsx';
 import type { Column } from '../parts/data-table.tsx';
-import { RowMenu } from '../parts/row-menu.tsx';
+import type { RowActions } from '../parts/row-menu.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 export const BATCH_COLUMNS: readonly Column<Batch>[] = [
@@ -67,27 +67,15 @@ function changesOf({ status }: Batch): BatchChange[] {
   return status === 'paused' ? ['resume', 'cancel', 'stop'] : [];
 }
 
-/** The columns for a person who may change batches. */
-export function columnsWith(onChange: (change: BatchChange, batch: Batch) => void): Column<Batch>[] {
-  const actions: Column<Batch> = {
-    title: 'Actions',
-    width: '96px',
-    cell: (batch) => {
-      const changes = changesOf(batch);
-      if (changes.length === 0) return null;
-      return (
-        <RowMenu
-          of={batch.name ?? batch.id}
-          actions={changes.map((change) => ({
-            name: CHANGES[change],
-            tone: change === 'cancel' || change === 'stop' ? 'bad' : undefined,
-            onChoose: () => onChange(change, batch),
-          }))}
-        />
-      );
-    },
+export function actionsOf(batch: Batch, onChange: (change: BatchChange, batch: Batch) => void): RowActions {
+  return {
+    of: batch.name ?? batch.id,
+    actions: changesOf(batch).map((change) => ({
+      name: CHANGES[change],
+      tone: change === 'cancel' || change === 'stop' ? 'bad' : undefined,
+      onChoose: () => onChange(change, batch),
+    })),
   };
-  return [...BATCH_COLUMNS, actions];
 }
 
 function endText(eta: Batch['eta'], endedAt: string | null): string {

@@ -1,28 +1,13 @@
 // The items of a batch in input order, with filters in the URL.
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useCallback, type ReactElement } from 'react';
+import { Link } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
 import { api, type BatchItem } from '../api.ts';
 import { microsOf } from '../format/amounts.ts';
-import { Cost, Empty, Status } from '../parts/bits.tsx';
-import { DataTable, type Column } from '../parts/data-table.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Cost, Status } from '../parts/bits.tsx';
+import type { Column } from '../parts/data-table.tsx';
+import type { List } from '../parts/list.ts';
+import { ListScreen } from '../parts/list-screen.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { Choice, Filters, TextFilter } from './filters.tsx';
-
-const route = getRouteApi('/app/batches/$id');
-const PAGE = 100;
-const STATUSES = [
-  'pending',
-  'waiting',
-  'running',
-  'parked',
-  'answered',
-  'silent',
-  'failed',
-  'cancelled',
-  'expired',
-] as const;
 
 const COLUMNS: readonly Column<BatchItem>[] = [
   { title: 'Item', width: '70px', isNumber: true, cell: ({ n }) => n },
@@ -68,55 +53,32 @@ const COLUMNS: readonly Column<BatchItem>[] = [
   },
 ];
 
-type Search = ReturnType<typeof route.useSearch>;
+const ITEMS: List<BatchItem> = {
+  title: 'Items',
+  noun: 'item',
+  // Not below `batches`: events do not read the pages again, the button does.
+  key: ['batch-items'],
+  read: ({ id = '', status, code, q }, page, signal) =>
+    api.listBatchItems({ id, status: status as BatchItem['status'], code, q, ...page }, { signal }),
+  columns: COLUMNS,
+  filters: [
+    {
+      name: 'status',
+      title: 'Status',
+      options: ['pending', 'waiting', 'running', 'parked', 'answered', 'silent', 'failed', 'cancelled', 'expired'],
+    },
+    { name: 'code', title: 'Error code' },
+    { name: 'q', title: 'Id, session or text' },
+  ],
+  idOf: ({ n }) => String(n),
+  pathOf: ({ turnId }) => turnId && `/turns/${turnId}`,
+  empty: { text: 'No item fits.' },
+};
 
 export function BatchItems({ id }: { id: string }): ReactElement {
-  const { status, code, q } = route.useSearch();
-  const navigate = useNavigate({ from: '/batches/$id' });
-  const list = useInfiniteQuery({
-    // Not below `batches`: events do not read the pages again, the button does.
-    queryKey: ['batch-items', id, status, code, q],
-    queryFn: ({ pageParam, signal }) =>
-      api.listBatchItems(
-        { id, status: status as BatchItem['status'], code, q, limit: PAGE, cursor: pageParam },
-        { signal },
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    placeholderData: keepPreviousData,
-  });
-  const { fetchNextPage, hasNextPage, isFetching } = list;
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [fetchNextPage, hasNextPage, isFetching]);
-  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
-  const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
   return (
-    <section className="items" aria-labelledby="items">
-      <div className="row">
-        <h2 id="items">Items</h2>
-        <button type="button" className="button" onClick={() => void list.refetch()}>
-          Refresh
-        </button>
-      </div>
-      <Filters>
-        <Choice name="Status" value={status} options={STATUSES} onChange={(next) => change({ status: next })} />
-        <TextFilter name="Error code" value={code} onChange={(next) => change({ code: next })} />
-        <TextFilter name="Id, session or text" value={q} onChange={(next) => change({ q: next })} />
-      </Filters>
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && rows.length === 0 ? (
-        <Empty>No item fits.</Empty>
-      ) : (
-        <DataTable
-          label="Items"
-          columns={COLUMNS}
-          rows={rows}
-          idOf={({ n }) => String(n)}
-          onOpen={({ turnId }) => turnId !== null && void navigate({ to: '/turns/$id', params: { id: turnId } })}
-          onEnd={onEnd}
-        />
-      )}
+    <section className="items" aria-labelledby="part">
+      <ListScreen list={ITEMS} fixed={{ id }} />
     </section>
   );
 }

@@ -1,86 +1,40 @@
 // All batches, newest first: how far they are, how fast, what they cost. A new one is made from a file.
-import { useInfiniteQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useCallback, useMemo, useState, type ReactElement } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo, useState, type ReactElement } from 'react';
 import { api, type Batch } from '../api.ts';
-import { me } from '../me.ts';
-import { Empty } from '../parts/bits.tsx';
-import { DataTable } from '../parts/data-table.tsx';
+import type { List } from '../parts/list.ts';
+import { ListScreen } from '../parts/list-screen.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { CancelBatch } from './batch-actions.tsx';
-import { BATCH_COLUMNS, columnsWith } from './batch-columns.tsx';
-import { Choice, Filters } from './filters.tsx';
+import { actionsOf, BATCH_COLUMNS, type BatchChange } from './batch-columns.tsx';
 import { NewBatch } from './new-batch.tsx';
 
-const route = getRouteApi('/app/batches');
-const PAGE = 50;
-const STATUSES = ['uploading', 'running', 'paused', 'cancelling', 'ended'] as const;
+const BATCHES: List<Batch> = {
+  title: 'Batches',
+  noun: 'batch',
+  key: ['batches', 'list'],
+  pageSize: 50,
+  // A state that the service does not know is refused by it, and shown.
+  read: ({ status }, page, signal) => api.listBatches({ status: status as Batch['status'], ...page }, { signal }),
+  columns: BATCH_COLUMNS,
+  filters: [{ name: 'status', title: 'Status', options: ['uploading', 'running', 'paused', 'cancelling', 'ended'] }],
+  idOf: ({ id }) => id,
+  pathOf: ({ id }) => `/batches/${id}`,
+  empty: {
+    text: 'No batch was submitted yet. A batch is a file with one conversation per line.',
+    command: 'npx holdfast batch submit tickets.jsonl --pilot 20 --wait',
+  },
+};
 
 export function Batches(): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
-  const { status } = route.useSearch();
-  const navigate = useNavigate({ from: '/batches' });
-  const [isNewOpen, setNewOpen] = useState(false);
-  const list = useInfiniteQuery({
-    queryKey: ['batches', 'list', status],
-    queryFn: ({ pageParam, signal }) =>
-      // A state that the service does not know is refused by it, and shown.
-      api.listBatches({ status: status as Batch['status'], limit: PAGE, cursor: pageParam }, { signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-  });
-  const { fetchNextPage, hasNextPage, isFetching } = list;
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [fetchNextPage, hasNextPage, isFetching]);
-  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
-  return (
-    <>
-      <div className="row">
-        <h1>Batches</h1>
-        {who.role !== 'viewer' && (
-          <button type="button" className="button" data-tone="main" onClick={() => setNewOpen(true)}>
-            New batch…
-          </button>
-        )}
-      </div>
-      <Filters>
-        <Choice
-          name="Status"
-          value={status}
-          options={STATUSES}
-          onChange={(next) => void navigate({ search: () => (next === undefined ? {} : { status: next }) })}
-        />
-      </Filters>
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && rows.length === 0 ? (
-        <Empty command="npx holdfast batch submit tickets.jsonl --pilot 20 --wait">
-          {status === undefined ? 'No batch was submitted yet.' : `No batch is ${status}.`} A batch is a file with one
-          conversation per line.
-        </Empty>
-      ) : (
-        <BatchTable rows={rows} onEnd={onEnd} />
-      )}
-      {isNewOpen && (
-        <NewBatch
-          onClose={() => setNewOpen(false)}
-          onSubmitted={(id) => void navigate({ to: '/batches/$id', params: { id } })}
-        />
-      )}
-    </>
-  );
-}
-
-/** The list; a person who may change batches has a menu in each row that has not ended. */
-function BatchTable({ rows, onEnd }: { rows: readonly Batch[]; onEnd: () => void }): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
   const queries = useQueryClient();
-  const navigate = useNavigate({ from: '/batches' });
+  const navigate = useNavigate();
+  const [isNewOpen, setNewOpen] = useState(false);
   const [asked, setAsked] = useState<{ batch: Batch; running: 'stop' | 'finish' } | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const columns = useMemo(() => {
-    if (who.role === 'viewer') return BATCH_COLUMNS;
-    return columnsWith((change, batch) => {
+  const rowActions = useMemo(() => {
+    const onChange = (change: BatchChange, batch: Batch): void => {
       setError(null);
       if (change === 'cancel' || change === 'stop')
         return setAsked({ batch, running: change === 'stop' ? 'stop' : 'finish' });
@@ -88,20 +42,27 @@ function BatchTable({ rows, onEnd }: { rows: readonly Batch[]; onEnd: () => void
       (change === 'pause' ? api.pauseBatch({ id }) : api.resumeBatch({ id }))
         .then(() => queries.invalidateQueries({ queryKey: ['batches'] }))
         .catch(setError);
-    });
-  }, [who.role, queries]);
+    };
+    return (batch: Batch) => actionsOf(batch, onChange);
+  }, [queries]);
   return (
-    <>
+    <ListScreen
+      list={BATCHES}
+      rowActions={rowActions}
+      buttons={
+        <button type="button" className="button" data-tone="main" onClick={() => setNewOpen(true)}>
+          New batch…
+        </button>
+      }
+    >
       {error !== null && <Problem error={error} />}
-      <DataTable
-        label="Batches"
-        columns={columns}
-        rows={rows}
-        idOf={({ id }) => id}
-        onOpen={({ id }) => void navigate({ to: '/batches/$id', params: { id } })}
-        onEnd={onEnd}
-      />
       {asked !== null && <CancelBatch {...asked} onClose={() => setAsked(null)} />}
-    </>
+      {isNewOpen && (
+        <NewBatch
+          onClose={() => setNewOpen(false)}
+          onSubmitted={(id) => void navigate({ to: '/batches/$id', params: { id } })}
+        />
+      )}
+    </ListScreen>
   );
 }

@@ -1,23 +1,18 @@
 // The polls of the agents: how often each is polled, and the outcomes of the last polls.
-import { keepPreviousData, queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Heartbeat } from '../api.ts';
 import { durationText } from '../format/time.ts';
 import { me } from '../me.ts';
-import { Age, Empty, Status } from '../parts/bits.tsx';
-import { DataTable, type Column } from '../parts/data-table.tsx';
-import { haveBegun, Loading } from '../parts/loading.tsx';
+import { Age, Status } from '../parts/bits.tsx';
+import type { Column } from '../parts/data-table.tsx';
+import type { List } from '../parts/list.ts';
+import { ListScreen } from '../parts/list-screen.tsx';
+import { haveBegun } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { Choice, Filters, TextFilter } from './filters.tsx';
-
-const route = getRouteApi('/app/heartbeats');
-
-type Search = ReturnType<typeof route.useSearch>;
-
-const SHOWN = 200;
-const STATUSES = ['claimed', 'fired', 'skipped'] as const;
+import { SessionLink } from '../parts/short-key.tsx';
 
 const COLUMNS: readonly Column<Heartbeat>[] = [
   { title: 'Status', width: '120px', cell: ({ status, result }) => <Status status={result ?? status} /> },
@@ -25,11 +20,7 @@ const COLUMNS: readonly Column<Heartbeat>[] = [
   {
     title: 'Session',
     width: 'minmax(140px, 2fr)',
-    cell: ({ sessionKey }) => (
-      <Link to="/sessions/$key" params={{ key: sessionKey }}>
-        <SafeText text={sessionKey} />
-      </Link>
-    ),
+    cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
   },
   { title: 'By', width: '80px', cell: ({ trigger }) => trigger },
   {
@@ -52,52 +43,34 @@ const COLUMNS: readonly Column<Heartbeat>[] = [
   { title: 'Slot', width: '96px', cell: ({ scheduledFor }) => <Age at={scheduledFor} /> },
 ];
 
+const POLLS: List<Heartbeat> = {
+  title: 'Heartbeats',
+  label: 'Polls',
+  noun: 'poll',
+  key: ['heartbeats'],
+  read: ({ agent, status }, page, signal) =>
+    api.listHeartbeats({ agent, status: status as Heartbeat['status'], ...page }, { signal }),
+  columns: COLUMNS,
+  filters: [
+    { name: 'agent', title: 'Agent' },
+    { name: 'status', title: 'Status', options: ['claimed', 'fired', 'skipped'] },
+  ],
+  idOf: ({ id }) => id,
+  pathOf: ({ turnId }) => turnId && `/turns/${turnId}`,
+  empty: {
+    text: (
+      <>
+        There was no poll yet. An agent is polled when its configuration has <code>heartbeat.every</code>.
+      </>
+    ),
+  },
+};
+
 const agentsQuery = queryOptions({ queryKey: ['agents'], queryFn: () => api.listAgents() });
 
 export function Heartbeats(): ReactElement {
-  const { agent, status } = route.useSearch();
-  const navigate = useNavigate({ from: '/heartbeats' });
-  const list = useQuery({
-    queryKey: ['heartbeats', agent, status],
-    queryFn: () => api.listHeartbeats({ agent, status: status as Heartbeat['status'], limit: SHOWN }),
-    // A change of a filter keeps the screen, and with it the focus.
-    placeholderData: keepPreviousData,
-  });
   // Shown together: agents that arrived later would move the polls.
-  const hasBegun = haveBegun(list, useQuery(agentsQuery));
-  const rows = list.data?.items ?? [];
-  const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
-  if (!hasBegun)
-    return (
-      <>
-        <h1>Heartbeats</h1>
-        <Loading />
-      </>
-    );
-  return (
-    <>
-      <h1>Heartbeats</h1>
-      <Agents />
-      <Filters>
-        <TextFilter name="Agent" value={agent} onChange={(next) => change({ agent: next })} />
-        <Choice name="Status" value={status} options={STATUSES} onChange={(next) => change({ status: next })} />
-      </Filters>
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && rows.length === 0 ? (
-        <Empty>
-          There was no poll yet. An agent is polled when its configuration has <code>heartbeat.every</code>.
-        </Empty>
-      ) : (
-        <DataTable
-          label="Polls"
-          columns={COLUMNS}
-          rows={rows}
-          idOf={({ id }) => id}
-          onOpen={({ turnId }) => turnId !== null && void navigate({ to: '/turns/$id', params: { id: turnId } })}
-        />
-      )}
-    </>
-  );
+  return <ListScreen list={POLLS} isReady={haveBegun(useQuery(agentsQuery))} above={<Agents />} />;
 }
 
 const GATES = { command: 'the output of its command', url: 'its web page', file: 'its file' } as const;

@@ -1,108 +1,133 @@
 // The sessions, newest first.
-import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useCallback, useMemo, useState, type ReactElement } from 'react';
+import { useMemo, useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
+import { countText } from '../format/amounts.ts';
 import { serverNowMs } from '../format/time.ts';
-import { me } from '../me.ts';
-import { Empty } from '../parts/bits.tsx';
-import { chosenColumns, ColumnChooser } from '../parts/chosen-columns.tsx';
-import { CopyRow, quoted, type CopiedRow } from '../parts/copy-row.tsx';
-import { DataTable } from '../parts/data-table.tsx';
-import { Problem } from '../parts/problem.tsx';
-import { useSettings } from '../settings.tsx';
-import { Choice, Filters, TextFilter } from './filters.tsx';
-import { sessionColumns } from './session-columns.tsx';
-import { SessionQuestion, type SessionAction } from './session-questions.tsx';
+import { Age, Cost, Status } from '../parts/bits.tsx';
+import { ContextBar } from '../parts/context-bar.tsx';
+import { quoted, type CopiedRow } from '../parts/copy-row.tsx';
+import type { List } from '../parts/list.ts';
+import { ListScreen } from '../parts/list-screen.tsx';
+import type { RowActions } from '../parts/row-menu.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { From, SessionLink, Words } from '../parts/short-key.tsx';
+import { Tags } from '../parts/tags.tsx';
+import { useNow } from '../settings.tsx';
+import { DESTRUCTIVE_ACTIONS, SESSION_ACTIONS, SessionQuestion, type SessionAction } from './session-questions.tsx';
 
-const route = getRouteApi('/app/sessions');
-const PAGE = 100;
-const STATUSES = ['idle', 'waiting', 'running'] as const;
-const KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
-
-/** The shortest time after which the list is read again because of a lease. */
-const LEASE_POLL_MS_MIN = 5_000;
-
-type Search = ReturnType<typeof route.useSearch>;
 type SessionQuery = NonNullable<Parameters<typeof api.listSessions>[0]>;
 
-export function Sessions(): ReactElement {
-  const { columns, ...search } = route.useSearch();
-  const { data: who } = useSuspenseQuery(me);
-  const [focused, setFocused] = useState<Session | null>(null);
-  const [asked, setAsked] = useState<{ action: SessionAction; session: Session } | null>(null);
-  const choosable = useMemo(
-    () => sessionColumns(who.role === 'viewer' ? undefined : (action, session) => setAsked({ action, session })),
-    [who.role],
-  );
-  const navigate = useNavigate({ from: '/sessions' });
-  const { list, rows, onEnd } = useSessions(search);
-  // There from the start: a line that appears when a row gets the focus would move the row away from the pointer.
-  const current = focused ?? rows[0];
-  const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
-  return (
-    <>
-      <div className="row">
-        <h1>Sessions</h1>
-        <ColumnChooser
-          {...choosable}
-          choice={columns}
-          onChange={(choice) =>
-            void navigate({
-              search: ({ columns: _columns, ...before }) =>
-                choice === undefined ? before : { ...before, columns: choice },
-              replace: true,
-            })
-          }
-        />
-      </div>
-      <SessionFilters search={search} change={change} />
-      <CopyRow kind="session" current={current && copiedOf(current)} />
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && rows.length === 0 ? (
-        <Empty command={'npx holdfast send main "Hello"'}>
-          No session fits. A session begins with its first message.
-        </Empty>
-      ) : (
-        <DataTable
-          label="Sessions"
-          columns={chosenColumns(choosable, columns)}
-          onCurrent={setFocused}
-          rows={rows}
-          idOf={({ id }) => id}
-          onOpen={({ key }) => void navigate({ to: '/sessions/$key', params: { key } })}
-          onEnd={onEnd}
-        />
-      )}
-      {asked !== null && <SessionQuestion {...asked} onClose={() => setAsked(null)} />}
-    </>
-  );
-}
+const SESSIONS: List<Session> = {
+  title: 'Sessions',
+  noun: 'session',
+  key: ['session', 'list'],
+  read: ({ kind, status, order, ...rest }, page, signal) =>
+    api.listSessions(
+      {
+        ...rest,
+        ...page,
+        kind: kind?.split(',') as SessionQuery['kind'],
+        status: status?.split(',') as SessionQuery['status'],
+        order: order as SessionQuery['order'],
+      },
+      { signal },
+    ),
+  rereadMs: firstLeaseMs,
+  hasChooser: true,
+  columns: [
+    { title: 'Status', width: '72px', isClear: true, cell: ({ status }) => <Status status={status} /> },
+    {
+      title: 'Session',
+      width: 'minmax(100px, 2fr)',
+      isClear: true,
+      cell: ({ key }) => <SessionLink sessionKey={key} />,
+    },
+    {
+      title: 'First words',
+      width: 'minmax(120px, 3fr)',
+      isClear: true,
+      cell: ({ label, firstWords }) => <Words text={label ?? firstWords} />,
+    },
+    {
+      title: 'Last words',
+      width: 'minmax(120px, 3fr)',
+      isClear: true,
+      cell: ({ firstWords, lastWords }) => <Words text={lastWords === firstWords ? null : lastWords} />,
+    },
+    { title: 'From', width: '110px', cell: (session) => <From of={session} /> },
+    { title: 'Kind', width: '68px', isExtra: true, cell: ({ kind }) => kind },
+    { title: 'Agent', width: '60px', isExtra: true, cell: ({ agentId }) => agentId },
+    { title: 'Lock', width: 'minmax(130px, 1fr)', isExtra: true, cell: ({ lock }) => <Lock lock={lock} /> },
+    { title: 'Waiting', width: '52px', isNumber: true, cell: ({ waitingMessages }) => countText(waitingMessages) },
+    {
+      title: 'Context',
+      width: '104px',
+      isNumber: true,
+      isExtra: true,
+      cell: (session) => <ContextBar session={session} />,
+    },
+    {
+      title: 'Tokens',
+      width: '56px',
+      isNumber: true,
+      isExtra: true,
+      cell: ({ tokens }) => countText(tokens.input + tokens.output),
+    },
+    { title: 'Channel', width: '90px', isExtra: true, cell: ({ channel }) => channel },
+    { title: 'Queue mode', width: '90px', isExtra: true, cell: ({ queueMode }) => queueMode },
+    { title: 'Model', width: '120px', isExtra: true, cell: ({ model }) => <SafeText text={model ?? ''} /> },
+    {
+      title: 'Tags',
+      width: 'minmax(100px, 1fr)',
+      isExtra: true,
+      cell: ({ tags }) => <Tags tags={tags} to="/sessions" />,
+    },
+    { title: 'Cost', width: '124px', isNumber: true, cell: (session) => <Cost of={session} isInColumn /> },
+    { title: 'Active', width: '74px', cell: ({ updatedAt }) => <Age at={updatedAt} /> },
+    { title: 'Created', width: '100px', isExtra: true, cell: ({ createdAt }) => <Age at={createdAt} /> },
+    { title: 'Id', width: '290px', isExtra: true, cell: ({ id }) => <span className="mono">{id}</span> },
+  ],
+  filters: [
+    {
+      name: 'kind',
+      title: 'Kind',
+      options: ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'],
+      usual: 'all but batch',
+    },
+    { name: 'status', title: 'Status', options: ['idle', 'waiting', 'running'] },
+    { name: 'agent', title: 'Agent' },
+    { name: 'channel', title: 'Channel' },
+    { name: 'tag', title: 'Tag, as key:value' },
+    { name: 'q', title: 'Id or key' },
+    { name: 'order', title: 'Newest by', options: ['created', 'updated'], usual: 'created' },
+  ],
+  idOf: ({ id }) => id,
+  pathOf: ({ key }) => `/sessions/${encodeURIComponent(key)}`,
+  copied: copiedOf,
+  empty: {
+    text: 'There is no session yet. A session begins with its first message.',
+    command: 'npx holdfast send main "Hello"',
+  },
+};
 
-function SessionFilters(props: { search: Search; change: (part: Partial<Search>) => void }): ReactElement {
-  const { search, change } = props;
+export function Sessions(): ReactElement {
+  const [asked, setAsked] = useState<{ action: SessionAction; session: Session } | null>(null);
+  const rowActions = useMemo(
+    () =>
+      (session: Session): RowActions => ({
+        of: session.key,
+        actions: SESSION_ACTIONS.map((action) => ({
+          name: `${action}…`,
+          tone: DESTRUCTIVE_ACTIONS.has(action) ? 'bad' : undefined,
+          onChoose: () => setAsked({ action, session }),
+        })),
+      }),
+    [],
+  );
   return (
-    <Filters>
-      <Choice
-        name="Kind"
-        value={search.kind}
-        options={KINDS}
-        usual="all but batch"
-        onChange={(kind) => change({ kind })}
-      />
-      <Choice name="Status" value={search.status} options={STATUSES} onChange={(status) => change({ status })} />
-      <TextFilter name="Agent" value={search.agent} onChange={(agent) => change({ agent })} />
-      <TextFilter name="Channel" value={search.channel} onChange={(channel) => change({ channel })} />
-      <TextFilter name="Tag, as key:value" value={search.tag} onChange={(tag) => change({ tag })} />
-      <TextFilter name="Id or key" value={search.q} onChange={(q) => change({ q })} />
-      <Choice
-        name="Newest by"
-        value={search.order}
-        options={['created', 'updated']}
-        usual="created"
-        onChange={(order) => change({ order })}
-      />
-    </Filters>
+    <ListScreen list={SESSIONS} rowActions={rowActions}>
+      {asked !== null && <SessionQuestion {...asked} onClose={() => setAsked(null)} />}
+    </ListScreen>
   );
 }
 
@@ -116,30 +141,8 @@ function copiedOf(row: Session): CopiedRow {
   };
 }
 
-/** The sessions of a search, page by page; a value that the service does not know is refused by it, and shown. */
-function useSessions({ kind, status, order, ...rest }: Omit<Search, 'columns'>) {
-  const query = {
-    ...rest,
-    kind: kind?.split(',') as SessionQuery['kind'],
-    status: status?.split(',') as SessionQuery['status'],
-    order: order as SessionQuery['order'],
-  };
-  const { isLive } = useSettings();
-  const list = useInfiniteQuery({
-    queryKey: ['session', 'list', query],
-    queryFn: ({ pageParam, signal }) => api.listSessions({ ...query, limit: PAGE, cursor: pageParam }, { signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    refetchInterval: ({ state: { data, dataUpdatedAt } }) =>
-      isLive ? firstLeaseMs(data?.pages.flatMap(({ items }) => items) ?? [], dataUpdatedAt) : false,
-  });
-  const { fetchNextPage, hasNextPage, isFetching } = list;
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [fetchNextPage, hasNextPage, isFetching]);
-  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
-  return { list, rows, onEnd };
-}
+/** The shortest time after which the list is read again because of a lease. */
+const LEASE_POLL_MS_MIN = 5_000;
 
 /**
  * How long after the sessions were read the first of their leases ends; false: none of them is held. No event says that a lease was renewed, so
@@ -151,4 +154,30 @@ function firstLeaseMs(sessions: readonly Session[], readAtMs: number): number | 
   const first = Math.min(...leftMs.filter((ms) => ms > 0));
   // In whole seconds, so that the same answer gives the same time.
   return Number.isFinite(first) ? Math.max(LEASE_POLL_MS_MIN, Math.ceil(first / 1_000) * 1_000) : false;
+}
+
+/** The id in the name of a process: its host and its number tell people more. */
+const PROCESS_ID = /:[\da-f-]{36}$/;
+
+function Lock({ lock }: { lock: Session['lock'] }): ReactElement | null {
+  const nowMs = useNow();
+  if (lock === null) return null;
+  const { holder, until } = lock;
+  return (
+    <span title={`held by ${holder}`}>
+      {Date.parse(until) < nowMs ? (
+        <span className="chip" data-tone="warn">
+          expired
+        </span>
+      ) : (
+        <>
+          <span className="hidden-visually">lease ends </span>
+          <Age at={until} />
+        </>
+      )}{' '}
+      <span className="soft">
+        <SafeText text={holder.replace(PROCESS_ID, '')} />
+      </span>
+    </span>
+  );
 }

@@ -6,16 +6,17 @@ import { durationText, lengthMs } from '../format/time.ts';
 import { Age, Cost, Status } from '../parts/bits.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { From, SessionLink, Words } from '../parts/short-key.tsx';
 import { Tags } from '../parts/tags.tsx';
 
 export type ListedTurn = Awaited<ReturnType<typeof api.listTurns>>['items'][number];
 
-/** All columns, in their order. */
 export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
-  { title: 'Status', width: '96px', cell: ({ status }) => <Status status={status} /> },
+  { title: 'Status', width: '96px', isClear: true, cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Turn',
-    width: '136px',
+    width: '134px',
+    isClear: true,
     cell: ({ id, kind }) => (
       <Link to="/turns/$id" params={{ id }}>
         {kind} {id.slice(-6)}
@@ -24,23 +25,35 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   },
   {
     title: 'Session',
-    width: 'minmax(120px, 2fr)',
-    cell: ({ sessionKey }) => (
-      <Link to="/sessions/$key" params={{ key: sessionKey }}>
-        <SafeText text={sessionKey} />
-      </Link>
-    ),
+    width: 'minmax(80px, 2fr)',
+    isClear: true,
+    cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
   },
-  { title: 'Agent', width: '90px', cell: ({ sessionKey }) => sessionKey.split(':')[1] },
-  { title: 'Lane', width: '80px', cell: ({ lane }) => lane },
+  {
+    title: 'First words',
+    width: 'minmax(96px, 3fr)',
+    isClear: true,
+    cell: ({ firstWords }) => <Words text={firstWords} />,
+  },
+  {
+    title: 'Answer',
+    width: 'minmax(96px, 3fr)',
+    isClear: true,
+    cell: ({ error, why, reply }) => <Words text={error?.message ?? why?.text ?? reply} />,
+  },
+  { title: 'From', width: '100px', cell: (turn) => <From of={turn} /> },
+  { title: 'Agent', width: '90px', isExtra: true, cell: ({ sessionKey }) => sessionKey.split(':')[1] },
+  { title: 'Lane', width: '80px', isExtra: true, cell: ({ lane }) => lane },
   {
     title: 'Model',
+    isExtra: true,
     width: 'minmax(84px, 1fr)',
     cell: ({ model }) => <SafeText text={model.replace(/^[^/]+\//, '')} />,
   },
-  { title: 'Steps', width: '44px', isNumber: true, cell: ({ stepCount }) => stepCount },
+  { title: 'Steps', width: '44px', isExtra: true, isNumber: true, cell: ({ stepCount }) => stepCount },
   {
     title: 'Tokens',
+    isExtra: true,
     width: '58px',
     isNumber: true,
     cell: ({ usage }) => countText(usage.inputTokens + usage.outputTokens),
@@ -48,6 +61,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   { title: 'Cost', width: '124px', isNumber: true, cell: (turn) => <Cost of={turn} isInColumn /> },
   {
     title: 'Waited',
+    isExtra: true,
     width: '60px',
     isNumber: true,
     cell: ({ queuedAt, firstClaimedAt }) => durationText(lengthMs(queuedAt, firstClaimedAt)),
@@ -59,29 +73,15 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
     cell: ({ startedAt, endedAt }) => durationText(lengthMs(startedAt, endedAt)),
   },
   { title: 'Started', width: '84px', cell: ({ startedAt }) => <Age at={startedAt} /> },
-  { title: 'Ended', width: '96px', cell: ({ endedAt }) => <Age at={endedAt} /> },
-  { title: 'Attempt', width: '70px', isNumber: true, cell: ({ attempt }) => attempt },
-  { title: 'Worker', width: 'minmax(100px, 1fr)', cell: ({ worker }) => <SafeText text={worker} /> },
-  { title: 'Tags', width: 'minmax(120px, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
-  { title: 'Id', width: '290px', cell: ({ id }) => <span className="mono">{id}</span> },
+  { title: 'Ended', width: '96px', isExtra: true, cell: ({ endedAt }) => <Age at={endedAt} /> },
+  { title: 'Attempt', width: '70px', isExtra: true, isNumber: true, cell: ({ attempt }) => attempt },
+  { title: 'Worker', width: 'minmax(100px, 1fr)', isExtra: true, cell: ({ worker }) => <SafeText text={worker} /> },
+  { title: 'Tags', width: 'minmax(120px, 1fr)', isExtra: true, cell: ({ tags }) => <Tags tags={tags} /> },
+  { title: 'Id', width: '290px', isExtra: true, cell: ({ id }) => <span className="mono">{id}</span> },
   {
     title: 'Why',
+    isExtra: true,
     width: 'minmax(120px, 2fr)',
     cell: ({ error, why }) => <SafeText text={error?.message ?? why?.text ?? ''} />,
   },
 ];
-
-/** Those that are shown when no choice was made. */
-export const USUAL_TURN_COLUMNS: ReadonlySet<string> = new Set([
-  'Status',
-  'Turn',
-  'Session',
-  'Model',
-  'Steps',
-  'Tokens',
-  'Cost',
-  'Waited',
-  'Took',
-  'Started',
-  'Why',
-]);

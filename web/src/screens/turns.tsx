@@ -1,160 +1,110 @@
-// All turns, newest first, with filters in the URL. Turns that start meanwhile are counted on a button, and the list does not jump.
-import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useCallback, useEffect, useState, type ReactElement } from 'react';
+// All turns, newest first. Turns that start meanwhile are counted on a button, and the list does not jump.
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import { useEffect, useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { useLive } from '../live/live-provider.tsx';
-import { Empty } from '../parts/bits.tsx';
-import { BulkBar } from '../parts/bulk-bar.tsx';
-import { chosenColumns, ColumnChooser } from '../parts/chosen-columns.tsx';
-import { CopyRow, type CopiedRow } from '../parts/copy-row.tsx';
-import { DataTable } from '../parts/data-table.tsx';
-import { Problem } from '../parts/problem.tsx';
-import { Choice, Filters, TextFilter } from './filters.tsx';
-import { TURN_COLUMNS, USUAL_TURN_COLUMNS, type ListedTurn } from './turn-columns.tsx';
+import type { List, Search } from '../parts/list.ts';
+import { ListScreen } from '../parts/list-screen.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { TURN_COLUMNS, type ListedTurn } from './turn-columns.tsx';
 import { TurnFacets } from './turn-facets.tsx';
 
-const route = getRouteApi('/app/turns');
-const PAGE = 100;
-/** Of a reply: rows are copied as JSON, and a list shows none of it. */
+/** Of a reply: rows are copied as JSON, and a list shows little of it. */
 const TEXT_CHARS = 300;
-const COLUMNS = { all: TURN_COLUMNS, usual: USUAL_TURN_COLUMNS };
+const BATCHES_SHOWN = 5;
 
-const STATUSES = [
-  'running',
-  'parked',
-  'completed',
-  'silent',
-  'failed',
-  'aborted',
-  'timedOut',
-  'interrupted',
-  'resuming',
-] as const;
-const KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'] as const;
-const LANES = ['main', 'subagent', 'cron', 'batch'] as const;
+type TurnQuery = NonNullable<Parameters<typeof api.listTurns>[0]>;
 
-/** Filters that few people need. */
-const MORE = [
-  ['tool', 'Tool'],
-  ['worker', 'Worker'],
-  ['batch', 'Batch'],
-  ['since', 'Started at or after'],
-  ['until', 'Started before'],
-  ['minMs', 'Took at least, in ms'],
-  ['minCostUsd', 'Cost at least, in $'],
-  ['tag', 'Tag, as key:value'],
-] as const;
-
-type Search = Omit<ReturnType<typeof route.useSearch>, 'columns'>;
+const TURNS: List<ListedTurn> = {
+  title: 'Turns',
+  noun: 'turn',
+  // Not named `turn`: events do not refresh it, the button does.
+  key: ['turns'],
+  read: (search, page, signal) =>
+    api.listTurns({ ...(filterOf(search) as TurnQuery), steps: 'none', textChars: TEXT_CHARS, ...page }, { signal }),
+  columns: TURN_COLUMNS,
+  hasChooser: true,
+  filters: [
+    { name: 'session', title: 'Session' },
+    {
+      name: 'status',
+      title: 'Status',
+      options: ['running', 'parked', 'completed', 'silent', 'failed', 'aborted', 'timedOut', 'interrupted', 'resuming'],
+    },
+    {
+      name: 'kind',
+      title: 'Kind',
+      options: ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'],
+      usual: 'all but batch',
+    },
+    { name: 'lane', title: 'Lane', options: ['main', 'subagent', 'cron', 'batch'] },
+    { name: 'agent', title: 'Agent' },
+    { name: 'model', title: 'Model' },
+    { name: 'code', title: 'Error code' },
+    { name: 'q', title: 'Id or text' },
+    { name: 'tool', title: 'Tool', isRare: true },
+    { name: 'worker', title: 'Worker', isRare: true },
+    { name: 'batch', title: 'Batch', isRare: true },
+    { name: 'since', title: 'Started at or after', isRare: true },
+    { name: 'until', title: 'Started before', isRare: true },
+    { name: 'minMs', title: 'Took at least, in ms', isRare: true },
+    { name: 'minCostUsd', title: 'Cost at least, in $', isRare: true },
+    { name: 'tag', title: 'Tag, as key:value', isRare: true },
+  ],
+  idOf: ({ id }) => id,
+  pathOf: ({ id }) => `/turns/${id}`,
+  copied: (row) => ({ id: row.id, path: `/v1/turns/${row.id}`, command: `npx holdfast turns show ${row.id}`, row }),
+  bulk: { target: 'turns', actions: ['retry', 'abort'], filterOf: (search) => bulkFilterOf(search) },
+  empty: {
+    text: 'There is no turn yet. A turn begins when a message arrives.',
+    command: 'npx holdfast send main "Hello"',
+  },
+};
 
 export function Turns(): ReactElement {
-  const { columns, ...search } = route.useSearch();
-  const navigate = useNavigate({ from: '/turns' });
   const queries = useQueryClient();
-  const [focused, setFocused] = useState<ListedTurn | null>(null);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const { list, rows, onEnd } = useTurns(search);
-  // There from the start: a line that appears when a row gets the focus would move the row away from the pointer.
-  const current = focused ?? rows[0];
-  const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
-
   return (
-    <>
-      <div className="row">
-        <h1>Turns</h1>
-        <NewTurns onShow={() => void queries.resetQueries({ queryKey: ['turns'] })} />
-        <ColumnChooser
-          {...COLUMNS}
-          choice={columns}
-          onChange={(choice) =>
-            void navigate({
-              search: ({ columns: _columns, ...before }) =>
-                choice === undefined ? before : { ...before, columns: choice },
-              replace: true,
-            })
-          }
-        />
-      </div>
-      <TurnFilters search={search} change={change} />
-      <TurnFacets />
-      <BulkBar
-        target="turns"
-        actions={['retry', 'abort']}
-        selected={selected}
-        filter={bulkFilterOf(search)}
-        onDone={() => setSelected(new Set())}
-      />
-      <CopyRow kind="turn" current={current && copiedOf(current)} />
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && rows.length === 0 ? (
-        <Empty command={'npx holdfast send main "Hello"'}>No turn fits. A turn begins when a message arrives.</Empty>
-      ) : (
-        <DataTable
-          label="Turns"
-          columns={chosenColumns(COLUMNS, columns)}
-          rows={rows}
-          idOf={({ id }) => id}
-          onOpen={({ id }) => void navigate({ to: '/turns/$id', params: { id } })}
-          onCurrent={setFocused}
-          selected={selected}
-          onSelect={(id) => setSelected((before) => before.symmetricDifference(new Set([id])))}
-          onEnd={onEnd}
-          isLoadingMore={list.isFetchingNextPage}
-        />
-      )}
-    </>
+    <ListScreen
+      list={TURNS}
+      news={<NewTurns onShow={() => void queries.resetQueries({ queryKey: ['turns'] })} />}
+      above={<BatchesOfTurns />}
+      facets={<TurnFacets />}
+    />
   );
 }
 
-function copiedOf(row: ListedTurn): CopiedRow {
-  return { id: row.id, path: `/v1/turns/${row.id}`, command: `npx holdfast turns show ${row.id}`, row };
-}
+/** True while the list leaves out the turns of batches: they would bury all others. */
+const areFolded = ({ kind, lane, batch, session, q, tag }: Search): boolean =>
+  lane !== 'batch' && [kind, batch, session, q, tag].every((value) => value === undefined);
 
-/** The turns of a search, page by page. */
-function useTurns(search: Search) {
-  const list = useInfiniteQuery({
-    // Not named `turn`: events do not refresh it, the button does.
-    queryKey: ['turns', search],
-    queryFn: ({ pageParam, signal }) =>
-      api.listTurns(
-        { ...filterOf(search), steps: 'none', textChars: TEXT_CHARS, limit: PAGE, cursor: pageParam },
-        { signal },
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    placeholderData: keepPreviousData,
+/** One link for each of the newest batches, instead of all of their turns. */
+function BatchesOfTurns(): ReactElement | null {
+  const isFolded = areFolded(useSearch({ strict: false }));
+  const { data } = useQuery({
+    queryKey: ['batches', 'newest'],
+    queryFn: () => api.listBatches({ limit: BATCHES_SHOWN }),
+    enabled: isFolded,
   });
-  const { fetchNextPage, hasNextPage, isFetching } = list;
-  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [fetchNextPage, hasNextPage, isFetching]);
-  return { list, rows, onEnd };
-}
-
-function TurnFilters(props: { search: Search; change: (part: Partial<Search>) => void }): ReactElement {
-  const { search, change } = props;
+  const batches = data?.items ?? [];
+  if (!isFolded || batches.length === 0) return null;
   return (
-    <Filters>
-      <TextFilter name="Session" value={search.session} onChange={(session) => change({ session })} />
-      <Choice name="Status" value={search.status} options={STATUSES} onChange={(status) => change({ status })} />
-      <Choice name="Kind" value={search.kind} options={KINDS} onChange={(kind) => change({ kind })} />
-      <Choice name="Lane" value={search.lane} options={LANES} onChange={(lane) => change({ lane })} />
-      <TextFilter name="Agent" value={search.agent} onChange={(agent) => change({ agent })} />
-      <TextFilter name="Model" value={search.model} onChange={(model) => change({ model })} />
-      <TextFilter name="Error code" value={search.code} onChange={(code) => change({ code })} />
-      <TextFilter name="Id or text" value={search.q} onChange={(q) => change({ q })} />
-      <details open={MORE.some(([name]) => search[name] !== undefined)}>
-        <summary>More filters</summary>
-        <div className="filters">
-          {MORE.map(([name, title]) => (
-            <TextFilter key={name} name={title} value={search[name]} onChange={(value) => change({ [name]: value })} />
-          ))}
-        </div>
-      </details>
-    </Filters>
+    <ul className="row plain-list" aria-label="Turns of batches">
+      {batches.map(({ id, name, counts }) => (
+        <li key={id}>
+          <Link to="/turns" search={{ batch: id }} className="chip">
+            Batch <SafeText text={name ?? id.slice(-6)} />: {countText(counts.total - counts.pending)} of{' '}
+            {countText(counts.total)} items
+          </Link>
+        </li>
+      ))}
+      <li>
+        <Link to="/turns" search={{ kind: 'batch' }}>
+          all turns of batches
+        </Link>
+      </li>
+    </ul>
   );
 }
 
@@ -180,17 +130,14 @@ function NewTurns({ onShow }: { onShow: () => void }): ReactElement | null {
   );
 }
 
-type TurnQuery = NonNullable<Parameters<typeof api.listTurns>[0]>;
-
-/** The query of a search; a value that the service does not know is refused by it, and shown. */
-function filterOf({ status, kind, lane, minMs, minCostUsd, ...rest }: Search): TurnQuery {
+/** A value that the service does not know is refused by it, and shown. */
+function filterOf(search: Search): object {
+  const { status, minMs, minCostUsd } = search;
   return {
-    ...rest,
+    ...bulkFilterOf(search),
+    status: status?.split(','),
     minMs: numberOf(minMs),
     minCostUsd: numberOf(minCostUsd),
-    status: status?.split(',') as TurnQuery['status'],
-    kind: kind as TurnQuery['kind'],
-    lane: lane as TurnQuery['lane'],
   };
 }
 
@@ -198,6 +145,7 @@ function filterOf({ status, kind, lane, minMs, minCostUsd, ...rest }: Search): T
 function bulkFilterOf({ status, minMs, minCostUsd, ...rest }: Search): object {
   return {
     ...rest,
+    ...(areFolded(rest) ? { except: 'batch' } : {}),
     ...(status === undefined ? {} : { status: status.split(',') }),
     ...(minMs === undefined ? {} : { minMs: numberOf(minMs) }),
     ...(minCostUsd === undefined ? {} : { minCostUsd: numberOf(minCostUsd) }),
