@@ -78,6 +78,7 @@ const onlyInLongForm = [
   'test/browser/outage.test.ts',
   'test/browser/setup.test.ts',
   'test/browser/palette.test.ts',
+  'test/browser/reading.test.ts',
   'test/browser/sessions.test.ts',
   'test/browser/settings.test.ts',
   'test/browser/timeline.test.ts',

@@ -42,7 +42,7 @@ export function waterfallLines(turn: TurnView, { width, rowsMax, nowMs, paint }:
     const startMs = Date.parse(span.startedAt);
     const begin = Math.min(toColumn(startMs), barChars - 1);
     const chars = Math.max(1, toColumn(endOf(span)) - begin);
-    const bar = paint(STYLES[span.kind] ?? 'yellow', (span.endedAt === null ? '░' : '█').repeat(chars));
+    const bar = paint(styleOf(span), (span.endedAt === null ? '░' : '█').repeat(chars));
     const row = `${' '.repeat(begin)}${bar}${' '.repeat(barChars - begin - chars)}`;
     const took = formatDuration(Math.max(0, endOf(span) - startMs));
     return `${cut(names[at]!, nameChars).padEnd(nameChars)} │${row}│ ${took.padStart(DURATION_CHARS)}`;
@@ -59,7 +59,15 @@ function underWay({ status, spans }: TurnView): Span[] {
   return startedAt === undefined ? [] : [{ kind: 'model.call', name: 'model', n: null, startedAt, endedAt: null }];
 }
 
-function formatName({ kind, name, n }: Span): string {
-  if (kind === 'tool.exec') return `tool ${name}`;
+/** What did not end well has the colour of its outcome: an unknown one is not green. */
+function styleOf({ kind, status }: Span): Style {
+  if (status === 'failed') return 'red';
+  return status === 'unknown' ? 'yellow' : (STYLES[kind] ?? 'yellow');
+}
+
+function formatName({ kind, name, n, status }: Span): string {
+  if (kind === 'tool.exec')
+    return status === 'unknown' || status === 'failed' ? `tool ${name} ${status}` : `tool ${name}`;
+  if (kind === 'worker.lost') return `${kind} ${name}`;
   return n === null ? kind : `${kind} ${n}`;
 }

@@ -24,8 +24,8 @@ test('the steps of a turn show the input and the result of each tool', async () 
   const id = await turnOf('steps', 'One. [[tool: echo {"big":12345678901234567890}]] [[reply: done]]');
   await signIn();
   await open(`/turns/${id}?tab=steps`);
-  await page.getByText('Arguments and result').click();
-  await page.getByText('{"big":"12345678901234567890"}').first().waitFor();
+  await page.locator('.tool-line > summary').click();
+  await page.locator('.tool-details').getByText('12345678901234567890').first().waitFor();
   await page.getByRole('heading', { name: 'Result' }).waitFor();
 });
 

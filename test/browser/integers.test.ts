@@ -44,6 +44,6 @@ test('an integer beyond 2^53 in the arguments of a stored call is shown as it wa
   await page.getByText(`"n": ${INTEGER}\n`).waitFor();
   const [{ id }] = (await rig.get('/v1/turns?session=called')).body.items;
   await open(`/turns/${id}?tab=steps`);
-  await page.getByText('Arguments and result').click();
-  await page.getByText(`{"n":${INTEGER}}`).waitFor();
+  await page.locator('.tool-line > summary').click();
+  await page.locator('.tool-details').getByText(INTEGER).first().waitFor();
 });

@@ -39,7 +39,7 @@ async function drag(from: number, to: number): Promise<void> {
 test('a range is drawn with the pointer, is in the URL, and Back leads to the range before', async () => {
   const { page, signIn, open } = dashboard;
   await signIn();
-  await open(`/turns/${LONG_TURN_ID}`);
+  await open(`/turns/${LONG_TURN_ID}?tab=timeline`);
   const spans = page.getByRole('list', { name: 'Spans' });
   await spans.getByRole('listitem').first().waitFor();
   const all = await shownSpans();

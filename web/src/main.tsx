@@ -12,6 +12,7 @@ import './styles/parts.css';
 import './styles/shell.css';
 import './styles/lists.css';
 import './styles/screens.css';
+import './styles/turn.css';
 import './styles/words.css';
 import './styles/overview.css';
 import './styles/setup.css';

@@ -5,12 +5,12 @@ import { countText } from '../format/amounts.ts';
 const ROWS = 100;
 
 /** The first rows, and the button that adds as many again; null: all are shown. */
-export function useFirst<Row>(rows: readonly Row[]): { first: readonly Row[]; more: ReactElement | null } {
-  const [shown, setShown] = useState(ROWS);
+export function useFirst<Row>(rows: readonly Row[], atOnce = ROWS): { first: readonly Row[]; more: ReactElement | null } {
+  const [shown, setShown] = useState(atOnce);
   const left = rows.length - shown;
   const more =
     left <= 0 ? null : (
-      <button type="button" className="button" onClick={() => setShown(shown + ROWS)}>
+      <button type="button" className="button" onClick={() => setShown(shown + Math.max(atOnce, ROWS))}>
         Show more ({countText(left)} rows left)
       </button>
     );

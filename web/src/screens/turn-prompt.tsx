@@ -1,81 +1,12 @@
-// What a turn answers: what triggered it, the parts of its prompt, and the messages and system events that they come from.
-import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+// What a turn answers: the parts of its prompt, and the messages and system events that they come from.
 import type { ReactElement } from 'react';
-import { api, type Turn, type TurnInputs } from '../api.ts';
+import type { Turn } from '../api.ts';
 import { partText } from '../format/request-text.ts';
 import { Age, Empty, Status } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
-import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { LongText } from '../parts/safe-text.tsx';
 import { PartBlock, useRequest } from './request.tsx';
-
-type Cause = TurnInputs['messages'][number]['cause'];
-
-const CAUSES: Readonly<Record<Cause['kind'], string>> = {
-  request: 'a request',
-  cron: 'a cron',
-  spawn: 'a spawn',
-  subagent: 'the end of a subagent',
-  session: 'a message of another session',
-  steering: 'a message that had joined an earlier turn',
-  wait: 'the end of a wait',
-  batch: 'a batch',
-  retry: 'a retry',
-};
-
-/** The inputs of a turn; more can join while it runs. */
-function useInputs({ id, endedAt }: Turn) {
-  return useQuery({ queryKey: ['turn', id, 'inputs', endedAt], queryFn: () => api.getTurnInputs({ id }) });
-}
-
-/** What caused the first message of the turn, with a link to it. */
-export function TurnTrigger({ turn }: { turn: Turn }): ReactElement {
-  const { data, isError } = useInputs(turn);
-  if (data === undefined) return <span className="soft">{isError ? 'could not be read' : '…'}</span>;
-  const [first] = data.messages;
-  if (first === undefined) return <span className="soft">{turn.kind}</span>;
-  return <CauseLink cause={first.cause} />;
-}
-
-function CauseLink({ cause }: { cause: Cause }): ReactElement {
-  const link = linkOf(cause);
-  return link === null ? (
-    <>{CAUSES[cause.kind]}</>
-  ) : (
-    <>
-      {CAUSES[cause.kind]}: {link}
-    </>
-  );
-}
-
-/** To the most specific row that caused a message; null: none is known. */
-function linkOf({ cron, batchId, turnId, sessionKey }: Cause): ReactElement | null {
-  if (cron !== null)
-    return (
-      <Link to="/crons/$id" params={{ id: cron.id }}>
-        <SafeText text={cron.name} />
-      </Link>
-    );
-  if (batchId !== null)
-    return (
-      <Link to="/batches/$id" params={{ id: batchId }}>
-        {batchId.slice(-6)}
-      </Link>
-    );
-  if (turnId !== null)
-    return (
-      <Link to="/turns/$id" params={{ id: turnId }}>
-        turn {turnId.slice(-6)}
-      </Link>
-    );
-  if (sessionKey !== null)
-    return (
-      <Link to="/sessions/$key" params={{ key: sessionKey }}>
-        <SafeText text={sessionKey} />
-      </Link>
-    );
-  return null;
-}
+import { CauseLink, useInputs } from './turn-words.tsx';
 
 export function TurnPrompt({ turn }: { turn: Turn }): ReactElement {
   return (

@@ -1,7 +1,7 @@
-// One turn: its facts, the spans of its time, and its requests.
+// One turn: what came in and what was answered, its steps, where its time went, and its requests.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api, type Turn } from '../api.ts';
 import { countText, percentText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
@@ -9,24 +9,27 @@ import { capitalised } from '../format/title.ts';
 import { Age, Cost, Fact, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { NoData } from '../parts/loading.tsx';
-import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
-import { WhyText } from '../parts/why-text.tsx';
-import { useFirst } from '../parts/show-more.tsx';
 import { me } from '../me.ts';
-import { Request } from './request.tsx';
-import { ToolDetails } from './tool-details.tsx';
-import { TurnAnnouncement, TurnDeliveries } from './turn-ends.tsx';
-import { TurnPrompt, TurnTrigger } from './turn-prompt.tsx';
+import { Steps } from './turn-steps.tsx';
+import { TurnWords } from './turn-words.tsx';
 import { Waterfall } from './waterfall.tsx';
 
+// What another tab shows is loaded with it.
+const ends = () => import('./turn-ends.tsx');
+const Request = lazy(async () => ({ default: (await import('./request.tsx')).Request }));
+const TurnPrompt = lazy(async () => ({ default: (await import('./turn-prompt.tsx')).TurnPrompt }));
+const TurnDeliveries = lazy(async () => ({ default: (await ends()).TurnDeliveries }));
+const TurnAnnouncement = lazy(async () => ({ default: (await ends()).TurnAnnouncement }));
+
 const route = getRouteApi('/app/turns/$id');
-const TABS = ['timeline', 'steps', 'prompt', 'request', 'deliveries', 'announcement'] as const;
+const TABS = ['steps', 'timeline', 'prompt', 'request', 'deliveries', 'announcement'] as const;
 const RETRYABLE: ReadonlySet<string> = new Set(['failed', 'aborted', 'timedOut']);
 
 export function TurnScreen(): ReactElement {
   const { id } = route.useParams();
-  const { tab = 'timeline', call, against } = route.useSearch();
+  const { tab = 'steps', call, against } = route.useSearch();
   const turn = useQuery({ queryKey: ['turn', id], queryFn: () => api.getTurn({ id }) });
   const { data } = turn;
   if (data === undefined) return <NoData query={turn} />;
@@ -42,35 +45,19 @@ export function TurnScreen(): ReactElement {
         <Neighbour id={data.nextTurnId} rel="next" />
         <CompareLink turn={data} />
       </div>
-      {data.error !== null && (
-        <div className="problem">
-          <strong>
-            <SafeText text={data.error.code} />
-          </strong>
-          <SafeText text={data.error.message} />
-        </div>
-      )}
-      {data.why !== null && (
-        <p>
-          <WhyText why={data.why} />
-        </p>
-      )}
+      <TurnWords turn={data} />
       <TurnFacts turn={data} />
       <Tabs id={id} tab={tab} />
-      {tab === 'timeline' && <Waterfall turn={data} />}
       {tab === 'steps' && <Steps turn={data} />}
-      {tab === 'prompt' && <TurnPrompt turn={data} />}
-      {tab === 'request' && (
-        <Request turn={data} call={Number(call ?? '1')} against={against === undefined ? null : Number(against)} />
-      )}
-      {tab === 'deliveries' && <TurnDeliveries turn={data} />}
-      {tab === 'announcement' && <TurnAnnouncement turn={data} />}
-      {data.reply !== null && (
-        <section className="panel" aria-labelledby="reply">
-          <h2 id="reply">Reply</h2>
-          <LongText text={data.reply} />
-        </section>
-      )}
+      {(tab === 'steps' || tab === 'timeline') && <Waterfall turn={data} />}
+      <Suspense fallback={<p className="soft">Loading…</p>}>
+        {tab === 'prompt' && <TurnPrompt turn={data} />}
+        {tab === 'request' && (
+          <Request turn={data} call={Number(call ?? '1')} against={against === undefined ? null : Number(against)} />
+        )}
+        {tab === 'deliveries' && <TurnDeliveries turn={data} />}
+        {tab === 'announcement' && <TurnAnnouncement turn={data} />}
+      </Suspense>
     </>
   );
 }
@@ -103,51 +90,55 @@ function CompareLink({ turn: { id, previousTurnId } }: { turn: Turn }): ReactEle
 function TurnFacts({ turn }: { turn: Turn }): ReactElement {
   const { usage } = turn;
   const read = usage.cacheReadTokens;
+  const waited = durationText(lengthMs(turn.queuedAt, turn.firstClaimedAt));
+  const took = durationText(lengthMs(turn.startedAt, turn.endedAt));
   return (
-    <dl className="facts panel">
-      <Fact name="Session">
-        <Link to="/sessions/$key" params={{ key: turn.sessionKey }}>
-          <SafeText text={turn.sessionKey} />
-        </Link>
-      </Fact>
-      <Fact name="Trigger">
-        <TurnTrigger turn={turn} />
-      </Fact>
-      <Fact name="Kind and lane">
-        {turn.kind}, {turn.lane}
-      </Fact>
-      <Fact name="Model">
-        <SafeText text={turn.model} />
-        {turn.askedModel !== null && (
-          <>
-            {' instead of '}
-            <SafeText text={turn.askedModel} />
-          </>
-        )}
-      </Fact>
-      <TagsFact tags={turn.tags} />
-      <Fact name="Cost">
-        <Cost of={turn} />
-      </Fact>
-      <Fact name="Tokens">
-        {countText(usage.inputTokens)} in, {countText(usage.outputTokens)} out
-      </Fact>
-      <Fact name="From the cache">{percentText(read, read + usage.inputTokens)}</Fact>
-      <Fact name="Waited">{durationText(lengthMs(turn.queuedAt, turn.claimedAt))}</Fact>
-      <Fact name="Took">{durationText(lengthMs(turn.startedAt, turn.endedAt))}</Fact>
-      <Fact name="Started">
-        <Time at={turn.startedAt} /> (<Age at={turn.startedAt} />)
-      </Fact>
-      <Fact name="Attempt and worker">
-        {turn.attempt},{' '}
-        <span className="mono">
-          <SafeText text={turn.worker} />
-        </span>
-      </Fact>
-      <Fact name="Id">
-        <span className="mono">{turn.id}</span>
-      </Fact>
-    </dl>
+    <details className="panel turn-facts">
+      <summary>
+        Facts: waited {waited}, took {took}, <Cost of={turn} />, <SafeText text={turn.model} />
+      </summary>
+      <dl className="facts">
+        <Fact name="Session">
+          <Link to="/sessions/$key" params={{ key: turn.sessionKey }}>
+            <SafeText text={turn.sessionKey} />
+          </Link>
+        </Fact>
+        <Fact name="Kind and lane">
+          {turn.kind}, {turn.lane}
+        </Fact>
+        <Fact name="Model">
+          <SafeText text={turn.model} />
+          {turn.askedModel !== null && (
+            <>
+              {' instead of '}
+              <SafeText text={turn.askedModel} />
+            </>
+          )}
+        </Fact>
+        <TagsFact tags={turn.tags} />
+        <Fact name="Cost">
+          <Cost of={turn} />
+        </Fact>
+        <Fact name="Tokens">
+          {countText(usage.inputTokens)} in, {countText(usage.outputTokens)} out
+        </Fact>
+        <Fact name="From the cache">{percentText(read, read + usage.inputTokens)}</Fact>
+        <Fact name="Waited">{waited}</Fact>
+        <Fact name="Took">{took}</Fact>
+        <Fact name="Started">
+          <Time at={turn.startedAt} /> (<Age at={turn.startedAt} />)
+        </Fact>
+        <Fact name="Attempt and worker">
+          {turn.attempt},{' '}
+          <span className="mono">
+            <SafeText text={turn.worker} />
+          </span>
+        </Fact>
+        <Fact name="Id">
+          <span className="mono">{turn.id}</span>
+        </Fact>
+      </dl>
+    </details>
   );
 }
 
@@ -171,86 +162,27 @@ function Tabs({ id, tab }: { id: string; tab: string }): ReactElement {
   );
 }
 
-function Steps({ turn }: { turn: Turn }): ReactElement {
-  const { first, more } = useFirst(turn.steps);
-  return (
-    <>
-      <div className="scroll-x">
-        <table className="plain">
-          <thead>
-            <tr>
-              <th scope="col">Step</th>
-              <th scope="col">What</th>
-              <th scope="col">State</th>
-              <th scope="col">Took</th>
-              <th scope="col">Tokens</th>
-              <th scope="col">Cost</th>
-            </tr>
-          </thead>
-          <tbody>
-            {first.map((step) => (
-              <StepRows key={step.n} turnId={turn.id} step={step} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {more}
-    </>
-  );
-}
-
-function StepRows({ turnId, step }: { turnId: string; step: Turn['steps'][number] }): ReactElement {
-  return (
-    <>
-      {step.calls.map((call) => (
-        <tr key={`call-${call.n}`}>
-          <td>{step.n}</td>
-          <td>
-            <Link to="/turns/$id" params={{ id: turnId }} search={{ tab: 'request', call: String(call.n) }}>
-              model call {call.n}
-            </Link>{' '}
-            {call.purpose === 'compaction' && <span className="chip">compaction</span>}
-          </td>
-          <td>
-            <Status status={call.status} /> {call.error !== null && <SafeText text={call.error.message} />}
-          </td>
-          <td>{durationText(lengthMs(call.startedAt, call.endedAt))}</td>
-          <td>
-            {countText(call.usage.inputTokens)} in, {countText(call.usage.cacheReadTokens)} cached,{' '}
-            {countText(call.usage.outputTokens)} out
-          </td>
-          <td>
-            <Cost of={call} isInColumn />
-          </td>
-        </tr>
-      ))}
-      {step.tools.map((tool) => (
-        <tr key={tool.callId}>
-          <td>{step.n}</td>
-          <td>
-            tool{' '}
-            <span className="mono">
-              <SafeText text={tool.name} />
-            </span>
-            <ToolDetails turnId={turnId} callId={tool.callId} />
-          </td>
-          <td>
-            <Status status={tool.status} />
-          </td>
-          <td>{durationText(lengthMs(tool.startedAt, tool.endedAt))}</td>
-          <td />
-          <td />
-        </tr>
-      ))}
-    </>
-  );
-}
+const RETRY_TEXT = 'Its messages wait again. When the session has newer turns, they come as new messages.';
+const QUESTIONS = {
+  abort: {
+    title: 'Abort this turn?',
+    verb: 'Abort the turn',
+    text: 'Its worker stops it within a second. Messages that wait in its session stay.',
+  },
+  retry: { title: 'Retry this turn?', verb: 'Retry the turn', text: RETRY_TEXT },
+  otherModel: {
+    title: 'Retry this turn on another model?',
+    verb: 'Retry on this model',
+    text: `${RETRY_TEXT} The session keeps the model until its overrides are changed.`,
+  },
+} as const;
 
 function TurnActions({ turn }: { turn: Turn }): ReactElement | null {
   const { data: who } = useSuspenseQuery(me);
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [asked, setAsked] = useState<'abort' | 'retry' | null>(null);
+  const [asked, setAsked] = useState<keyof typeof QUESTIONS | null>(null);
+  const [model, setModel] = useState('');
   if (who.role === 'viewer') return null;
   const verb = turn.endedAt === null ? 'abort' : RETRYABLE.has(turn.status) ? 'retry' : null;
   return (
@@ -265,25 +197,40 @@ function TurnActions({ turn }: { turn: Turn }): ReactElement | null {
           {verb === 'abort' ? 'Abort…' : 'Retry…'}
         </button>
       )}
+      {verb === 'retry' && (
+        <button type="button" className="button" onClick={() => setAsked('otherModel')}>
+          Retry on another model…
+        </button>
+      )}
       {asked !== null && (
         <Confirm
-          title={asked === 'abort' ? 'Abort this turn?' : 'Retry this turn?'}
-          verb={asked === 'abort' ? 'Abort the turn' : 'Retry the turn'}
+          title={QUESTIONS[asked].title}
+          verb={QUESTIONS[asked].verb}
+          {...(asked === 'abort' ? {} : { tone: 'main' as const })}
           onClose={() => setAsked(null)}
           perform={async () => {
             if (asked === 'abort') await api.abortTurn({ id: turn.id });
             else {
+              if (asked === 'otherModel')
+                await api.updateSession({ key: turn.sessionKey, body: { model: model.trim() } });
               await api.retryTurn({ id: turn.id });
               await navigate({ to: '/sessions/$key', params: { key: turn.sessionKey } });
             }
             void queries.invalidateQueries();
           }}
         >
-          <p>
-            {asked === 'abort'
-              ? 'Its worker stops it within a second. Messages that wait in its session stay.'
-              : 'Its messages wait again. When the session has newer turns, they come as new messages.'}
-          </p>
+          <p>{QUESTIONS[asked].text}</p>
+          {asked === 'otherModel' && (
+            <label className="field">
+              Model
+              <input
+                required
+                value={model}
+                placeholder={turn.model}
+                onChange={({ target }) => setModel(target.value)}
+              />
+            </label>
+          )}
         </Confirm>
       )}
     </>

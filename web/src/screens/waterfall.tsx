@@ -4,6 +4,7 @@ import { useMemo, useRef, useState, type ReactElement } from 'react';
 import type { Span, Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { foldedAxis, within, type FoldedAxis, type Stretch } from '../format/folded-axis.ts';
+import { isIdle, lossesOf, spanName } from '../format/spans.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Empty, Time } from '../parts/bits.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -13,6 +14,8 @@ import { TimelineRange, useRange } from './timeline-range.tsx';
 import { TurnOutline } from './turn-outline.tsx';
 
 const ROW_PX = 26;
+/** A shorter wait is drawn as it is. */
+const FOLDED_MS_MIN = 1_000;
 const WIDTH = 1000;
 
 /** A span with its time; a span that has not ended lasts until now. */
@@ -20,11 +23,6 @@ interface TimedSpan {
   span: Span;
   time: Stretch;
 }
-
-const nameOf = ({ kind, name, n }: Span): string => {
-  if (kind === 'tool.exec') return `tool ${name}`;
-  return n === null ? kind : `${kind} ${n}`;
-};
 
 export function Waterfall({ turn }: { turn: Turn }): ReactElement {
   if (turn.spans.length === 0) return <Empty>The turn has not begun anything yet.</Empty>;
@@ -52,6 +50,11 @@ function Timeline({ turn }: { turn: Turn }): ReactElement {
           {isTable ? 'Timeline' : 'Table'}
         </button>
       </div>
+      {lossesOf(turn.attempts ?? []).map((loss) => (
+        <p key={loss}>
+          <SafeText text={loss} />
+        </p>
+      ))}
       <TimelineRange times={timed.map(({ time }) => time)} {...{ axis, whole, range }} onChange={setRange} />
       <TurnOutline turn={turn} beginsMs={whole.startMs} />
       {shown.length === 0 && <Empty>Nothing happened in this range.</Empty>}
@@ -80,8 +83,17 @@ function useTimes(spans: readonly Span[]): { timed: readonly TimedSpan[]; whole:
       startMs: Math.min(all.startMs, startMs),
       endMs: Math.max(all.endMs, endMs),
     }));
-    return { timed, whole, axis: foldedAxis(times) };
+    return { timed, whole, axis: foldedAxis(timed.flatMap(endsOfIdle)) };
   }, [spans, nowMs]);
+}
+
+/** Of a stretch in which the turn only waits, its two ends: the time between them is folded if it is long. */
+function endsOfIdle({ span, time: { startMs, endMs } }: TimedSpan): Stretch[] {
+  if (!isIdle(span) || endMs - startMs < FOLDED_MS_MIN) return [{ startMs, endMs }];
+  return [
+    { startMs, endMs: startMs },
+    { startMs: endMs, endMs },
+  ];
 }
 
 /** The axis of a range: from its beginning to its end, with the idle time in it folded. */
@@ -89,7 +101,7 @@ function axisWithin(timed: readonly TimedSpan[], range: Stretch): FoldedAxis {
   const { startMs, endMs } = range;
   return foldedAxis([
     { startMs, endMs: startMs },
-    ...timed.flatMap(({ time }) => within(time, range) ?? []),
+    ...timed.flatMap(endsOfIdle).flatMap((time) => within(time, range) ?? []),
     { startMs: endMs, endMs },
   ]);
 }
@@ -147,10 +159,11 @@ function SpanRow({ span, time, axis, range, index, top, measure }: SpanRowProps)
       role="listitem"
       className="waterfall-row"
       data-kind={span.kind}
+      data-status={span.status}
       style={{ position: 'absolute', insetInline: 0, transform: `translateY(${top}px)` }}
     >
       <span>
-        <SafeText text={nameOf(span)} />
+        <SafeText text={spanName(span)} />
       </span>
       <svg viewBox={`0 0 ${WIDTH} 16`} preserveAspectRatio="none" aria-hidden="true">
         {axis.folds.map(({ place }) => (
@@ -183,7 +196,7 @@ function SpanTable({ spans }: { spans: readonly Span[] }): ReactElement {
             {first.map((span, at) => (
               <tr key={at}>
                 <td>
-                  <SafeText text={nameOf(span)} />
+                  <SafeText text={spanName(span)} />
                 </td>
                 <td>
                   <Time at={span.startedAt} />

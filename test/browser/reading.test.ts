@@ -1,0 +1,75 @@
+// Goal: what was said and done can be read without a click. Method: the places of the words on a page, in windows of two sizes, with pictures of
+// them. The pictures lie in `HOLDFAST_PICTURES`, or in a folder of the system's temporary files.
+import { mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Locator } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { useDashboard } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+const PICTURES = process.env['HOLDFAST_PICTURES'] ?? join(tmpdir(), 'holdfast-pictures');
+const CALLS = 12;
+
+/** Windows, and within how many of their heights everything has to be. */
+const WINDOWS = [
+  { name: 'desktop', width: 1440, height: 900, screens: 1 },
+  { name: 'phone', width: 390, height: 844, screens: 2 },
+] as const;
+
+async function turnOf(session: string, text: string): Promise<string> {
+  const { rig } = dashboard;
+  await rig.post(`/v1/sessions/${session}/messages`, { text });
+  await rig.work(session);
+  return (await rig.get(`/v1/turns?session=${session}`)).body.items[0].id;
+}
+
+/** Opens a page and finds these words on its first screens, in both windows and both themes. */
+async function readsWithoutClick(name: string, path: string, words: () => Locator[]): Promise<void> {
+  const { page, signIn, open, settle } = dashboard;
+  await mkdir(PICTURES, { recursive: true });
+  await signIn();
+  for (const { name: window, width, height, screens } of WINDOWS) {
+    await page.setViewportSize({ width, height });
+    await open(path);
+    for (const each of words()) await each.first().waitFor();
+    await settle();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(PICTURES, `${name}-${window}-${colorScheme}.png`), fullPage: true });
+    }
+    const ends = await Promise.all(
+      words().map(async (each) => {
+        const box = (await each.first().boundingBox())!;
+        return box.y + box.height;
+      }),
+    );
+    expect([window, Math.max(...ends) <= screens * height, ends]).toEqual([window, true, ends]);
+  }
+}
+
+test('a turn that failed shows the question, the reason, and what to do next', async () => {
+  const { page } = dashboard;
+  const id = await turnOf('reading-failed', 'Please count the cats. [[error: 400 message="no cats today"]]');
+  await readsWithoutClick('turn-failed', `/turns/${id}`, () => [
+    page.getByText('Please count the cats.'),
+    page.getByText('model_invalid_request'),
+    page.getByText(/no cats today/),
+    page.getByText(/What to do next/),
+    page.getByRole('button', { name: 'Retry…' }),
+    page.getByRole('button', { name: 'Retry on another model…' }),
+  ]);
+});
+
+test('a turn with many tools shows the question, the answer, and each call with its result in one line', async () => {
+  const { page } = dashboard;
+  const says = Array.from({ length: CALLS }, (_, n) => `line ${n + 1}`);
+  const tools = says.map((say) => `[[tool: echo {"say": "${say}"}]]`).join(' ');
+  const id = await turnOf('reading-tools', `Say the lines. ${tools} [[reply: **All** lines are said.]]`);
+  const line = (say: string) => page.locator('.tool-line summary', { hasText: new RegExp(`${say}\\b.*→.*${say}\\b`) });
+  await readsWithoutClick('turn-tools', `/turns/${id}`, () => [
+    page.getByText('Say the lines.'),
+    page.getByText('lines are said.'),
+    ...says.map(line),
+  ]);
+});

@@ -1,0 +1,120 @@
+// The steps of a turn as a list to read: each model call with its tokens and its cost, and its tools in one line each.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useMemo, type ReactElement } from 'react';
+import { exactApi, type Entry, type Turn } from '../api.ts';
+import { countText } from '../format/amounts.ts';
+import { durationText, lengthMs } from '../format/time.ts';
+import { Cost, Empty, Status } from '../parts/bits.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { useFirst } from '../parts/show-more.tsx';
+import type { CallState } from '../words/calls.ts';
+import { ToolLine } from '../words/tool-line.tsx';
+import { LoadedDetails } from './tool-details.tsx';
+
+type Step = Turn['steps'][number];
+type Tool = Step['tools'][number];
+
+const STEPS_SHOWN = 20;
+/** A step has at most two entries: the answer and the results. */
+const ENTRIES = 4 * STEPS_SHOWN;
+/** More than a line has room for. */
+const PART_CHARS = 300;
+
+export function Steps({ turn }: { turn: Turn }): ReactElement {
+  const { first, more } = useFirst(turn.steps, STEPS_SHOWN);
+  const parts = useParts(turn, first.length);
+  if (turn.steps.length === 0) return <Empty>The turn has made no step yet.</Empty>;
+  return (
+    <section className="panel" aria-labelledby="steps">
+      <h2 id="steps">Steps</h2>
+      <ol className="steps" aria-label="Steps">
+        {first.map((step) => (
+          <li key={step.n}>
+            <div>
+              {step.calls.map((call) => (
+                <CallLine key={call.n} turnId={turn.id} call={call} />
+              ))}
+            </div>
+            <div>
+              {step.tools.map((tool) => (
+                <ToolLine
+                  key={tool.callId}
+                  id={tool.callId}
+                  name={tool.name}
+                  state={stateOf(tool, turn)}
+                  ms={tool.status === 'unknown' ? null : lengthMs(tool.startedAt, tool.endedAt)}
+                  input={parts.get(tool.callId)?.input}
+                  result={parts.get(tool.callId)?.result}
+                  details={() => <LoadedDetails id={turn.id} callId={tool.callId} />}
+                />
+              ))}
+            </div>
+          </li>
+        ))}
+      </ol>
+      {more}
+    </section>
+  );
+}
+
+function CallLine({ turnId, call }: { turnId: string; call: Step['calls'][number] }): ReactElement {
+  const { inputTokens, cacheReadTokens, outputTokens } = call.usage;
+  return (
+    <p className="call-line">
+      <Link to="/turns/$id" params={{ id: turnId }} search={{ tab: 'request', call: String(call.n) }}>
+        model call {call.n}
+      </Link>
+      {call.purpose === 'compaction' && <span className="chip">compaction</span>}
+      {call.status !== 'ok' && <Status status={call.status} />}
+      <span className="soft">
+        {countText(inputTokens)} in, {countText(cacheReadTokens)} cached, {countText(outputTokens)} out ·{' '}
+        <Cost of={call} /> · {durationText(lengthMs(call.startedAt, call.endedAt))}
+      </span>
+      {call.error !== null && <SafeText text={call.error.message} />}
+    </p>
+  );
+}
+
+function stateOf({ status }: Tool, { endedAt }: Turn): CallState {
+  if (status !== 'intent') return status;
+  return endedAt === null ? 'running' : 'unknown';
+}
+
+interface Part {
+  input?: unknown;
+  result?: string;
+}
+
+/** The beginnings of the arguments and the results, by the ids of their calls. They are read as far as the steps are shown. */
+function useParts({ id, stepCount, endedAt }: Turn, shown: number): ReadonlyMap<string, Part> {
+  const { data, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
+    queryKey: ['turn', id, 'entries', endedAt ?? stepCount],
+    queryFn: ({ pageParam, signal }) =>
+      exactApi.listTurnEntries({ id, partChars: PART_CHARS, limit: ENTRIES, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+  });
+  const entries = data?.pages.flatMap(({ items }) => items);
+  const isBehind = entries !== undefined && entries.length < 2 * shown + 1;
+  useEffect(() => {
+    if (isBehind && hasNextPage && !isFetching) void fetchNextPage();
+  }, [isBehind, hasNextPage, isFetching, fetchNextPage]);
+  return useMemo(() => partsOf(data?.pages.flatMap(({ items }) => items) ?? []), [data]);
+}
+
+function partsOf(entries: readonly Entry[]): Map<string, Part> {
+  const parts = new Map<string, Part>();
+  for (const block of entries.flatMap(({ content }) => content)) {
+    const { type, id, input, tool_use_id: of, content } = block as Record<string, unknown>;
+    if (type === 'tool_use' && typeof id === 'string') parts.set(id, { ...parts.get(id), input });
+    if (type === 'tool_result' && typeof of === 'string') parts.set(of, { ...parts.get(of), result: textOf(content) });
+  }
+  return parts;
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('\n');
+}
