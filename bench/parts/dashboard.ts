@@ -54,7 +54,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
 async function measureSession(browser: BenchBrowser, rounds: number): Promise<BarLine[]> {
   const [painted, opened]: number[][] = [[], []];
   const page = await browser.openPage();
-  const output = `[aria-label="Entry ${FIXTURE.entries - 1}"]`;
+  const output = `[data-seq="${FIXTURE.entries - 1}"]`;
   for (let round = 0; round < rounds; round += 1) {
     painted!.push(await openedMs(page, `/sessions/${LONG_SESSION}`, output));
     opened!.push(

@@ -54,10 +54,10 @@ test('each text of the corpus is shown in the transcript as it was written', asy
   const { page, signIn, open } = dashboard;
   await signIn();
   await open(`/sessions/${HOSTILE_SESSION}?entry=1`);
-  const first = page.getByRole('article', { name: 'Entry 1', exact: true });
+  const first = page.locator('[data-seq="1"]');
   await first.waitFor();
-  expect(await first.locator('pre').textContent()).toBe(`<script>globalThis.${RAN} = true</script>`);
+  expect(await first.locator('.words').textContent()).toBe(`<script>globalThis.${RAN} = true</script>`);
   await open(`/sessions/${HOSTILE_SESSION}?entry=10`);
-  const line = page.getByRole('article', { name: 'Entry 10', exact: true });
+  const line = page.locator('[data-seq="10"]');
   expect(await line.getByRole('button', { name: 'Show the rest' }).textContent()).toContain('983.6k');
 });

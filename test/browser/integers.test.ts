@@ -40,8 +40,8 @@ test('an integer beyond 2^53 in the arguments of a stored call is shown as it wa
   await changeEntries(rig, { contentText: like('%"n":1%') }, { content: replaced('"n":1', `"n":${INTEGER}`) });
   await signIn();
   await open('/sessions/called');
-  await page.getByText('calls echo').click();
-  await page.getByText(`"n": ${INTEGER}\n`).waitFor();
+  await page.getByText(`{"n":${INTEGER}}`).first().click();
+  await page.getByRole('row', { name: `n ${INTEGER}`, exact: true }).waitFor();
   const [{ id }] = (await rig.get('/v1/turns?session=called')).body.items;
   await open(`/turns/${id}?tab=steps`);
   await page.locator('.tool-line > summary').click();

@@ -15,8 +15,9 @@ test('the pieces of a text whose first cut falls on a surrogate pair are the who
   await changeEntries(rig, { kind: 'answer' }, { content: JSON.stringify([{ type: 'text', text: TEXT }]) });
   await signIn();
   await open('/sessions/long');
-  const entry = page.getByRole('article', { name: 'Entry 2', exact: true });
+  const entry = page.locator('[data-seq="2"]');
   const texts = entry.locator('pre');
+  await entry.getByRole('button', { name: 'Raw' }).click();
   await texts.first().waitFor();
   expect(await texts.first().textContent()).toBe(TEXT.slice(0, PART_CHARS + 1));
   for (const piece of [1, 2]) {

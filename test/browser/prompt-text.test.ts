@@ -24,7 +24,7 @@ test('what was put around the words of a prompt is a chip in its place, which op
   await rig.work('chips');
   await signIn();
   await open('/sessions/chips');
-  const prompt = page.getByRole('article', { name: 'Entry 1', exact: true });
+  const prompt = page.locator('[data-seq="1"]');
   const chips = prompt.locator('summary');
   await chips.first().waitFor();
   expect(await chips.allTextContents()).toEqual([
@@ -34,7 +34,7 @@ test('what was put around the words of a prompt is a chip in its place, which op
     'message metadata, untrusted',
     'sender metadata, untrusted',
   ]);
-  expect(await prompt.locator('pre:visible').allTextContents()).toEqual([MESSAGE.text]);
+  expect(await prompt.locator('.said').allTextContents()).toEqual([MESSAGE.text]);
   await chips.nth(2).focus();
   await page.keyboard.press('Enter');
   const events = prompt.locator('details[open] pre');

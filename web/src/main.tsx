@@ -16,6 +16,7 @@ import './styles/turn.css';
 import './styles/words.css';
 import './styles/overview.css';
 import './styles/setup.css';
+import './styles/conversation.css';
 
 const RETRY_MS_MAX = 30_000;
 const CODE = /^#code=([\w-]+)$/;

@@ -48,6 +48,19 @@ export function isZone(zone: string): boolean {
   }
 }
 
+/** The time of day, as in `12:03`; of another day than today with its date. */
+export function clockText(iso: string, zone: string): string {
+  const of = zone === 'local' ? {} : { timeZone: zone };
+  const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', ...of });
+  const isToday = day.format(new Date(iso)) === day.format(serverNowMs());
+  const time = new Intl.DateTimeFormat(undefined, {
+    timeStyle: 'short',
+    ...(isToday ? {} : { dateStyle: 'medium' as const }),
+    ...of,
+  });
+  return time.format(new Date(iso));
+}
+
 /** A time as date and time of day, in `local` time, `utc` or a zone by its IANA name. */
 export function timeText(iso: string, zone: string): string {
   const time = new Date(iso);

@@ -1,14 +1,14 @@
-// One session: its transcript, newest first, the reply that is being streamed, and the actions on it.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+// One session: its conversation with the field for the next message, and beside it its facts, its actions and its history.
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useEffect, useState, type ReactElement } from 'react';
+import { useState, useSyncExternalStore, type ReactElement, type ReactNode } from 'react';
 import { api, type Session } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { Age, Cost, Fact, Status } from '../parts/bits.tsx';
 import { ContextBar } from '../parts/context-bar.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
-import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
 import { WhyText } from '../parts/why-text.tsx';
 import { me } from '../me.ts';
@@ -36,32 +36,63 @@ export function SessionScreen(): ReactElement {
     refetchInterval: ({ state }) => (isLive && state.data?.turnId != null ? OPEN_POLL_MS : false),
   });
   const { data } = session;
+  const isViewer = who.role === 'viewer';
   return (
-    <>
-      <div className="row">
-        <h1>
-          <SafeText text={data?.label ?? key} />
-        </h1>
-        {data !== undefined && <Status status={data.why == null ? data.status : 'waiting'} />}
-        {data !== undefined && who.role !== 'viewer' && <SessionActions session={data} />}
+    <div className="session">
+      <div className="session-words">
+        <div className="row">
+          <h1>
+            <SafeText text={data?.label ?? key} />
+          </h1>
+          {data !== undefined && <Status status={data.why == null ? data.status : 'waiting'} />}
+        </div>
+        {session.isError && <Problem error={session.error} onRetry={() => void session.refetch()} />}
+        {data !== undefined && (
+          <>
+            {data.why != null && (
+              <p className="panel" role="status">
+                <WhyText why={data.why} />
+              </p>
+            )}
+            <Transcript session={data} />
+            <Waiting sessionKey={data.key} count={data.waitingMessages} />
+            {!isViewer && <Composer session={data} />}
+          </>
+        )}
       </div>
-      {session.isError && <Problem error={session.error} onRetry={() => void session.refetch()} />}
       {data !== undefined && (
-        <>
-          {data.why != null && (
-            <p className="panel" role="status">
-              <WhyText why={data.why} />
-            </p>
+        <Aside>
+          {!isViewer && (
+            <div className="row">
+              <SessionActions session={data} />
+            </div>
           )}
           <SessionFacts session={data} />
-          {who.role !== 'viewer' && <Composer session={data} />}
-          {data.turnId !== null && <LiveReply turnId={data.turnId} key={data.turnId} />}
-          <Waiting sessionKey={data.key} count={data.waitingMessages} />
           <SessionHistory sessionKey={data.key} />
-          <Transcript session={data} />
-        </>
+        </Aside>
       )}
-    </>
+    </div>
+  );
+}
+
+const wide = matchMedia('(min-width: 1000px)');
+
+/** Beside the conversation where there is room for it; elsewhere folded above it. */
+function Aside({ children }: { children: ReactNode }): ReactElement {
+  const isWide = useSyncExternalStore(
+    (listener) => {
+      wide.addEventListener('change', listener);
+      return () => wide.removeEventListener('change', listener);
+    },
+    () => wide.matches,
+  );
+  const { beside } = route.useSearch();
+  if (isWide) return <aside className="session-beside">{children}</aside>;
+  return (
+    <details className="session-beside" open={beside !== undefined}>
+      <summary>Facts, actions and history</summary>
+      {children}
+    </details>
   );
 }
 
@@ -118,36 +149,6 @@ function SessionFacts({ session }: { session: Session }): ReactElement {
         )}
       </Fact>
     </dl>
-  );
-}
-
-/** The text of the reply while it is streamed. The stream resumes by its last id, so nothing is lost or shown twice. */
-function LiveReply({ turnId }: { turnId: string }): ReactElement | null {
-  const [text, setText] = useState('');
-  const queries = useQueryClient();
-  const { isLive } = useSettings();
-  useEffect(() => {
-    if (!isLive) return undefined;
-    setText('');
-    const stop = new AbortController();
-    async function follow(): Promise<void> {
-      for await (const event of api.turnEvents({ id: turnId, signal: stop.signal })) {
-        if (event.type === 'model.started') setText('');
-        if (event.type === 'model.delta') setText((before) => before + event.text);
-        if (event.type === 'turn.ended') void queries.invalidateQueries({ queryKey: ['session'] });
-      }
-    }
-    follow().catch(() => undefined);
-    return () => stop.abort();
-  }, [turnId, queries, isLive]);
-  if (text === '') return null;
-  return (
-    <section className="entry" data-role="assistant" aria-live="polite" aria-label="The reply as it is written">
-      <header>
-        <Status status="running" /> being written
-      </header>
-      <LongText text={text} />
-    </section>
   );
 }
 

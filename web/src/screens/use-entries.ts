@@ -5,7 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo } from 'react';
 import { exactApi, type Entry, type EntryPage } from '../api.ts';
 import { withNewest } from '../format/merge-entries.ts';
-import { PART_CHARS } from './entry-block.tsx';
+import { PART_CHARS } from './entry-parts.tsx';
 
 const route = getRouteApi('/app/sessions/$key');
 /** Entries of the newest page, which fill the screen, and of the others, which the service also bounds by their bytes. */

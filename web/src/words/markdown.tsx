@@ -1,6 +1,6 @@
 // Markdown as React elements. It makes no HTML: tags in a text stay text. Images are links, so a text makes the page request nothing, and links
 // lead to other sites only.
-import type { ReactElement, ReactNode } from 'react';
+import { memo, type ReactElement, type ReactNode } from 'react';
 import Parsed, { type Components } from 'react-markdown';
 import gfm from 'remark-gfm';
 import { piecesOf, withoutEscapes } from '../format/visible-text.ts';
@@ -19,21 +19,16 @@ interface Node {
 
 const LINK = /^(?:https?|mailto):/i;
 
-export function Markdown({ text }: { text: string }): ReactElement {
+/** A text is parsed once, not whenever something beside it changes. */
+export const Markdown = memo(function Markdown({ text }: { text: string }): ReactElement {
   return (
     <div className="words" dir="auto">
-      <Parsed
-        remarkPlugins={[gfm]}
-        rehypePlugins={[markUnseen]}
-        remarkRehypeOptions={{ allowDangerousHtml: false }}
-        urlTransform={(url) => url}
-        components={COMPONENTS}
-      >
+      <Parsed remarkPlugins={[gfm]} rehypePlugins={[markUnseen]} urlTransform={(url) => url} components={COMPONENTS}>
         {withoutEscapes(text)}
       </Parsed>
     </div>
   );
-}
+});
 
 /** A link to another site. Any other address is shown and leads nowhere. */
 function Link({ href = '', children }: { href?: string | undefined; children?: ReactNode }): ReactElement {

@@ -1,0 +1,153 @@
+// A transcript as a conversation: what was said, and each tool call with its result.
+import type { Entry } from '../api.ts';
+import { runsOf, type NamedCall } from '../words/calls.ts';
+import { lengthMs } from './time.ts';
+
+export type EntryContent = Entry['content'][number];
+
+/** Where a part of an entry is: its block, the id of the entry, and its number in it. */
+export interface PartPlace {
+  block: EntryContent;
+  entryId: string;
+  n: number;
+}
+
+export interface Call extends NamedCall {
+  id: string;
+  /** null: the call is not among the entries that were loaded. */
+  use: PartPlace | null;
+  /** null: there is no result yet. */
+  result: PartPlace | null;
+  ms: number | null;
+}
+
+/** An entry of the conversation; results have joined their answer. */
+export interface SaidRow {
+  kind: 'said';
+  entry: Entry;
+  /** The entry that a copy or a fork of this row ends with. */
+  last: Entry;
+  blocks: readonly PartPlace[];
+  calls: readonly Call[];
+}
+
+/** Calls of many entries in a row, which are folded and unfolded together. */
+export interface RunRow {
+  kind: 'run';
+  id: string;
+  calls: readonly Call[];
+  rows: readonly SaidRow[];
+}
+
+export type Row = SaidRow | RunRow;
+
+/** From so many calls in a row on, they have a line of their own. */
+const RUN_CALLS_MIN = 4;
+
+export function idOfRow(row: Row): string {
+  return row.kind === 'run' ? `run ${row.id}` : row.entry.id;
+}
+
+/** The rows of entries, oldest first. `openTurnId`: the turn whose calls may still run. */
+export function rowsOf(entries: readonly Entry[], openTurnId: string | null): Row[] {
+  const joined = runsOf(joinedRows(entries, openTurnId), callsAloneOf, RUN_CALLS_MIN);
+  return joined.map((row): Row => {
+    if ('kind' in row) return row;
+    const calls = row.items.flatMap((item) => item.calls);
+    return { kind: 'run', id: row.items[0]?.entry.id ?? '', calls, rows: row.items };
+  });
+}
+
+/** The rows that are shown: those of a folded run are not, but for calls that failed. */
+export function shownRows(rows: readonly Row[], isOpen: (run: RunRow) => boolean): Row[] {
+  return rows.flatMap((row) => {
+    if (row.kind === 'said') return [row];
+    const shown = isOpen(row)
+      ? row.rows
+      : row.rows.filter(({ calls }) => calls.some(({ state }) => state === 'failed'));
+    return [row, ...shown];
+  });
+}
+
+/** Whether a row is nothing but calls and thinking. */
+export function callsAloneOf({ calls, blocks }: SaidRow): readonly Call[] | null {
+  return calls.length > 0 && blocks.every(({ block }) => block.type === 'thinking' || textOf(block).trim() === '')
+    ? calls
+    : null;
+}
+
+function textOf({ type, text }: EntryContent): string {
+  return type === 'text' && typeof text === 'string' ? text : type;
+}
+
+function joinedRows(entries: readonly Entry[], openTurnId: string | null): SaidRow[] {
+  const rows: SaidRow[] = [];
+  for (const entry of entries) {
+    const places = entry.content.map((block, index) => ({ block, entryId: entry.id, n: index + 1 }));
+    const results = places.filter(({ block }) => block.type === 'tool_result');
+    const before = rows.at(-1);
+    const known = new Map(before?.last.kind === 'answer' ? before.calls.map((call) => [call.id, call]) : []);
+    if (
+      before !== undefined &&
+      results.length === places.length &&
+      results.every(({ block }) => known.has(idOf(block)))
+    ) {
+      rows[rows.length - 1] = {
+        ...before,
+        last: entry,
+        calls: before.calls.map((call) => withResult(call, { before, entry, results })),
+      };
+      continue;
+    }
+    const uses = places.filter(({ block }) => block.type === 'tool_use');
+    const calls = [...uses.map((use) => callOf(use, entry.turnId === openTurnId)), ...results.map(aloneResult)];
+    const blocks = places.filter(({ block }) => block.type !== 'tool_use' && block.type !== 'tool_result');
+    rows.push({ kind: 'said', entry, last: entry, blocks, calls });
+  }
+  return rows;
+}
+
+function idOf(block: EntryContent): string {
+  return String(block.type === 'tool_use' ? block['id'] : block['tool_use_id']);
+}
+
+function callOf(use: PartPlace, isRunning: boolean): Call {
+  const { block } = use;
+  return {
+    id: idOf(block),
+    name: String(block['name']),
+    state: isRunning ? 'running' : 'unknown',
+    use,
+    result: null,
+    ms: null,
+  };
+}
+
+function aloneResult(result: PartPlace): Call {
+  return { id: idOf(result.block), name: 'result', state: stateOf(result), use: null, result, ms: null };
+}
+
+function withResult(call: Call, to: { before: SaidRow; entry: Entry; results: readonly PartPlace[] }): Call {
+  const result = to.results.find(({ block }) => idOf(block) === call.id);
+  if (result === undefined) return call;
+  // Calls of one answer have one entry of results: of one alone it tells how long it took.
+  const ms = to.before.calls.length === 1 ? lengthMs(to.before.entry.createdAt, to.entry.createdAt) : null;
+  return { ...call, result, state: stateOf(result), ms };
+}
+
+function stateOf({ block }: PartPlace): Call['state'] {
+  return block['is_error'] === true ? 'failed' : 'done';
+}
+
+/** The texts of a result, which can have images, too. */
+export function resultText({ content }: EntryContent): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return (content as { text?: unknown }[]).flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n');
+}
+
+/** The images among these blocks and in their results. */
+export function imagesOf(block: EntryContent): Readonly<Record<string, unknown>>[] {
+  const inside = Array.isArray(block['content']) ? (block['content'] as EntryContent[]) : [block];
+  return inside.filter(({ type }) => type === 'image');
+}
