@@ -10,6 +10,36 @@ const column = z.array(z.number());
 /** A minute in which nothing was measured has null. */
 const measured = z.array(amount);
 
+/** Columns with one value per minute. */
+const points = z.strictObject({
+  startsAt: z.array(iso).describe('When each minute starts; the last one is not complete'),
+  waiting: measured.describe('The most messages that waited at once, up to 10,000; null: no scheduler ran'),
+  running: measured.describe('The most turns that ran at once; null: no scheduler ran'),
+  arrivals: column.describe('Messages that were accepted'),
+  ends: column.describe('All turns that ended'),
+  failures: column.describe('Those of them that failed or timed out'),
+  oldestWaitMs: column.describe('The wait of the oldest waiting message, in milliseconds; 0: none waited'),
+  firstChunkP95Ms: measured.describe(
+    'The 95th percentile of the milliseconds to the first part of an answer; null: no turn ended',
+  ),
+  turnP95Ms: measured.describe('The 95th percentile of the milliseconds that turns took; null: none ended'),
+  inputTokens: column.describe('Input tokens that were not in the cache'),
+  outputTokens: column.describe('Output tokens'),
+  cacheReadTokens: column.describe("Input tokens read from the provider's cache"),
+  cacheWriteTokens: column.describe("Input tokens written to the provider's cache"),
+  costUsd: column.describe('The cost of the calls, in US dollars'),
+});
+
+const rates = {
+  turnsPerMinute: z.number().describe('Turns that ended per minute in the last five complete minutes'),
+  successRate: amount.describe('The share of turns of the last hour that did not fail or time out; null: none ended'),
+  firstChunkP95Ms: amount.describe(
+    'The 95th percentile of the milliseconds to the first part of an answer, of the newest 1,000 turns of the last hour; null: none ended',
+  ),
+  turnP95Ms: amount.describe('The 95th percentile of the milliseconds that these turns took; null: none ended'),
+  cacheHitRatio: amount.describe('The share of input tokens of the last hour that were cached; null: there were none'),
+};
+
 export const overview = z.strictObject({
   now: iso.describe('The current time of the database'),
   waiting: z
@@ -27,13 +57,7 @@ export const overview = z.strictObject({
       total: count.describe('The number of slots of workers that are neither draining nor lost'),
     })
     .describe('The slots for turns on all workers'),
-  turnsPerMinute: z.number().describe('Turns that ended per minute in the last five complete minutes'),
-  successRate: amount.describe('The share of turns of the last hour that did not fail or time out; null: none ended'),
-  firstChunkP95Ms: amount.describe(
-    'The 95th percentile of the milliseconds to the first part of an answer, of the newest 1,000 turns of the last hour; null: none ended',
-  ),
-  turnP95Ms: amount.describe('The 95th percentile of the milliseconds that these turns took; null: none ended'),
-  cacheHitRatio: amount.describe('The share of input tokens of the last hour that were cached; null: there were none'),
+  ...rates,
   spentTodayUsd: z.number().describe('The cost of calls since midnight UTC, in US dollars'),
   budget: z
     .strictObject({
@@ -46,26 +70,31 @@ export const overview = z.strictObject({
     .nullable()
     .describe('The budget with the largest used share; null: there is no budget'),
   simulated,
-  points: z
+  points: points.describe('The last 60 minutes, oldest first; each column has one value per minute'),
+  dayBefore: z
     .strictObject({
-      startsAt: z.array(iso).describe('When each minute starts; the last one is not complete'),
-      waiting: measured.describe('The most messages that waited at once, up to 10,000; null: no scheduler ran'),
-      running: measured.describe('The most turns that ran at once; null: no scheduler ran'),
-      arrivals: column.describe('Messages that were accepted'),
-      ends: column.describe('All turns that ended'),
-      failures: column.describe('Those of them that failed or timed out'),
-      oldestWaitMs: column.describe('The wait of the oldest waiting message, in milliseconds; 0: none waited'),
-      firstChunkP95Ms: measured.describe(
-        'The 95th percentile of the milliseconds to the first part of an answer; null: no turn ended',
-      ),
-      turnP95Ms: measured.describe('The 95th percentile of the milliseconds that turns took; null: none ended'),
-      inputTokens: column.describe('Input tokens that were not in the cache'),
-      outputTokens: column.describe('Output tokens'),
-      cacheReadTokens: column.describe("Input tokens read from the provider's cache"),
-      cacheWriteTokens: column.describe("Input tokens written to the provider's cache"),
-      costUsd: column.describe('The cost of the calls, in US dollars'),
+      ...rates,
+      costUsd: z.number().describe('The cost of the calls of these minutes, in US dollars'),
+      points: points.describe('The 60 minutes, of which those that are not kept are empty'),
     })
-    .describe('The last 60 minutes, oldest first; each column has one value per minute'),
+    .describe('The same 60 minutes of the day before'),
+  processes: z
+    .strictObject({
+      running: count.describe('Processes that report and do not drain'),
+      draining: count.describe('Processes that report and drain'),
+      lost: count.describe('Processes that have missed three reports'),
+    })
+    .describe('The processes of the service, by state'),
+  models: z
+    .array(
+      z.strictObject({
+        model: text.describe('The model, as provider/model'),
+        calls: count.describe('Its calls of the last hour'),
+        failures: count.describe('Those of them that failed'),
+        blockedUntil: iso.nullable().describe('Until when no worker calls it; null: it is called'),
+      }),
+    )
+    .describe('The models that were called in the last hour or are blocked, most calls first, at most 20'),
   lanes: z
     .array(
       z.strictObject({

@@ -99,6 +99,21 @@ describe('GET /v1/overview', () => {
     expect(await simulatedWith(true)).toBe(true);
   });
 
+  test('has the same hour of the day before, and the models that were called', async () => {
+    const { rig } = holder;
+    const model = 'before/model';
+    const startsAt = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 86_400_000);
+    const used = { turns: 4, failedTurns: 1, calls: 2, costMicros: 3_000_000 };
+    await addUsageBuckets(rig, { size: 'minute', startsAt, model, isSimulated: false, ...used });
+    monotonicMs += 1_000;
+    const { dayBefore, points, models } = (await rig.get('/v1/overview')).body;
+    expect(dayBefore).toMatchObject({ successRate: 0.75, costUsd: 3, firstChunkP95Ms: null });
+    expect(total(dayBefore.points.ends)).toBe(4);
+    expect(dayBefore.points.startsAt).toHaveLength(60);
+    expect(Date.parse(points.startsAt[0]) - Date.parse(dayBefore.points.startsAt[0])).toBe(86_400_000);
+    expect(models.map((each: { model: string }) => each.model)).not.toContain(model);
+  });
+
   test('has for each minute the most messages that waited and turns that ran when a scheduler looked', async () => {
     const { rig } = holder;
     const { database } = rig.turns;

@@ -103,3 +103,24 @@ test('a viewer sees dead letters without a button; on a phone nothing is cut', a
   expect(await page.locator('main').getByRole('button').count()).toBe(0);
   expect(await overflowOf(page)).toBe(0);
 });
+
+test('on a phone what needs attention is on the first screen, and no figure leaves a hole at any width', async () => {
+  const { page, signIn, open, settle } = dashboard;
+  await letters('phone', 1);
+  await signIn();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open('/');
+  const link = page.getByRole('link', { name: '1 dead letter with the code phone' });
+  await link.waitFor();
+  expect((await link.boundingBox())!.y).toBeLessThan(400);
+  for (const width of [360, 640, 1024, 1440, 2560]) {
+    await page.setViewportSize({ width, height: 844 });
+    await settle();
+    expect(await overflowOf(page)).toBe(0);
+    const right = await page.evaluate<number[]>(
+      `['.figures > *', '.split > *'].map((each) => { const all = [...document.querySelectorAll('.flow ' + each)];
+        return Math.round(all.at(-1).getBoundingClientRect().right - all.at(-1).parentElement.getBoundingClientRect().right); })`,
+    );
+    expect(right).toEqual([0, 0]);
+  }
+});

@@ -18,13 +18,12 @@ async function play(): Promise<void> {
 }
 
 const FIGURES = [
-  ['Messages that wait', 'Messages that waited'],
-  ['The oldest of them', 'Longest wait'],
-  ['Turns that run', 'Turns that ran'],
+  ['Waiting', 'Messages that waited'],
+  ['Running', 'Turns that ran'],
   ['Turns per minute', 'Turns that ended'],
   ['Ended well', 'Ended well'],
-  ['First words, p95', 'First words, p95'],
-  ['Whole turn, p95', 'Whole turn, p95'],
+  ['First token, p95', 'First token, p95'],
+  ['Turn, p95', 'Turn, p95'],
   ['Cost today', 'Cost'],
   ['Input from the cache', 'Input from the cache'],
 ] as const;
@@ -36,7 +35,7 @@ test('each figure of the overview has its last hour, in words and in a table of 
   await signIn(VIEWER_KEY);
   await open('/');
   const figures = page.getByRole('region', { name: 'Figures', exact: true });
-  await figures.getByText('Messages that wait', { exact: true }).waitFor();
+  await figures.getByText('Waiting', { exact: true }).waitFor();
   expect(await figures.locator('dt').allTextContents()).toEqual(FIGURES.map(([name]) => name));
   for (const [, minutes] of FIGURES)
     await figures.getByRole('img', { name: new RegExp(`^${minutes}, last hour: from `) }).waitFor();
@@ -52,9 +51,9 @@ test('each figure of the overview has its last hour, in words and in a table of 
   ]);
   expect(await rows.count()).toBe(61);
   const column = (n: number): Promise<string[]> => figures.locator(`tbody td:nth-of-type(${n})`).allTextContents();
-  const ended = (await column(4)).map(Number).reduce((sum, count) => sum + count, 0);
+  const ended = (await column(3)).map(Number).reduce((sum, count) => sum + count, 0);
   expect(ended).toBe(points.ends.reduce((sum: number, count: number) => sum + count, 0));
-  expect((await column(5)).filter((text) => text === 'none').length).toBe(
+  expect((await column(4)).filter((text) => text === 'none').length).toBe(
     points.ends.filter((count: number) => count === 0).length,
   );
 });

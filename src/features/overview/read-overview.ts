@@ -16,7 +16,7 @@ import { toDollars } from '../../core/prices/call-cost.ts';
 import type { Budget } from '../budgets/store/budgets.ts';
 import { readAttention, readAttentionMarks } from './views/attention.ts';
 import { WAITING_MAX } from '../costs/store/usage-rows.ts';
-import { readOverview } from './views/overview.ts';
+import { MINUTES, readOverview } from './views/overview.ts';
 import type { ApiContext } from '../../api/context.ts';
 import type { Readiness } from '../../contract/answers.ts';
 import type { Attention, AttentionEntry, Overview } from '../../contract/overview.ts';
@@ -26,12 +26,13 @@ export { markAttention } from './store/attention-marks.ts';
 
 export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
   const { now, waiting, parked, lanes, spentTodayMicros, isTodaySimulated, ...facts } = await readOverview(reads);
-  const { minutes: read, ...measured } = facts;
-  const minutes = read.map((minute) => ({
+  const { minutes: read, dayBefore, ...measured } = facts;
+  const both = read.map((minute) => ({
     ...minute,
     startsAtMs: Date.parse(minute.startsAt),
     waiting: minute.waiting === null ? null : Math.min(minute.waiting, WAITING_MAX),
   }));
+  const [before, minutes] = [both.slice(0, MINUTES), both.slice(MINUTES)];
   const oldestAt = lanes.flatMap((lane) => lane.oldestAt ?? []).toSorted()[0] ?? null;
   const running = lanes.reduce((sum, lane) => sum + lane.running, 0);
   return {
@@ -51,6 +52,12 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
       waiting: Math.min(waiting, WAITING_MAX),
       running,
     }),
+    dayBefore: {
+      ...computeRates(before),
+      ...dayBefore,
+      costUsd: toDollars(before.reduce((sum, { costMicros }) => sum + costMicros, 0)) ?? 0,
+      points: toPoints(before, null),
+    },
     lanes,
   };
 }

@@ -27,7 +27,7 @@ export function AttentionList(): ReactElement {
         <span className="chip" data-tone="good">
           ok
         </span>{' '}
-        Nothing.
+        All is well: nothing needs you.
       </p>
     );
   }
@@ -52,7 +52,9 @@ export function AttentionList(): ReactElement {
               </span>
             )}
             {who.role !== 'viewer' && (
-              <Actions entry={item} onAsk={(to) => setAsked({ entry: item, to })} onDone={shown} />
+              <span className="row">
+                <Actions entry={item} onAsk={(to) => setAsked({ entry: item, to })} onDone={shown} />
+              </span>
             )}
             <p className="soft">{item.mark === null ? <SafeText text={item.fix} /> : <MarkText mark={item.mark} />}</p>
           </li>

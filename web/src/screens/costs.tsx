@@ -78,8 +78,8 @@ export function Costs(): ReactElement {
 function Spent({ by, group, tag }: UsageShown): ReactElement {
   const usage = useUsage({ by, group, tag });
   const byModel = useUsage({ by, group: 'model', tag });
-  const prices = useQuery({ queryKey: ['prices'], queryFn: () => api.getPrices() });
   const steps = usage.data?.items;
+  const prices = useQuery({ queryKey: ['prices'], queryFn: () => api.getPrices(), enabled: (steps?.length ?? 0) > 0 });
   const times = useMemo(() => stepsOf(by, steps ?? []), [by, steps]);
   if (usage.isError) return <Problem error={usage.error} onRetry={() => void usage.refetch()} />;
   if (steps === undefined) return <Loading />;

@@ -59,10 +59,18 @@ export function FigureList({ figures }: { figures: Figures }): ReactElement {
 }
 
 /** What waits and what runs. */
-function workOf({ waiting, slots, points, running, parked, turnsPerMinute }: Figures): ShownFigure[] {
+function workOf({ waiting, slots, points, running, parked, turnsPerMinute, dayBefore }: Figures): ShownFigure[] {
   return [
     {
-      name: 'Messages that wait',
+      name: 'Waiting',
+      note:
+        waiting.oldestAt === null ? (
+          'none'
+        ) : (
+          <>
+            oldest: <Age at={waiting.oldestAt} />, {countText(parked)} parked
+          </>
+        ),
       now: (
         <Link to="/waiting">
           {countText(waiting.count)}
@@ -72,13 +80,8 @@ function workOf({ waiting, slots, points, running, parked, turnsPerMinute }: Fig
       minutes: { name: 'Messages that waited', values: points.waiting, text: countText },
     },
     {
-      name: 'The oldest of them',
-      now: waiting.oldestAt === null ? 'none' : <Age at={waiting.oldestAt} />,
-      minutes: { name: 'Longest wait', values: points.oldestWaitMs, text: durationText },
-    },
-    {
-      name: 'Turns that run',
-      note: `${countText(parked)} parked`,
+      name: 'Running',
+      note: slots.total === 0 ? 'no slots' : `${share(running / slots.total)} of the slots`,
       now: (
         <>
           <Link to="/turns" search={{ status: 'running' }}>
@@ -91,6 +94,7 @@ function workOf({ waiting, slots, points, running, parked, turnsPerMinute }: Fig
     },
     {
       name: 'Turns per minute',
+      note: wasText(dayBefore.turnsPerMinute, (rate) => rate.toFixed(1)),
       now: turnsPerMinute.toFixed(1),
       minutes: { name: 'Turns that ended', values: points.ends, text: countText },
     },
@@ -99,15 +103,28 @@ function workOf({ waiting, slots, points, running, parked, turnsPerMinute }: Fig
 
 /** How well it went, how long it took, and what it cost. */
 function qualityOf(figures: Figures): ShownFigure[] {
-  const { successRate, firstChunkP95Ms, turnP95Ms, cacheHitRatio, spentTodayUsd, simulated, budget, points } = figures;
+  const {
+    successRate,
+    firstChunkP95Ms,
+    turnP95Ms,
+    cacheHitRatio,
+    spentTodayUsd,
+    simulated,
+    budget,
+    points,
+    dayBefore,
+  } = figures;
   const { ends, failures, inputTokens, cacheReadTokens, cacheWriteTokens } = points;
   return [
     {
       name: 'Ended well',
       note: (
-        <Link to="/turns" search={{ status: 'failed' }}>
-          failed turns
-        </Link>
+        <>
+          <Link to="/turns" search={{ status: 'failed' }}>
+            failed turns
+          </Link>
+          , {wasText(dayBefore.successRate, share)}
+        </>
       ),
       now: successRate === null ? 'no turns' : share(successRate),
       minutes: {
@@ -117,26 +134,29 @@ function qualityOf(figures: Figures): ShownFigure[] {
       },
     },
     {
-      name: 'First words, p95',
+      name: 'First token, p95',
+      note: wasText(dayBefore.firstChunkP95Ms, durationText),
       now: firstChunkP95Ms === null ? 'no turns' : durationText(firstChunkP95Ms),
-      minutes: { name: 'First words, p95', values: points.firstChunkP95Ms, text: durationText },
+      minutes: { name: 'First token, p95', values: points.firstChunkP95Ms, text: durationText },
     },
     {
-      name: 'Whole turn, p95',
+      name: 'Turn, p95',
+      note: wasText(dayBefore.turnP95Ms, durationText),
       now: turnP95Ms === null ? 'no turns' : durationText(turnP95Ms),
-      minutes: { name: 'Whole turn, p95', values: points.turnP95Ms, text: durationText },
+      minutes: { name: 'Turn, p95', values: points.turnP95Ms, text: durationText },
     },
     {
       name: 'Cost today',
       note:
         budget === null
-          ? undefined
+          ? `hour, ${wasText(dayBefore.costUsd, usdText)}`
           : `${budget.name}: ${Math.round(budget.usedPercent)} % of ${usdText(budget.limitUsd)}`,
       now: <Cost of={{ costMicros: microsOf(spentTodayUsd), simulated }} />,
       minutes: { name: 'Cost', values: points.costUsd, text: usdText },
     },
     {
       name: 'Input from the cache',
+      note: wasText(dayBefore.cacheHitRatio, share),
       now: cacheHitRatio === null ? 'no calls' : share(cacheHitRatio),
       minutes: {
         name: 'Input from the cache',
@@ -147,6 +167,11 @@ function qualityOf(figures: Figures): ShownFigure[] {
       },
     },
   ];
+}
+
+/** The same of the hour a day ago. */
+function wasText(value: number | null, text: (value: number) => string): string {
+  return `day before: ${value === null ? 'none' : text(value)}`;
 }
 
 /** Null: there is nothing of which it could be a part. */

@@ -1,11 +1,12 @@
-// The state of the service: waiting and running work, spending, and problems that need an operator.
+// Three questions in their order: does anything need me, is work flowing, and on what.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { useAttention } from '../attention.ts';
-import { countText, usdText } from '../format/amounts.ts';
+import { countText, namedCountText, usdText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
+import { readyQuery } from '../live/outage.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -15,11 +16,10 @@ import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { AttentionList } from './attention-list.tsx';
 import { FigureList, type Figures } from './overview-figures.tsx';
-import { useWorkers } from './processes.tsx';
 
 export function Overview(): ReactElement {
   const overview = useQuery({ queryKey: ['stats', 'overview'], queryFn: () => api.getOverview() });
-  const hasBegun = haveBegun(overview, useAttention(), useWorkers());
+  const hasBegun = haveBegun(overview, useAttention());
   const { data } = overview;
   if (data === undefined || !hasBegun) {
     return overview.isError ? <Problem error={overview.error} /> : <Loading />;
@@ -28,21 +28,24 @@ export function Overview(): ReactElement {
     <>
       <h1>Overview</h1>
       <FirstSteps />
-      <div className={overview.isError ? 'stale' : undefined}>
-        <FigureList figures={data} />
-      </div>
       <section className="panel" aria-labelledby="attention">
         <h2 id="attention">Needs attention</h2>
         <AttentionList />
       </section>
-      <LastHour points={data.points} />
-      <Lanes figures={data} />
+      <div className={overview.isError ? 'flow stale' : 'flow'}>
+        <h2>Work</h2>
+        <FigureList figures={data} />
+        <LastHour figures={data} />
+        <Lanes figures={data} />
+        <Ground figures={data} />
+      </div>
     </>
   );
 }
 
-function LastHour({ points }: { points: Figures['points'] }): ReactElement {
+function LastHour({ figures: { points, dayBefore } }: { figures: Figures }): ReactElement {
   const { startsAt, ends, failures } = points;
+  const before = dayBefore.points;
   const shared = { span: 'last hour', times: startsAt };
   return (
     <div className="split">
@@ -51,7 +54,10 @@ function LastHour({ points }: { points: Figures['points'] }): ReactElement {
         title="Arrivals and ends"
         hasOneScale
         panes={[
-          { text: countText, series: [{ name: 'Messages that arrived', values: points.arrivals }] },
+          {
+            text: countText,
+            series: [{ name: 'Messages that arrived', values: points.arrivals, before: before.arrivals }],
+          },
           {
             text: countText,
             series: [
@@ -68,14 +74,19 @@ function LastHour({ points }: { points: Figures['points'] }): ReactElement {
       <TimeChart
         {...shared}
         title="Age of the queue"
-        panes={[{ text: durationText, series: [{ name: 'Longest wait', values: points.oldestWaitMs }] }]}
+        panes={[
+          {
+            text: durationText,
+            series: [{ name: 'Longest wait', values: points.oldestWaitMs, before: before.oldestWaitMs }],
+          },
+        ]}
       />
       <TimeChart
         {...shared}
         title="Tokens and cost"
         panes={[
           { text: countText, series: tokenSeries(points) },
-          { text: usdText, series: [{ name: 'Cost', values: points.costUsd }] },
+          { text: usdText, series: [{ name: 'Cost', values: points.costUsd, before: before.costUsd }] },
         ]}
       />
     </div>
@@ -87,14 +98,14 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
     <section className="panel" aria-labelledby="lanes">
       <h2 id="lanes">Lanes</h2>
       <div className="scroll-x">
-        <table className="plain">
+        <table className="plain cards">
           <thead>
             <tr>
               <th scope="col">Lane</th>
-              <th scope="col">Sessions that wait</th>
-              <th scope="col">The oldest</th>
+              <th scope="col">Waiting sessions</th>
+              <th scope="col">Oldest</th>
               <th scope="col">Why it waits</th>
-              <th scope="col">Turns that run</th>
+              <th scope="col">Running turns</th>
             </tr>
           </thead>
           <tbody>
@@ -105,15 +116,15 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
                     {lane}
                   </Link>
                 </td>
-                <td>
+                <td data-label="Waiting sessions">
                   {countText(depth)}
                   {parked > 0 && `, ${countText(parked)} parked`}
                 </td>
-                <td>{oldestAt === null ? 'none' : <Age at={oldestAt} />}</td>
+                <td data-label="Oldest">{oldestAt === null ? 'none' : <Age at={oldestAt} />}</td>
                 <td>{oldest !== null && <WhyFirst {...oldest} />}</td>
-                <td>
+                <td data-label="Running turns">
                   {countText(running)}
-                  {slots !== null && ` of ${slots}`} {slots !== null && running >= slots && <Status status="full" />}
+                  of {countText(slots)} {slots > 0 && running >= slots && <Status status="full" />}
                 </td>
               </tr>
             ))}
@@ -121,6 +132,69 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
         </table>
       </div>
     </section>
+  );
+}
+
+/** What the work runs on: processes, models, the queue and the database. */
+function Ground({ figures: { processes, models } }: { figures: Figures }): ReactElement {
+  const { data: ready } = useQuery(readyQuery);
+  return (
+    <div className="split">
+      <section className="panel" aria-labelledby="parts">
+        <h2 id="parts">Service</h2>
+        <ul className="states">
+          <li>
+            <Link to="/processes">Processes</Link>
+            <span>
+              {countText(processes.running)} running{' '}
+              {processes.draining > 0 && <Status status={`${processes.draining} draining`} />}{' '}
+              {processes.lost > 0 && (
+                <span className="chip" data-tone="bad">
+                  {countText(processes.lost)} lost
+                </span>
+              )}
+            </span>
+          </li>
+          {ready?.dependencies.map(({ name, status, failedSince }) => (
+            <li key={name}>
+              <span>{name.charAt(0).toUpperCase() + name.slice(1)}</span>
+              <span>
+                {failedSince !== null && (
+                  <>
+                    since <Age at={failedSince} />{' '}
+                  </>
+                )}
+                <Status status={status} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section className="panel" aria-labelledby="models">
+        <h2 id="models">Models</h2>
+        {models.length === 0 && <p className="soft">No model was called in the last hour.</p>}
+        <ul className="states">
+          {models.map(({ model, calls, failures, blockedUntil }) => (
+            <li key={model}>
+              <Link to="/turns" search={{ model }}>
+                <SafeText text={model} />
+              </Link>
+              <span>
+                {namedCountText(calls, 'call')}
+                {failures > 0 && `, ${countText(failures)} failed`}{' '}
+                {blockedUntil === null ? (
+                  <Status status="ok" />
+                ) : (
+                  <Link to="/waiting">
+                    blocked, tested <Age at={blockedUntil} />
+                  </Link>
+                )}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </div>
   );
 }
 

@@ -47,22 +47,23 @@ export function computeRates(minutes: readonly Minute[]) {
   };
 }
 
-/** The minutes as columns, one value for each. */
-export function toPoints(minutes: readonly Minute[], { nowMs, oldestMs, waiting, running }: Present) {
+/** The minutes as columns, one value for each. `present`: null when the last of them has ended. */
+export function toPoints(minutes: readonly Minute[], present: Present | null) {
   const column = <Name extends keyof Minute>(name: Name): Minute[Name][] => minutes.map((minute) => minute[name]);
   /** Samples, of which the last one is at least what is true now. */
-  const withPresent = (samples: (number | null)[], present: number): (number | null)[] =>
-    samples.map((sample, at) => (at === samples.length - 1 ? Math.max(sample ?? 0, present) : sample));
+  const withPresent = (samples: (number | null)[], now: number | undefined): (number | null)[] =>
+    samples.map((sample, at) => (now !== undefined && at === samples.length - 1 ? Math.max(sample ?? 0, now) : sample));
   return {
     startsAt: column('startsAt'),
-    waiting: withPresent(column('waiting'), waiting),
-    running: withPresent(column('running'), running),
+    waiting: withPresent(column('waiting'), present?.waiting),
+    running: withPresent(column('running'), present?.running),
     arrivals: column('arrivals'),
     ends: column('turns'),
     failures: column('failedTurns'),
     oldestWaitMs: minutes.map((minute) => {
-      const endMs = Math.min(minute.startsAtMs + MINUTE_MS, nowMs);
-      return Math.max(minute.longestWaitMs, endMs - (oldestMs ?? endMs), 0);
+      if (present === null) return minute.longestWaitMs;
+      const endMs = Math.min(minute.startsAtMs + MINUTE_MS, present.nowMs);
+      return Math.max(minute.longestWaitMs, endMs - (present.oldestMs ?? endMs), 0);
     }),
     firstChunkP95Ms: column('firstChunkP95Ms'),
     turnP95Ms: column('turnP95Ms'),

@@ -14,7 +14,7 @@ import {
   WAITING_MAX,
 } from '../../costs/store/usage-rows.ts';
 import { describeWait, waitingCountSql, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
-import type { ViewDatabase } from '../../../database/page.ts';
+import { idOfTimeSql, type ViewDatabase } from '../../../database/page.ts';
 import { doorsSql } from './stats.ts';
 
 type LaneFigures = Overview['lanes'][number];
@@ -47,16 +47,21 @@ export interface OverviewFacts {
   waiting: number;
   parked: number;
   lanes: LaneFigures[];
-  /** Oldest first. */
+  /** Oldest first: those of the day before, then those of the last hour. */
   minutes: MinuteFacts[];
+  models: Overview['models'];
+  processes: Overview['processes'];
   spentTodayMicros: number;
   isTodaySimulated: boolean;
   /** The 95th percentiles of the newest calls and turns of the last hour; null: there were none. */
   firstChunkP95Ms: number | null;
   turnP95Ms: number | null;
+  /** The same of the newest that started before the end of the hour of the day before. */
+  dayBefore: { firstChunkP95Ms: number | null; turnP95Ms: number | null };
 }
 
-const MINUTES = 60;
+export const MINUTES = 60;
+const MODELS_MAX = 20;
 
 /** Percentiles are of at most this many turns, and of their calls. */
 const MEASURED_MAX = 1_000;
@@ -70,11 +75,23 @@ export const OLDEST_COLUMNS_SQL = `, d.session_id, (
     select i.received_at from holdfast.inbox i where i.session_id = d.session_id and i.status = 'waiting' order by i.seq limit 1
   ) as oldest_at`;
 
+/** The percentiles of the last hour (`=`), or of that of the day before (`<`). */
+const measuredFields = (compare: '=' | '<'): string => `'turnP95Ms', (
+    select round(${p95Sql('started_at', 'ended_at')}) from measured where from_at ${compare} (select at from first_minute)
+  ), 'firstChunkP95Ms', (
+    select round(${p95Sql('started_at', 'first_chunk_at')}) from first_chunks where from_at ${compare} (select at from first_minute)
+  )`;
+
 export const OVERVIEW = literal({
   name: 'overview',
   purpose: 'Read the figures of the overview.',
   text: `with first_minute as materialized (
   select date_trunc('minute', clock_timestamp(), 'UTC') - interval '${MINUTES - 1} minutes' as at
+),
+-- The last hour, and the same of the day before.
+hours as materialized (
+  select at as from_at, at + interval '${MINUTES} minutes' as to_at from first_minute
+  union all select at - interval '1 day', at - interval '1 day' + interval '${MINUTES} minutes' from first_minute
 ),
 ${doorsSql(OLDEST_COLUMNS_SQL)},
 open_turns as materialized (
@@ -96,25 +113,26 @@ unread as materialized (
   ${usageOfEventsSql(UNREAD_EVENTS)}
 ),
 used as materialized (
-  select starts_at as at, 1 as sign, ${SUMS}, is_simulated from holdfast.usage_buckets
-  where size = 'minute' and starts_at >= (select at from first_minute)
-  union all select date_trunc('minute', at, 'UTC'), sign, ${SUMS}, is_simulated from unread where at >= (select at from first_minute)
+  select b.starts_at as at, 1 as sign, b.model, ${USAGE_SUMS.map((name) => `b.${name}`).join(', ')}, b.is_simulated
+  from hours h join holdfast.usage_buckets b on b.size = 'minute' and b.starts_at >= h.from_at and b.starts_at < h.to_at
+  union all select date_trunc('minute', at, 'UTC'), sign, model, ${SUMS}, is_simulated from unread where at >= (select at from first_minute)
 ),
 minutes as (
   select at, ${SUMMED_SQL}, bool_or(is_simulated) as is_simulated from used group by at
 ),
 marks as (
   select starts_at as at, sum(arrivals) as arrivals, max(longest_wait_ms) as longest_wait_ms from (
-    select * from holdfast.minute_marks where starts_at >= (select at from first_minute)
+    select m.* from hours h join holdfast.minute_marks m on m.starts_at >= h.from_at and m.starts_at < h.to_at
     union all ${marksOfEventsSql(UNREAD_EVENTS)}
   ) as mark group by starts_at
 ),
 measured as materialized (
-  select t.id, t.started_at, t.ended_at from (select * from holdfast.turns order by id desc limit ${MEASURED_MAX}) as t
-  where t.ended_at > clock_timestamp() - interval '1 hour'
+  select t.id, t.started_at, t.ended_at, h.from_at from hours h cross join lateral (
+    select * from holdfast.turns where id < ${idOfTimeSql('h.to_at')} order by id desc limit ${MEASURED_MAX}
+  ) as t where t.ended_at >= h.from_at and t.ended_at < h.to_at
 ),
 first_chunks as materialized (
-  select m.ended_at, c.started_at, c.first_chunk_at from measured m
+  select m.ended_at, m.from_at, c.started_at, c.first_chunk_at from measured m
   cross join lateral (select * from holdfast.model_calls where turn_id = m.id and first_chunk_at is not null limit 100) as c
 ),
 turn_minutes as (
@@ -150,13 +168,25 @@ select json_build_object(
       'cacheWriteTokens', coalesce(cache_write_tokens, 0), 'costMicros', coalesce(cost_micros, 0),
       'isSimulated', coalesce(is_simulated, false), 'waiting', sample.waiting, 'running', sample.running,
       'turnP95Ms', turn_minutes.ms, 'firstChunkP95Ms', first_chunk_minutes.ms) order by m.at)
-    from first_minute f cross join lateral generate_series(f.at, f.at + interval '${MINUTES - 1} minutes', interval '1 minute') as m (at)
+    from hours h cross join lateral generate_series(h.from_at, h.to_at - interval '1 minute', interval '1 minute') as m (at)
     left join minutes on minutes.at = m.at left join marks on marks.at = m.at
     left join holdfast.minute_samples sample on sample.starts_at = m.at
     left join turn_minutes on turn_minutes.at = m.at left join first_chunk_minutes on first_chunk_minutes.at = m.at),
   'spentTodayMicros', coalesce((select micros from today), 0), 'isTodaySimulated', coalesce((select is_simulated from today), false),
-  'turnP95Ms', (select round(${p95Sql('started_at', 'ended_at')}) from measured),
-  'firstChunkP95Ms', (select round(${p95Sql('started_at', 'first_chunk_at')}) from first_chunks)
+  'processes', (select json_build_object('running', count(*) filter (where is_seen and draining_at is null),
+      'draining', count(*) filter (where is_seen and draining_at is not null), 'lost', count(*) filter (where not is_seen))
+    from (select w.draining_at, w.seen_at > clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' as is_seen from holdfast.workers w) as seen),
+  'models', (select coalesce(json_agg(json_build_object('model', model, 'calls', calls, 'failures', failures, 'blockedUntil', ${isoSql('until')})
+      order by calls desc, model), '[]') from (
+    select coalesce(u.model, b.model) as model, coalesce(u.calls, 0) as calls, coalesce(u.failures, 0) as failures, b.until
+    from (
+      select model, sum(sign * calls)::bigint as calls, sum(sign * failures)::bigint as failures from used
+      where at >= (select at from first_minute) group by model having sum(sign * calls) > 0
+    ) as u full join (
+      select model, max(until) as until from holdfast.model_blocks where until > clock_timestamp() and lifted_at is null group by model
+    ) as b on b.model = u.model order by calls desc, model limit ${MODELS_MAX}
+  ) as shown),
+  ${measuredFields('=')}, 'dayBefore', json_build_object(${measuredFields('<')})
 ) as facts`,
 });
 
