@@ -97,7 +97,8 @@ test('ids are also accepted as addresses; an invalid one, and a turn that does n
 });
 
 test('figures that round to the same text are still said to differ', async () => {
-  const { page, signIn, open, rig } = dashboard;
+  const { page, signIn, open } = dashboard;
+  const { rig } = dashboard;
   const first = await turnOf('near', '[[reply: done]]');
   const second = await turnOf('nearer', '[[reply: done]]');
 
@@ -236,3 +237,31 @@ describe('an alignment', () => {
 function byText(a: { kind: string; text: string }, b: { kind: string; text: string }): number {
   return `${a.kind}${a.text}`.localeCompare(`${b.kind}${b.text}`);
 }
+
+test('a turn is tried with another text, and the comparison shows the words of both and leaves the original alone', async () => {
+  const { page, signIn, open } = dashboard;
+  const { rig } = dashboard;
+  const id = await turnOf('tried', 'One. [[tool: echo {"n":1}]] [[reply: the first answer]]');
+  await signIn();
+  await open(`/turns/${id}`);
+  await page.getByRole('button', { name: 'Try…' }).click();
+  const dialog = page.getByRole('dialog', { name: /^Try turn/ });
+  await expect.poll(() => dialog.getByLabel('Message').inputValue()).toContain('One.');
+  await dialog
+    .getByLabel('Message')
+    .fill('Two. [[tool: echo {"n":1}]] [[tool: echo {"n":2}]] [[reply: the other answer]]');
+  await dialog.getByRole('button', { name: 'Edit the system prompt' }).click();
+  await expect.poll(() => dialog.getByLabel('System prompt').inputValue()).not.toBe('');
+  expect(await violationsOn(page)).toEqual([]);
+  const sent = page.waitForResponse((response) => response.url().endsWith(`/v1/turns/${id}/try`));
+  await dialog.getByRole('button', { name: 'Try', exact: true }).click();
+  const { message } = await (await sent).json();
+  await rig.work(message.sessionKey);
+  await page.waitForURL(`**/compare?a=${id}&b=*`);
+  const replies = page.getByRole('region', { name: 'Replies' });
+  await replies.locator('[data-side="A"]').filter({ hasText: 'the first answer' }).waitFor();
+  await replies.locator('[data-side="B"]').filter({ hasText: 'the other answer' }).waitFor();
+  const tools = page.getByRole('region', { name: 'Tools of both turns' });
+  await tools.getByRole('row').filter({ hasText: 'only B' }).waitFor();
+  expect((await rig.get('/v1/turns?session=tried')).body.items).toHaveLength(1);
+});

@@ -1,5 +1,5 @@
-// Two turns side by side: their facts, their requests, the tools that they called, and their results.
-import { useQuery } from '@tanstack/react-query';
+// Two turns side by side: their words, their facts, the tools that they called, and their requests.
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement, type ReactNode } from 'react';
 import { api, type Turn } from '../api.ts';
@@ -99,19 +99,37 @@ function Choose({ a, b }: { a: string | undefined; b: string | undefined }): Rea
 function Compared({ a, b }: { a: Turn; b: Turn }): ReactElement {
   return (
     <>
+      <Words a={a} b={b} />
       <Facts a={a} b={b} />
       <ComparedTools a={a} b={b} />
-      <section className="panel" aria-labelledby="replies">
-        <h2 id="replies">Replies</h2>
+      {/* Last, because its data arrives later and would move everything below it. */}
+      <ComparedRequests a={a} b={b} />
+    </>
+  );
+}
+
+/** What was asked and answered. */
+function Words({ a, b }: { a: Turn; b: Turn }): ReactElement {
+  const asked = useQueries({
+    queries: [a, b].map(({ id, endedAt }) => ({
+      queryKey: ['turn', id, 'inputs', endedAt],
+      queryFn: () => api.getTurnInputs({ id }),
+    })),
+  }).map(({ data }) => data?.messages.map(({ text }) => text).join('\n\n'));
+  return (
+    <section className="panel" aria-labelledby="words">
+      <h2 id="words">Words</h2>
+      <h3>Messages</h3>
+      <TextDifference a={asked[0] ?? ''} b={asked[1] ?? ''} />
+      <section aria-labelledby="replies">
+        <h3 id="replies">Replies</h3>
         {a.reply === null && b.reply === null ? (
           <p className="soft">Neither turn has a reply.</p>
         ) : (
           <TextDifference a={a.reply ?? ''} b={b.reply ?? ''} />
         )}
       </section>
-      {/* Last, because its data arrives later and would move everything below it. */}
-      <ComparedRequests a={a} b={b} />
-    </>
+    </section>
   );
 }
 

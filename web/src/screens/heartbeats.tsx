@@ -13,6 +13,7 @@ import { haveBegun } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { SessionLink } from '../parts/short-key.tsx';
+import { TryAgent } from './try-dialog.tsx';
 
 const COLUMNS: readonly Column<Heartbeat>[] = [
   { title: 'Status', width: '120px', cell: ({ status, result }) => <Status status={result ?? status} /> },
@@ -110,9 +111,12 @@ function Agents(): ReactElement {
             {heartbeat.everyMs !== 0 && <span className="soft">{limitsText(heartbeat)}</span>}
             <span className="soft">alerts go to {heartbeat.target}</span>
             {who.role !== 'viewer' && (
-              <button type="button" className="button" onClick={() => void poll(id)}>
-                Poll {id} now
-              </button>
+              <>
+                <button type="button" className="button" onClick={() => void poll(id)}>
+                  Poll {id} now
+                </button>
+                <TryAgent agentId={id} />
+              </>
             )}
           </li>
         ))}

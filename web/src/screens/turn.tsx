@@ -12,6 +12,7 @@ import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
 import { me } from '../me.ts';
+import { TryTurn } from './try-dialog.tsx';
 import { Steps } from './turn-steps.tsx';
 import { TurnWords } from './turn-words.tsx';
 import { Waterfall } from './waterfall.tsx';
@@ -44,6 +45,7 @@ export function TurnScreen(): ReactElement {
         <Neighbour id={data.previousTurnId} rel="prev" />
         <Neighbour id={data.nextTurnId} rel="next" />
         <CompareLink turn={data} />
+        <TryTurn turn={data} />
       </div>
       <TurnWords turn={data} />
       <TurnFacts turn={data} />

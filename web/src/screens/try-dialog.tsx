@@ -1,0 +1,188 @@
+// Asks a turn again, or an agent, without any effect: with another text, model, thinking level or system prompt. Then it shows the result, beside
+// the original if there is one.
+import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type ReactElement } from 'react';
+import { api, type Turn } from '../api.ts';
+import { me } from '../me.ts';
+import { Confirm } from '../parts/confirm.tsx';
+import { Problem } from '../parts/problem.tsx';
+
+const THINKING = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'adaptive'] as const;
+const BEGINS_MS_MAX = 20_000;
+const POLL_MS = 300;
+
+type Changes = NonNullable<Parameters<typeof api.tryTurn>[0]['body']>;
+type Asked = Awaited<ReturnType<typeof api.tryTurn>>['message'];
+
+export function TryTurn({ turn }: { turn: Turn }): ReactElement | null {
+  const { data: who } = useSuspenseQuery(me);
+  const [isOpen, setOpen] = useState(false);
+  const navigate = useNavigate();
+  if (turn.kind === 'compaction' || who.role === 'viewer') return null;
+  return (
+    <>
+      <button type="button" className="button" onClick={() => setOpen(true)}>
+        Try…
+      </button>
+      {isOpen && (
+        <TryDialog
+          title={`Try turn ${turn.id.slice(-6)} again`}
+          turn={turn}
+          onClose={() => setOpen(false)}
+          send={(body) => api.tryTurn({ id: turn.id, body })}
+          show={(id) => navigate({ to: '/compare', search: { a: turn.id, b: id } })}
+        />
+      )}
+    </>
+  );
+}
+
+export function TryAgent({ agentId }: { agentId: string }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  const navigate = useNavigate();
+  return (
+    <>
+      <button type="button" className="button" onClick={() => setOpen(true)}>
+        Try {agentId}…
+      </button>
+      {isOpen && (
+        <TryDialog
+          title={`Try agent ${agentId}`}
+          turn={null}
+          onClose={() => setOpen(false)}
+          send={({ text = '', ...body }) => api.tryAgent({ agent: agentId, body: { ...body, text } })}
+          show={(id) => navigate({ to: '/turns/$id', params: { id } })}
+        />
+      )}
+    </>
+  );
+}
+
+interface TryDialogProps {
+  title: string;
+  turn: Turn | null;
+  onClose: () => void;
+  send: (changes: Changes) => Promise<{ message: Asked }>;
+  /** Shows the turn that answers. */
+  show: (turnId: string) => Promise<void>;
+}
+
+function TryDialog({ title, turn, onClose, send, show }: TryDialogProps): ReactElement {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [text, setText] = useState<string | null>(null);
+  const [model, setModel] = useState('');
+  const [thinking, setThinking] = useState('');
+  const [systemPrompt, setSystemPrompt] = useState<string | null>(null);
+  const id = turn?.id ?? '';
+  const inputs = useQuery({
+    queryKey: ['turn', id, 'inputs', turn?.endedAt],
+    queryFn: () => api.getTurnInputs({ id }),
+    enabled: turn !== null,
+  });
+  const asked = inputs.data?.messages.map((message) => message.text).join('\n\n') ?? '';
+  return (
+    <Confirm
+      title={title}
+      verb="Try"
+      tone="main"
+      onClose={onClose}
+      perform={async () => {
+        const changed = { text, model: model.trim(), thinking, systemPrompt };
+        const given = Object.entries(changed).filter(([, value]) => value !== null && value !== '');
+        // A level that the service does not take is not in the list.
+        const { message } = await send(Object.fromEntries(given) as Changes);
+        const turnId = await turnOf(message.id);
+        void queries.invalidateQueries({ queryKey: ['turns'] });
+        if (turnId !== null) return await show(turnId);
+        return await navigate({ to: '/sessions/$key', params: { key: message.sessionKey } });
+      }}
+    >
+      <p>
+        It runs in a session of its own. Nothing is delivered, and tools change nothing: a call that{' '}
+        {turn === null
+          ? 'may change something'
+          : 'the turn made gets its recorded result, and another that may change something'}{' '}
+        is not run. It costs what a turn costs.
+      </p>
+      <label className="field">
+        Message
+        <textarea
+          rows={5}
+          value={text ?? asked}
+          required={turn === null}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </label>
+      <div className="split">
+        <label className="field">
+          Model
+          <input
+            value={model}
+            placeholder={turn?.model ?? 'that of the agent'}
+            onChange={(event) => setModel(event.target.value)}
+          />
+        </label>
+        <label className="field">
+          Thinking
+          <select value={thinking} onChange={(event) => setThinking(event.target.value)}>
+            <option value="">{turn === null ? 'as configured' : 'as before'}</option>
+            {THINKING.map((level) => (
+              <option key={level}>{level}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <SystemPrompt turn={turn} value={systemPrompt} onChange={setSystemPrompt} />
+    </Confirm>
+  );
+}
+
+/** The system prompt, from the moment on when it is to be edited. */
+function SystemPrompt({
+  turn,
+  value,
+  onChange,
+}: {
+  turn: Turn | null;
+  value: string | null;
+  onChange: (text: string) => void;
+}): ReactElement {
+  const [error, setError] = useState<unknown>(null);
+  if (value !== null)
+    return (
+      <label className="field">
+        System prompt
+        <textarea rows={10} value={value} onChange={(event) => onChange(event.target.value)} />
+      </label>
+    );
+  return (
+    <>
+      <button type="button" className="button" onClick={() => void readSystem(turn).then(onChange, setError)}>
+        Edit the system prompt
+      </button>
+      {error !== null && <Problem error={error} />}
+    </>
+  );
+}
+
+/** The system prompt that a turn was opened with; empty: not known. */
+async function readSystem(turn: Turn | null): Promise<string> {
+  if (turn === null) return '';
+  const { request } = await api.getModelRequest({ id: turn.id, n: 1 });
+  // The contract leaves the body of a request open: it is the provider's.
+  const blocks = (request.system ?? []) as readonly { text: string }[];
+  return blocks.map(({ text }) => text).join('\n\n');
+}
+
+/** The turn that answers a message; null: it has not begun in time. */
+async function turnOf(id: string): Promise<string | null> {
+  const endsAt = performance.now() + BEGINS_MS_MAX;
+  while (performance.now() < endsAt) {
+    const { turnId } = await api.getMessage({ id });
+    if (turnId !== null) return turnId;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  return null;
+}
