@@ -15,13 +15,38 @@ export async function violationsOn(page: Page): Promise<string[]> {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
 }
 
-/** How a screen is looked at. The short form has each theme and each width once. */
+/** How a screen is looked at: in each theme on a desk and on a phone, at 320 px, and in forced colours. The short form has the hardest of them. */
 const LOOKS = [
-  { name: 'light', colorScheme: 'light', forcedColors: 'none', width: 1280, isShort: false },
-  { name: 'dark', colorScheme: 'dark', forcedColors: 'none', width: 1280, isShort: false },
-  { name: 'at 320 px', colorScheme: 'light', forcedColors: 'none', width: 320, isShort: false },
-  { name: 'dark at 320 px', colorScheme: 'dark', forcedColors: 'none', width: 320, isShort: true },
-  { name: 'in forced colours', colorScheme: 'light', forcedColors: 'active', width: 1280, isShort: false },
+  { name: 'light', colorScheme: 'light', forcedColors: 'none', width: 1440, height: 900, isShort: false },
+  { name: 'dark', colorScheme: 'dark', forcedColors: 'none', width: 1440, height: 900, isShort: false },
+  { name: 'light at 390 px', colorScheme: 'light', forcedColors: 'none', width: 390, height: 844, isShort: false },
+  { name: 'dark at 390 px', colorScheme: 'dark', forcedColors: 'none', width: 390, height: 844, isShort: false },
+  { name: 'dark at 320 px', colorScheme: 'dark', forcedColors: 'none', width: 320, height: 720, isShort: true },
+  { name: 'in forced colours', colorScheme: 'light', forcedColors: 'active', width: 1280, height: 720, isShort: false },
 ] as const;
 
 export const looks = LOOKS.filter(({ isShort }) => isShort || isLongForm());
+/** The page itself never scrolls sideways at these widths. */
+const WIDTHS = isLongForm() ? [360, 640, 1024, 1440, 2560] : [];
+
+/** What is wrong with an open page in every look, and at every width: it is loaded once. */
+export async function faultsOn(page: Page): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { name, width, height, colorScheme, forcedColors } of looks) {
+    await page.emulateMedia({ colorScheme, forcedColors });
+    await page.setViewportSize({ width, height });
+    faults.push(...(await violationsOn(page)).map((fault) => `${name}: ${fault}`), ...(await overflowOf(page, width)));
+  }
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    faults.push(...(await overflowOf(page, width)));
+  }
+  return faults;
+}
+
+async function overflowOf(page: Page, width: number): Promise<string[]> {
+  const overflow =
+    await page.evaluate<number>(`new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+    .then(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)`);
+  return overflow > 0 ? [`the page is ${overflow} px too wide at ${width} px`] : [];
+}
