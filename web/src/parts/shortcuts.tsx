@@ -15,20 +15,17 @@ interface KeyedScreen {
 const GO_MS = 1_500;
 
 const FILTER = 'main .filters :is(input, select)';
-const ROW = 'main :is(.table [role="row"], .hits li)';
+const ROW = 'main :is(.table [role="row"], .hits li, [role="feed"])';
 
 /** Keys, what they do, and what the screen has for them to do something. */
 const KEYS = [
-  ['j k ↑ ↓', 'the next and the previous row', ROW],
+  ['j k ↑ ↓', 'the next and the previous one', ROW],
   ['Enter', 'open the row', ROW],
   ['x', 'select the row', 'main .table [aria-selected]'],
-  ['← →', 'close and open a run', 'main [role="treegrid"]'],
-  ['j k ↑ ↓', 'the next and the previous entry', 'main [role="feed"]'],
   ['/', 'the first filter', FILTER],
   ['/', 'search for words', `body:not(:has(${FILTER}))`],
-  ['Ctrl K, ⌘ K', 'go to a screen, a thing or words, or do what the screen can do', 'body'],
+  ['Ctrl K, ⌘ K', 'go to a screen, a thing or words, or press a button', 'body'],
   ['?', 'this help', 'body'],
-  ['Esc', 'close a dialog', 'body'],
 ] as const;
 
 /** The keys that work on the screen, and the way to switch those off that are one letter (WCAG 2.1.4). */
