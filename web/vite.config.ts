@@ -6,7 +6,7 @@ const SERVICE = process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7420';
 
 /** What every screen has. Everything else is loaded on first use. */
 const SHARED =
-  /node_modules\/(?:@tanstack|react|react-dom|scheduler|use-sync-external-store|seroval|seroval-plugins|isbot|eventsource-parser)\/|src\/client|web\/src\/(?:parts\/(?!palette|time-chart|delivery-details|fire-strip)|format\/(?!chart|spans|folded-axis|family)|live|screens\/(?:filters|pauses|batch-figures)|[a-z]+\.tsx?$)/;
+  /node_modules\/(?:@tanstack|react|react-dom|scheduler|use-sync-external-store|seroval|seroval-plugins|isbot|eventsource-parser)\/|src\/client|web\/src\/(?:parts\/(?!palette|time-chart|delivery-details|fire-strip|cron-state|context-bar)|format\/(?!chart|spans|folded-axis|family|spend|schedule|prompt-text|audit-text|merge-entries)|live|screens\/(?:filters|pauses|batch-figures)|[a-z]+\.tsx?$)/;
 
 export default defineConfig({
   root: import.meta.dirname,
