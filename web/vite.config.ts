@@ -4,9 +4,39 @@ import { defineConfig } from 'vite';
 
 const SERVICE = process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7420';
 
+const anyOf = (...names: string[]): string => `(?:${names.join('|')})`;
+
+const LISTED = anyOf('list', 'data-table', 'short-key', 'chosen-columns', 'bulk-bar', 'copy-row', 'row-menu');
+/** Parts and formats of few screens. */
+const RARE = anyOf('palette', 'time-chart', 'delivery-details', 'fire-strip', 'cron-state', 'context-bar');
+const RARE_FORMATS = anyOf(
+  'chart',
+  'spans',
+  'folded-axis',
+  'family',
+  'spend',
+  'schedule',
+  'prompt-text',
+  'audit-text',
+  'merge-entries',
+);
+
 /** What every screen has. Everything else is loaded on first use. */
-const SHARED =
-  /node_modules\/(?:@tanstack|react|react-dom|scheduler|use-sync-external-store|seroval|seroval-plugins|isbot|eventsource-parser)\/|src\/client|web\/src\/(?:parts\/(?!palette|time-chart|delivery-details|fire-strip|cron-state|context-bar)|format\/(?!chart|spans|folded-axis|family|spend|schedule|prompt-text|audit-text|merge-entries)|live|screens\/(?:filters|pauses|batch-figures)|[a-z]+\.tsx?$)/;
+const SHARED = new RegExp(
+  anyOf(
+    `node_modules/${anyOf('@tanstack(?!/(?:react-)?virtual)', 'react', 'react-dom', 'scheduler', 'use-sync-external-store', 'seroval', 'seroval-plugins', 'isbot', 'eventsource-parser')}/`,
+    'rolldown/runtime',
+    'src/client',
+    `web/src/parts/(?!${LISTED}|${RARE})`,
+    `web/src/format/(?!${RARE_FORMATS})`,
+    'web/src/live',
+    `web/src/screens/${anyOf('filters', 'batch-figures', 'processes', 'pauses')}`,
+    String.raw`web/src/[a-z]+\.tsx?$`,
+  ),
+);
+
+/** What every list has. */
+const LISTS = new RegExp(anyOf('@tanstack/(?:react-)?virtual', `web/src/parts/${LISTED}`));
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -20,8 +50,14 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        // One file for what most screens need, and one for each screen: few requests, and a change of a screen keeps the large one cached.
-        codeSplitting: { groups: [{ name: 'shared', test: SHARED }] },
+        // One file for what most screens need, one for what lists need, and one for each screen: few requests, and a change of a screen keeps
+        // the large one cached.
+        codeSplitting: {
+          groups: [
+            { name: 'shared', test: SHARED },
+            { name: 'lists', test: LISTS },
+          ],
+        },
       },
     },
   },
