@@ -45,11 +45,12 @@ test('a chart is opened as a table by keyboard, and has the minutes of the API',
   expect(await rows.first().getByRole('columnheader').allTextContents()).toEqual([
     'Starts',
     'Messages that arrived',
+    'Messages that arrived, day before',
     'Turns that ended well',
     'Turns that failed',
   ]);
   expect(await rows.count()).toBe(61);
-  const sums = [0, 1, 2].map(async (column) =>
+  const sums = [0, 2, 3].map(async (column) =>
     sum((await figure.locator(`tbody td:nth-of-type(${column + 1})`).allTextContents()).map(Number)),
   );
   const [arrivals, well, failed] = await Promise.all(sums);

@@ -27,11 +27,11 @@ export function Overview(): ReactElement {
   return (
     <>
       <h1>Overview</h1>
-      <FirstSteps />
       <section className="panel" aria-labelledby="attention">
         <h2 id="attention">Needs attention</h2>
         <AttentionList />
       </section>
+      <FirstSteps />
       <div className={overview.isError ? 'flow stale' : 'flow'}>
         <h2>Work</h2>
         <FigureList figures={data} />
