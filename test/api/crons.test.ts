@@ -3,7 +3,7 @@ import { newId } from '../../src/ids.ts';
 import { changeCrons } from '../rows/crons.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
 import { readInputs } from '../rows/inputs.ts';
-import { ahead, having } from '../rows/table.ts';
+import { having } from '../rows/table.ts';
 import { schedulerParts, fireAll, settleAll } from '../store/cron-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -149,7 +149,7 @@ describe('a cron', () => {
     const paused = await make({ ...daily, enabled: false });
     await rig.post(`/v1/crons/${cron.id}/run`);
     await rig.work(`agent:main:cron:${cron.id}`);
-    await changeCrons(rig, { id: cron.id }, { notBefore: ahead('1 hour') });
+    await changeCrons(rig, { id: cron.id }, { notBefore: new Date(Date.parse(cron.nextSlotAt) - 1_000) });
     const { body } = await rig.get(`/v1/crons/summaries?ids=${cron.id},${paused.id},${newId()}`);
     const cost = { costUsd: 0.004, costMicros: 4000 };
     expect(body.items).toMatchObject([

@@ -98,7 +98,7 @@ describe('turns', () => {
     const { turn } = await turnOf('whole', 'do [[tool: echo {}]] [[reply: done]]');
     expect(turn.attempts).toMatchObject([{ attempt: 1, worker: turn.worker }]);
     expect((await holder.rig.get('/v1/turns?session=whole')).body.items).toEqual([
-      { ...turn, firstWords: 'do', person: null, channel: null },
+      { ...turn, firstWords: 'do [[tool: echo {}]] [[reply: done]]', person: null, channel: null },
     ]);
   });
 
@@ -106,7 +106,7 @@ describe('turns', () => {
     const { turn } = await turnOf('slim', 'do [[tool: echo {}]] [[reply: done]]');
     const [slim] = (await holder.rig.get('/v1/turns?session=slim&steps=none')).body.items;
     const { steps: _steps, spans: _spans, attempts: _attempts, previousTurnId, nextTurnId, ...rest } = turn;
-    expect(slim).toEqual({ ...rest, firstWords: 'do', person: null, channel: null });
+    expect(slim).toEqual({ ...rest, firstWords: 'do [[tool: echo {}]] [[reply: done]]', person: null, channel: null });
     expect([previousTurnId, nextTurnId]).toEqual([null, null]);
     expect(slim.stepCount).toBe(2);
   });

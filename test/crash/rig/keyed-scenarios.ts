@@ -14,6 +14,7 @@ import {
 
 import { deriveAttentionId } from '../../../src/features/overview/read-overview.ts';
 import { KEYED_ALERTS } from './keyed-alerts.ts';
+import { KEYED_TRIES } from './keyed-tries.ts';
 import { KEYED_FILES } from './keyed-files.ts';
 import { KEYED_RESPONSES } from './keyed-responses.ts';
 import { KEYED_BATCHES } from './keyed-batches.ts';
@@ -24,6 +25,7 @@ const OF_SESSION = `in (select id from holdfast.sessions where key = $1)`;
 
 export const KEYED_SCENARIOS: KeyedScenario[] = [
   ...KEYED_ALERTS,
+  ...KEYED_TRIES,
   {
     name: 'a message',
     route: '/v1/sessions/{key}/messages',
