@@ -5,7 +5,10 @@ import { countText } from '../format/amounts.ts';
 const ROWS = 100;
 
 /** The first rows, and the button that adds as many again; null: all are shown. */
-export function useFirst<Row>(rows: readonly Row[], atOnce = ROWS): { first: readonly Row[]; more: ReactElement | null } {
+export function useFirst<Row>(
+  rows: readonly Row[],
+  atOnce = ROWS,
+): { first: readonly Row[]; more: ReactElement | null } {
   const [shown, setShown] = useState(atOnce);
   const left = rows.length - shown;
   const more =

@@ -85,7 +85,12 @@ export function TimelineRange(props: {
           <rect x={left * WIDTH} width={Math.max(1, (right - left) * WIDTH)} height={HEIGHT} />
         </svg>
         {axis.folds.map(({ place, lengthMs }) => (
-          <span key={place} aria-hidden="true" className="fold-name" style={{ left: `clamp(36px, ${place * 100}%, calc(100% - 36px))` }}>
+          <span
+            key={place}
+            aria-hidden="true"
+            className="fold-name"
+            style={{ left: `clamp(36px, ${place * 100}%, calc(100% - 36px))` }}
+          >
             {`// ${durationText(lengthMs)} //`}
           </span>
         ))}
