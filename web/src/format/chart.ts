@@ -1,6 +1,5 @@
 // How bars of equal steps of time are drawn and named.
 import { max, nice, range, sum, ticks, transpose } from 'd3-array';
-import { scaleBand } from 'd3-scale';
 import { line, stack } from 'd3-shape';
 import { timeText } from './time.ts';
 
@@ -22,14 +21,14 @@ export type StepValues = readonly (number | null)[];
 /** The bars of each series, stacked with the first at the bottom, as the `d` of a path; `top` is the value at the top of the chart. */
 export function barPaths(series: readonly StepValues[], top: number, chartHeight = CHART_HEIGHT): string[] {
   const steps = range(Math.max(1, ...series.map((values) => values.length)));
-  const x = scaleBand(steps, [0, CHART_WIDTH]).padding(EMPTY_PART);
+  const width = CHART_WIDTH / steps.length;
   const y = (value: number): number => round(chartHeight - (value / top) * (chartHeight - SEEN_HEIGHT));
   const layers = stack<unknown, number, number>()
     .keys(series.keys())
     .value((_, key, step) => Math.max(0, series[key]?.[step] ?? 0))(steps);
   const barOf = ([from = 0, to = 0]: readonly number[], step: number): string =>
     to > from
-      ? `M${round(x(step) ?? 0)} ${y(from)}V${Math.min(y(to), y(from) - SEEN_HEIGHT)}h${round(x.bandwidth())}V${y(from)}z`
+      ? `M${round((step + EMPTY_PART / 2) * width)} ${y(from)}V${Math.min(y(to), y(from) - SEEN_HEIGHT)}h${round((1 - EMPTY_PART) * width)}V${y(from)}z`
       : '';
   return layers.map((layer) => layer.map(barOf).join(''));
 }
