@@ -26,7 +26,7 @@ test('the steps of a turn show the input and the result of each tool', async () 
   await open(`/turns/${id}?tab=steps`);
   await page.locator('.tool-line > summary').click();
   await page.locator('.tool-details').getByText('12345678901234567890').first().waitFor();
-  await page.getByRole('heading', { name: 'Result' }).waitFor();
+  await page.getByRole('heading', { name: 'Result', exact: true }).waitFor();
 });
 
 test('the turn screen leads to a comparison with the previous turn, which describes the differences, and can be swapped', async () => {

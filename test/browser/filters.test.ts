@@ -131,8 +131,14 @@ test('a tag on a turn, a batch, a cron or a session leads to the turns that have
   const tag = `customer:${tags.customer}`;
   await page.setViewportSize({ width: 320, height: 800 });
   await signIn();
-  for (const path of [`turns/${turn.id}`, `batches/${batch.body.id}`, `crons/${cron.body.id}`, 'sessions/tagged']) {
+  for (const [path, folded] of [
+    [`turns/${turn.id}`, 'Facts: waited'],
+    [`batches/${batch.body.id}`],
+    [`crons/${cron.body.id}`],
+    ['sessions/tagged', 'Facts, actions and history'],
+  ] as const) {
     await open(`/${path}`);
+    if (folded !== undefined) await page.getByText(folded).click();
     const chip = page.getByRole('link', { name: `customer: ${tags.customer}` });
     await chip.waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
