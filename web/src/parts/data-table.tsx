@@ -113,7 +113,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
   );
 }
 
-/** Keys act at once, also before a row was clicked: on the document, while nothing else has the focus. */
+/** Keys act at once, also before a row was clicked: while nothing smaller than the screen has the focus. A click on its text gives it the focus. */
 function useKeys(
   body: RefObject<HTMLDivElement | null>,
   onAct: (act: NonNullable<ReturnType<typeof actionOf>>, isInside: boolean) => void,
@@ -122,7 +122,8 @@ function useKeys(
   const onKeyDown = useEffectEvent((event: KeyboardEvent): void => {
     const { activeElement } = document;
     const isInside = body.current?.contains(activeElement) === true;
-    const isFree = activeElement === document.body && document.querySelector('dialog[open], :popover-open') === null;
+    const isFree =
+      activeElement?.matches('body, main') === true && document.querySelector('dialog[open], :popover-open') === null;
     const act = isInside || isFree ? actionOf(event, hasShortcuts) : null;
     if (event.defaultPrevented || act === null) return;
     event.preventDefault();
@@ -284,6 +285,6 @@ function actionOf(event: KeyboardEvent, hasShortcuts: boolean): number | 'open' 
   if (key === 'x') return 'select';
   // On a link within the row, Enter follows the link.
   if (key === 'Enter')
-    return target instanceof HTMLElement && (target.role === 'row' || target === document.body) ? 'open' : null;
+    return target instanceof HTMLElement && (target.role === 'row' || target.matches('body, main')) ? 'open' : null;
   return STEPS[key] ?? null;
 }
