@@ -1,7 +1,8 @@
 // The search over HTTP: real turns, and rounds of the scheduler when a test asks for them.
 import { expect, test } from 'vitest';
 import { indexTexts } from '../../src/features/search/rounds.ts';
-import { changeSearchPosition } from '../rows/search.ts';
+import { readEvents } from '../rows/events.ts';
+import { changeSearchPosition, readSearchPosition } from '../rows/search.ts';
 import { removeTurns } from '../rows/turns.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -22,8 +23,19 @@ async function say(session: string, text: string): Promise<void> {
   await holder.rig.work(session);
 }
 
-/** What a scheduler does each second. */
-const round = (): Promise<void> => indexTexts(holder.rig.turns.database, new AbortController().signal);
+/** What a scheduler does each second, until it has read the whole log: transactions of others on the same server hold it back. */
+async function round(): Promise<void> {
+  const last = Math.max(...(await readEvents(holder.rig, {}, 'id')).map(({ id }) => id));
+  await expect
+    .poll(
+      async () => {
+        await indexTexts(holder.rig.turns.database, new AbortController().signal);
+        return (await readSearchPosition(holder.rig, {}, 'afterId'))[0]?.afterId;
+      },
+      { timeout: 60_000 },
+    )
+    .toBeGreaterThanOrEqual(last);
+}
 
 async function find(q: string, more = ''): Promise<Hit[]> {
   const { status, body } = await holder.rig.get(`/v1/search?q=${encodeURIComponent(q)}${more}`);

@@ -1,6 +1,6 @@
 import { table } from './table.ts';
 
-export const { change: changeSearchPosition } = table('search_position', 'singleton', {
+export const { read: readSearchPosition, change: changeSearchPosition } = table('search_position', 'singleton', {
   bool: 'singleton',
   'int?': 'afterId',
 });

@@ -54,14 +54,14 @@ export const words: Words = {
       summary: 'remove a destination, with what waits to be sent there',
       takes: NAMED,
       async run({ named }, api, terminal) {
-        return remove({ id: await findId(api, named), named }, api, terminal);
+        return remove(named)({ id: await findId(api, named) }, api, terminal);
       },
     }),
     test: command({
       summary: 'send a test alert to a destination, and print how that ended',
       takes: NAMED,
       async run({ named }, api, terminal) {
-        return test({ id: await findId(api, named), named }, api, terminal);
+        return test(named)({ id: await findId(api, named) }, api, terminal);
       },
     }),
   },
@@ -74,14 +74,10 @@ const add = prints('createAlertDestination', ({ name, secret }, terminal) => {
   );
 });
 
-const remove = prints(
-  'deleteAlertDestination',
-  (_answer, _terminal, { named }: { id: string; named: string }) => `the alert destination ${named} is removed`,
-);
+const remove = (named: string) => prints('deleteAlertDestination', () => `the alert destination ${named} is removed`);
 
-const test = prints(
-  'testAlertDestination',
-  ({ isAcknowledged, status, error }, _terminal, { named }: { id: string; named: string }) => {
+const test = (named: string) =>
+  prints('testAlertDestination', ({ isAcknowledged, status, error }) => {
     if (isAcknowledged) return `${named} has acknowledged the alert (HTTP ${status})`;
     throw new CliError({
       code: 'alert_not_acknowledged',
@@ -89,8 +85,7 @@ const test = prints(
       message: `${named} has not acknowledged the alert: ${error}`,
       fix: 'Correct the receiver, or the URL of the destination: PATCH /v1/alert-destinations/{id}',
     });
-  },
-);
+  });
 
 function describeState({ failingSince, triedAt, isSending }: AlertDestinationView): string {
   if (failingSince !== null) return isSending ? 'failing, is retried' : 'failing';

@@ -10,6 +10,7 @@ export const TABLES_DELETED_ELSEWHERE = {
   'with their batch': ['batch_hops', 'batch_items', 'batch_minutes'],
   'with their entry or turn': ['search_texts'],
   'with their action': ['bulk_action_items'],
+  'a day after the problem, and with their destination': ['alerts'],
   'with their file': ['client_file_parts', 'memory_chunks'],
   'with their call': ['earlier_costs'],
   'when no search names the content any more': ['memory_files'],
@@ -30,7 +31,7 @@ export const TABLES_DELETED_ELSEWHERE = {
 
 /** Tables by the reason why their rows are not deleted by age. */
 export const TABLES_KEPT = {
-  'made by people and agents': ['api_keys', 'audit', 'budgets', 'crons', 'repricings'],
+  'made by people and agents': ['alert_destinations', 'api_keys', 'audit', 'budgets', 'crons', 'repricings'],
   'a conversation stays until a person deletes it': ['sessions', 'client_sessions', 'subagent_runs'],
   'the sums outlive the rows: one for each hour, agent, model and lane': ['usage_buckets'],
   'one row, or one for each of few things': [

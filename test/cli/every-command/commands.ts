@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { buildProgram } from '../../../src/cli/program.ts';
 import { FEATURES } from '../../../src/features.ts';
+import { ALERT_ROWS } from './alert-rows.ts';
 import { CHANGE_ROWS } from './change-rows.ts';
 import type { CommandRow } from './command-row.ts';
 import { LOCAL_ROWS } from './local-rows.ts';
@@ -9,7 +10,7 @@ import { LOOK_ROWS } from './look-rows.ts';
 import { TALK_ROWS } from './talk-rows.ts';
 
 /** The commands with an output that each situation shows. */
-export const ROWS: readonly CommandRow[] = [...LOOK_ROWS, ...TALK_ROWS, ...CHANGE_ROWS, ...LOCAL_ROWS];
+export const ROWS: readonly CommandRow[] = [...LOOK_ROWS, ...TALK_ROWS, ...CHANGE_ROWS, ...ALERT_ROWS, ...LOCAL_ROWS];
 
 /** Commands without a row: the reason, and the file that tests them. */
 export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: string }>> = {
