@@ -97,9 +97,16 @@ function Choose({ a, b }: { a: string | undefined; b: string | undefined }): Rea
 }
 
 function Compared({ a, b }: { a: Turn; b: Turn }): ReactElement {
+  const inputs = useQueries({
+    queries: [a, b].map(({ id, endedAt }) => ({
+      queryKey: ['turn', id, 'inputs', endedAt],
+      queryFn: () => api.getTurnInputs({ id }),
+    })),
+  });
+  if (!haveBegun(...inputs)) return <Loading />;
   return (
     <>
-      <Words a={a} b={b} />
+      <Words a={a} b={b} asked={inputs.map(({ data }) => data?.messages.map(({ text }) => text).join('\n\n') ?? '')} />
       <Facts a={a} b={b} />
       <ComparedTools a={a} b={b} />
       {/* Last, because its data arrives later and would move everything below it. */}
@@ -109,13 +116,7 @@ function Compared({ a, b }: { a: Turn; b: Turn }): ReactElement {
 }
 
 /** What was asked and answered. */
-function Words({ a, b }: { a: Turn; b: Turn }): ReactElement {
-  const asked = useQueries({
-    queries: [a, b].map(({ id, endedAt }) => ({
-      queryKey: ['turn', id, 'inputs', endedAt],
-      queryFn: () => api.getTurnInputs({ id }),
-    })),
-  }).map(({ data }) => data?.messages.map(({ text }) => text).join('\n\n'));
+function Words({ a, b, asked }: { a: Turn; b: Turn; asked: readonly string[] }): ReactElement {
   return (
     <section className="panel" aria-labelledby="words">
       <h2 id="words">Words</h2>

@@ -7,6 +7,7 @@ import { countText } from '../format/amounts.ts';
 import { useLive } from '../live/live-provider.tsx';
 import type { List, Search } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
+import { haveBegun } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TURN_COLUMNS, type ListedTurn } from './turn-columns.tsx';
 import { TurnFacets } from './turn-facets.tsx';
@@ -70,6 +71,7 @@ export function Turns(): ReactElement {
       list={TURNS}
       news={<NewTurns onShow={() => void queries.resetQueries({ queryKey: ['turns'] })} />}
       above={<BatchesOfTurns />}
+      isReady={haveBegun(useQuery(newestBatchesQuery))}
       facets={<TurnFacets />}
     />
   );
@@ -79,15 +81,15 @@ export function Turns(): ReactElement {
 const areFolded = ({ kind, lane, batch, session, q, tag }: Search): boolean =>
   lane !== 'batch' && [kind, batch, session, q, tag].every((value) => value === undefined);
 
+const newestBatchesQuery = {
+  queryKey: ['batches', 'newest'],
+  queryFn: () => api.listBatches({ limit: BATCHES_SHOWN }),
+};
+
 /** One link for each of the newest batches, instead of all of their turns. */
 function BatchesOfTurns(): ReactElement | null {
   const isFolded = areFolded(useSearch({ strict: false }));
-  const { data } = useQuery({
-    queryKey: ['batches', 'newest'],
-    queryFn: () => api.listBatches({ limit: BATCHES_SHOWN }),
-    enabled: isFolded,
-  });
-  const batches = data?.items ?? [];
+  const batches = useQuery(newestBatchesQuery).data?.items ?? [];
   if (!isFolded || batches.length === 0) return null;
   return (
     <ul className="row plain-list" aria-label="Turns of batches">
