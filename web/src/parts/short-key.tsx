@@ -13,7 +13,14 @@ export function SessionLink({ sessionKey }: { sessionKey: string }): ReactElemen
   const own = sessionKey.slice(shared.length);
   const [tail = ''] = LAST.exec(own) ?? [];
   return (
-    <Link to="/sessions/$key" params={{ key: sessionKey }} title={sessionKey} className="short-key">
+    <Link
+      to="/sessions/$key"
+      params={{ key: sessionKey }}
+      title={sessionKey}
+      // The name of its parts would have spaces between them.
+      aria-label={sessionKey}
+      className="short-key"
+    >
       <span className="hidden-visually">{shared}</span>
       <span>
         <SafeText text={own.slice(0, own.length - tail.length)} />
