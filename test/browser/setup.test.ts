@@ -3,16 +3,20 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
+import { watchFigures } from './page-figures.ts';
 
 const dashboard = useDashboard();
+const SHIFT_MAX = 0.05;
 
 test('an empty installation shows what to do next, sends a first message, and ticks what is done until it is hidden', async () => {
   const { page, rig, signIn, open } = dashboard;
   await signIn();
+  const figures = await watchFigures(page);
   await open('/');
   const steps = page.getByRole('region', { name: 'First steps' });
   const step = (name: string) => steps.getByRole('listitem').filter({ hasText: name });
   await steps.getByText('5 are left').waitFor();
+  expect(await figures.layoutShift()).toBeLessThan(SHIFT_MAX);
   await step('Set the key').getByText('export ANTHROPIC_API_KEY').waitFor();
   await step('Define an agent').getByRole('button', { name: 'Copy the settings' }).waitFor();
   await step('Add a cron').getByRole('link', { name: 'Add a cron' }).click();

@@ -8,6 +8,7 @@ import { destinationsQuery } from '../attention.ts';
 import { readyQuery } from '../live/outage.ts';
 import { me } from '../me.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 const STORED = 'holdfast.first-steps';
@@ -20,7 +21,8 @@ const AGENT_PIECE = `agents: {
   ],
 },`;
 
-export function FirstSteps(): ReactElement | null {
+/** Stands above its children, and is shown together with them: it would push them down later. */
+export function FirstSteps({ children }: { children: ReactNode }): ReactNode {
   const stats = useQuery({ queryKey: ['stats'], queryFn: () => api.getStats() });
   const [stored, setStored] = useState(() => localStorage.getItem(STORED));
   const [wasEmpty, setWasEmpty] = useState(stored === 'begun');
@@ -28,28 +30,35 @@ export function FirstSteps(): ReactElement | null {
     setWasEmpty(true);
     localStorage.setItem(STORED, 'begun');
   }
-  if (stats.data === undefined || stored === 'hidden' || !wasEmpty) return null;
+  if (!haveBegun(stats)) return <Loading />;
+  if (stats.data === undefined || stored === 'hidden' || !wasEmpty) return children;
   function hide(): void {
     localStorage.setItem(STORED, 'hidden');
     setStored('hidden');
   }
-  return <Steps hasSessions={stats.data.sessions > 0} onHide={hide} />;
+  return (
+    <Steps hasSessions={stats.data.sessions > 0} onHide={hide}>
+      {children}
+    </Steps>
+  );
 }
 
-function Steps({ hasSessions, onHide }: { hasSessions: boolean; onHide: () => void }): ReactElement | null {
+function Steps(props: { hasSessions: boolean; onHide: () => void; children: ReactNode }): ReactNode {
+  const { hasSessions, onHide, children } = props;
   const { data: who } = useSuspenseQuery(me);
   const ready = useQuery(readyQuery);
   const agents = useQuery({ queryKey: ['agents'], queryFn: () => api.listAgents() });
   const crons = useQuery({ queryKey: ['crons', 'any'], queryFn: () => api.listCrons({ limit: 1 }) });
   const destinations = useQuery(destinationsQuery);
   const config = useQuery({ queryKey: ['config'], queryFn: () => api.getConfig(), enabled: who.role === 'admin' });
+  if (!haveBegun(ready, agents, crons, destinations, ...(who.role === 'admin' ? [config] : []))) return <Loading />;
   if (
     ready.data === undefined ||
     agents.data === undefined ||
     crons.data === undefined ||
     destinations.data === undefined
   )
-    return null;
+    return children;
   const done = {
     message: hasSessions,
     key: !ready.data.model.isScripted,
@@ -57,6 +66,19 @@ function Steps({ hasSessions, onHide }: { hasSessions: boolean; onHide: () => vo
     cron: crons.data.items.length > 0,
     alerts: destinations.data.items.length > 0,
   };
+  return (
+    <>
+      <StepList done={done} file={config.data?.file ?? null} onHide={onHide} />
+      {children}
+    </>
+  );
+}
+
+type Name = 'message' | 'key' | 'agent' | 'cron' | 'alerts';
+
+function StepList(props: { done: Record<Name, boolean>; file: string | null; onHide: () => void }): ReactNode {
+  const { done, file, onHide } = props;
+  const { data: who } = useSuspenseQuery(me);
   const left = Object.values(done).filter((isDone) => !isDone).length;
   if (left === 0) return null;
   return (
@@ -84,8 +106,8 @@ function Steps({ hasSessions, onHide }: { hasSessions: boolean; onHide: () => vo
         </Step>
         <Step name="Define an agent" isDone={done.agent}>
           <p className="soft">
-            An agent has a model, tools and a workspace of its own. Put this into{' '}
-            <code>{config.data?.file ?? 'holdfast.json'}</code>; <code>npx holdfast config check</code> checks it.
+            An agent has a model, tools and a workspace of its own. Put this into <code>{file ?? 'holdfast.json'}</code>
+            ; <code>npx holdfast config check</code> checks it.
           </p>
           <Copied text={AGENT_PIECE} name="Copy the settings" />
         </Step>

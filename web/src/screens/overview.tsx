@@ -31,14 +31,15 @@ export function Overview(): ReactElement {
         <h2 id="attention">Needs attention</h2>
         <AttentionList />
       </section>
-      <FirstSteps />
-      <div className={overview.isError ? 'flow stale' : 'flow'}>
-        <h2>Work</h2>
-        <FigureList figures={data} />
-        <LastHour figures={data} />
-        <Lanes figures={data} />
-        <Ground figures={data} />
-      </div>
+      <FirstSteps>
+        <div className={overview.isError ? 'flow stale' : 'flow'}>
+          <h2>Work</h2>
+          <FigureList figures={data} />
+          <LastHour figures={data} />
+          <Lanes figures={data} />
+          <Ground figures={data} />
+        </div>
+      </FirstSteps>
     </>
   );
 }
