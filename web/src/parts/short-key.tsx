@@ -36,7 +36,7 @@ export function SessionLink({ sessionKey }: { sessionKey: string }): ReactElemen
 export function Words({ text }: { text: string | null | undefined }): ReactElement | null {
   if (text == null || text === '') return null;
   return (
-    <span className="words" title={text}>
+    <span className="row-words" title={text}>
       <SafeText text={text} />
     </span>
   );
