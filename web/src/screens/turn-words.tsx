@@ -25,9 +25,13 @@ const CAUSES: Readonly<Record<Cause['kind'], string>> = {
   retry: 'a retry',
 };
 
-/** The inputs of a turn; more can join while it runs. */
+/** The inputs of a turn; more can join while it runs, and those that are known stay until it has been read how it ended. */
 export function useInputs({ id, endedAt }: Turn) {
-  return useQuery({ queryKey: ['turn', id, 'inputs', endedAt], queryFn: () => api.getTurnInputs({ id }) });
+  return useQuery({
+    queryKey: ['turn', id, 'inputs', endedAt],
+    queryFn: () => api.getTurnInputs({ id }),
+    placeholderData: (before, query) => (query?.queryKey[1] === id ? before : undefined),
+  });
 }
 
 export function CauseLink({ cause }: { cause: Cause }): ReactElement {

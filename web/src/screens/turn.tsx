@@ -8,13 +8,13 @@ import { durationText, lengthMs } from '../format/time.ts';
 import { capitalised } from '../format/title.ts';
 import { Age, Cost, Fact, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { NoData } from '../parts/loading.tsx';
+import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
 import { me } from '../me.ts';
 import { TryTurn } from './try-dialog.tsx';
 import { Steps } from './turn-steps.tsx';
-import { TurnWords } from './turn-words.tsx';
+import { TurnWords, useInputs } from './turn-words.tsx';
 import { Waterfall } from './waterfall.tsx';
 
 // What another tab shows is loaded with it.
@@ -30,10 +30,15 @@ const RETRYABLE: ReadonlySet<string> = new Set(['failed', 'aborted', 'timedOut']
 
 export function TurnScreen(): ReactElement {
   const { id } = route.useParams();
-  const { tab = 'steps', call, against } = route.useSearch();
   const turn = useQuery({ queryKey: ['turn', id], queryFn: () => api.getTurn({ id }) });
-  const { data } = turn;
-  if (data === undefined) return <NoData query={turn} />;
+  return turn.data === undefined ? <NoData query={turn} /> : <KnownTurn turn={turn.data} />;
+}
+
+function KnownTurn({ turn: data }: { turn: Turn }): ReactElement {
+  const { id } = data;
+  const { tab = 'steps', call, against } = route.useSearch();
+  // They stand above all else.
+  if (!haveBegun(useInputs(data))) return <Loading />;
   return (
     <>
       <div className="row">
