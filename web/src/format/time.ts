@@ -48,28 +48,33 @@ export function isZone(zone: string): boolean {
   }
 }
 
+/** To make one takes longer than to draw the entry of a transcript that shows its time. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+type Parts = Pick<Intl.DateTimeFormatOptions, 'dateStyle' | 'timeStyle'>;
+
+function formatOf(zone: string, parts: Parts): Intl.DateTimeFormat {
+  const name = [zone, parts.dateStyle, parts.timeStyle].join(' ');
+  const format =
+    formats.get(name) ??
+    new Intl.DateTimeFormat(undefined, { ...parts, ...(zone === 'local' ? {} : { timeZone: zone }) });
+  formats.set(name, format);
+  return format;
+}
+
 /** The time of day, as in `12:03`; of another day than today with its date. */
 export function clockText(iso: string, zone: string): string {
-  const of = zone === 'local' ? {} : { timeZone: zone };
-  const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', ...of });
-  const isToday = day.format(new Date(iso)) === day.format(serverNowMs());
-  const time = new Intl.DateTimeFormat(undefined, {
-    timeStyle: 'short',
-    ...(isToday ? {} : { dateStyle: 'medium' as const }),
-    ...of,
-  });
-  return time.format(new Date(iso));
+  const time = new Date(iso);
+  const day = formatOf(zone, { dateStyle: 'short' });
+  const isToday = day.format(time) === day.format(serverNowMs());
+  return formatOf(zone, { timeStyle: 'short', ...(isToday ? {} : { dateStyle: 'medium' }) }).format(time);
 }
 
 /** A time as date and time of day, in `local` time, `utc` or a zone by its IANA name. */
 export function timeText(iso: string, zone: string): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return 'unknown';
-  return new Intl.DateTimeFormat(undefined, {
-    dateStyle: 'medium',
-    timeStyle: 'medium',
-    ...(zone === 'local' ? {} : { timeZone: zone }),
-  }).format(time);
+  return formatOf(zone, { dateStyle: 'medium', timeStyle: 'medium' }).format(time);
 }
 
 /** How long something took; null: it has not ended. */
