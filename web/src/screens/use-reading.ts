@@ -1,6 +1,12 @@
 // How a transcript is read: the rows in the document, the end that is kept in view, and the keys that move the focus.
 import { useElementScrollRestoration } from '@tanstack/react-router';
-import { defaultRangeExtractor, useVirtualizer, type Range, type Virtualizer } from '@tanstack/react-virtual';
+import {
+  defaultRangeExtractor,
+  measureElement,
+  useVirtualizer,
+  type Range,
+  type Virtualizer,
+} from '@tanstack/react-virtual';
 import {
   useCallback,
   useEffect,
@@ -40,11 +46,15 @@ export function useReading({ box, rows, sessionKey, onStart }: ReadingProps) {
   const before = useElementScrollRestoration({ id: `transcript ${sessionKey}` });
   const { content, onScroll, leaveEnd } = useEnd(box, before === undefined);
   const known = useRef<Virtualizer<HTMLDivElement, Element>>(null);
-  // A scroll that has no event yet would be undone when earlier entries are added in the same frame.
+  // A scroll that has no event yet would be undone when earlier entries are added, or entries are measured, in the same frame.
   if (known.current !== null && box.current !== null) known.current.scrollOffset = box.current.scrollTop;
   const virtual = useVirtualizer<HTMLDivElement, Element>({
     count: rows.length,
     getScrollElement: () => box.current,
+    measureElement(element, entry, instance) {
+      instance.scrollOffset = box.current?.scrollTop ?? instance.scrollOffset;
+      return measureElement(element, entry, instance);
+    },
     estimateSize: (index) => (rows[index]?.kind === 'run' ? LINE_PX : ROW_PX),
     overscan: OVERSCAN,
     gap: GAP_PX,
