@@ -11,7 +11,7 @@ import { useBrowser } from './dashboard-rig.ts';
 
 const browsing = useBrowser();
 const STREAM = '/v1/events';
-const WORDS = Array.from({ length: 120 }, (_, n) => `word${n}`).join(' ');
+const WORDS = Array.from({ length: 200 }, (_, n) => `word${n}`).join(' ');
 
 /** Collects each text that the reply has had while it was written. */
 const COLLECT = `globalThis.replies = [];
