@@ -45,7 +45,8 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   {
     // A round of the scheduler adds words a second later.
     line: 'search nothing-has-these-words',
-    shows: ['Nothing that was said has these words.'],
+    shows: ['WORDS'],
+    notes: ['Nothing that was said has these words.'],
     json: { items: [], nextCursor: null },
   },
   {
