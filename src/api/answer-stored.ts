@@ -1,8 +1,10 @@
 // The answer to a request that has stored a message: with `Prefer: wait=<seconds>` (RFC 7240), how the message ended, if it is settled in that time.
+import type { AcceptedMessage } from '../contract/answers.ts';
+import type { AcceptResult } from '../kernel/use-cases/accept-message.ts';
 import type { SettlementView } from '../kernel/views/settlements.ts';
 import type { Answer } from './answer.ts';
-import { REPLAYED } from './idempotency-key.ts';
-import { Problem } from './problem.ts';
+import { idempotencyMismatch, REPLAYED } from './idempotency-key.ts';
+import { fieldProblem, modelProblem, Problem } from './problem.ts';
 import type { AnyRequest, Api } from './route.ts';
 import type { AwaitedMessage } from './settlement-waiter.ts';
 
@@ -56,4 +58,24 @@ export function inboxFull(retryAfterMs?: number): Problem {
   const detail =
     'The inbox of the session is full; nothing was stored. Wait for a reply, or raise limits.waitingPerSession.';
   return new Problem('inbox_full', detail, retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
+/** A 202 or a duplicate, never a refusal. */
+export type TakenMessage = Extract<AcceptResult, AcceptedMessage>;
+
+/** Throws `Problem` for a refusal. */
+export function toTakenMessage(result: AcceptResult): TakenMessage {
+  switch (result.kind) {
+    case 'accepted':
+    case 'duplicate':
+      return result;
+    case 'refused':
+      throw result.path === undefined ? modelProblem(result.message) : fieldProblem(result.path, result.message);
+    case 'mismatch':
+      throw idempotencyMismatch();
+    case 'full':
+      throw inboxFull(result.retryAfterMs);
+    default:
+      return result satisfies never;
+  }
 }

@@ -64,7 +64,7 @@ test('words of a message, of a reply and of an error are found, with the entry o
   expect(await find('zeppelin', '&kind=error')).toEqual([]);
   expect(sessionsOf(await find('lands', '&session=trip'))).toEqual(['trip']);
   expect(await find('lands', '&session=broken')).toEqual([]);
-  expect(await find('lands', '&session=nobody')).toEqual([]);
+  expect(await find('lands', '&session=unknown')).toEqual([]);
   expect(await find('lands', '&until=2020-01-01T00:00:00Z')).toEqual([]);
   expect(await find('lands', '&since=2020-01-01T00:00:00Z')).toHaveLength(2);
 });

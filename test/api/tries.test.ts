@@ -98,7 +98,7 @@ test('a turn that does not exist, or has asked nothing, cannot be tried; a model
   expect((await holder.rig.post('/v1/turns/019a0000-0000-7000-8000-000000000000/try', {})).status).toBe(404);
   const original = await turnOf('refused', 'Hi. [[reply: one]]');
   expect((await holder.rig.post(`/v1/turns/${original.id}/try`, { model: 'nowhere/x' })).status).toBe(400);
-  expect((await holder.rig.post('/v1/agents/nobody/try', { text: 'x' })).status).toBe(404);
+  expect((await holder.rig.post('/v1/agents/unknown/try', { text: 'x' })).status).toBe(404);
 });
 
 test('an erased session takes its tries with it', async () => {

@@ -17,6 +17,10 @@ test('a waiting message is listed with its reason until a turn has answered it',
   expect((await rig.get(`/v1/messages/${id}`)).body.why).toEqual(listed.body.items[0].why);
   const counted = { items: [{ id }], nextCursor: null, count: 1, isCapped: false };
   expect((await rig.get('/v1/waiting?reason=no_worker')).body).toMatchObject(counted);
+  expect(await rig.get('/v1/waiting?reason=tired')).toMatchObject({
+    status: 400,
+    body: { errors: [{ path: 'reason' }] },
+  });
   expect((await rig.get('/v1/waiting?reason=lane_full')).body).toMatchObject({ items: [], nextCursor: null, count: 0 });
   expect((await rig.get('/v1/waiting?lane=cron')).body).toMatchObject({ items: [], count: 0 });
   await rig.work('waits');

@@ -1,17 +1,17 @@
 // Messages in, what became of them, and why they wait.
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import { parseKeyName } from '../../core/key-role.ts';
-import { acceptMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
+import { acceptMessage } from '../../kernel/use-cases/accept-message.ts';
+import { NEXT_STEP_CODES } from '../../kernel/rules/why.ts';
 import { listMessages, viewMessage } from '../../kernel/views/messages.ts';
 import { answerWithin } from '../deadline.ts';
-import { idempotencyMismatch } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { answerStored, inboxFull } from '../answer-stored.ts';
-import { requireFound, fieldProblem, modelProblem } from '../problem.ts';
+import { answerStored, toTakenMessage } from '../answer-stored.ts';
+import { requireFound } from '../problem.ts';
 import { defineList, defineRead, defineRoute, type Route } from '../route.ts';
-import { accepted, settled, type AcceptedMessage } from '../../contract/answers.ts';
+import { accepted, settled } from '../../contract/answers.ts';
 import { inboundMessage } from '../../contract/inbound-message.ts';
-import { idsText, listText, nameText, sessionKeyText, tagText, countText, pageQuery } from '../../contract/queries.ts';
+import { idsText, listText, sessionKeyText, tagText, countText, pageQuery } from '../../contract/queries.ts';
 import { message } from '../../contract/views.ts';
 import { z } from 'zod';
 import { LANES } from '../../config/choices.ts';
@@ -21,9 +21,6 @@ import { waitingList } from '../../contract/waiting.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;
-
-/** A 202 or a duplicate, never a refusal. */
-type TakenMessage = Extract<AcceptResult, AcceptedMessage>;
 
 const postMessage = defineRoute({
   operationId: 'sendMessage',
@@ -68,22 +65,6 @@ const postMessage = defineRoute({
   },
 });
 
-function toTakenMessage(result: AcceptResult): TakenMessage {
-  switch (result.kind) {
-    case 'accepted':
-    case 'duplicate':
-      return result;
-    case 'refused':
-      throw result.path === undefined ? modelProblem(result.message) : fieldProblem(result.path, result.message);
-    case 'mismatch':
-      throw idempotencyMismatch();
-    case 'full':
-      throw inboxFull(result.retryAfterMs);
-    default:
-      return result satisfies never;
-  }
-}
-
 const getMessages = defineList({
   operationId: 'listMessages',
   path: '/v1/messages',
@@ -125,7 +106,10 @@ const getWaiting = defineRoute({
     lane: z.enum(LANES).optional().describe('Only messages of sessions in this lane'),
     session: sessionKeyText.optional().describe('Only messages of this session'),
     batch: z.uuid().optional().describe('Only messages of this batch'),
-    reason: nameText.optional().describe('Only messages that wait for this reason, by the `code` of `why`'),
+    reason: z
+      .enum(NEXT_STEP_CODES)
+      .optional()
+      .describe('Only messages that wait for this reason, by the `code` of `why`'),
     textChars: countText.optional().describe('The maximum length of `text`; `GET /v1/messages/{id}` has all of it'),
   }),
   answers: { 200: { description: 'A page of waiting messages, and how many there are', schema: waitingList } },

@@ -1,9 +1,9 @@
 // Tries: of a turn, and of an agent. The result is the turn of the answered message.
 import { z } from 'zod';
 import { parseKeyName } from '../../core/key-role.ts';
-import { REPLAYED, idempotencyMismatch } from '../../api/idempotency-key.ts';
-import { inboxFull } from '../../api/answer-stored.ts';
-import { conflict, fieldProblem, modelProblem, notFound } from '../../api/problem.ts';
+import { REPLAYED } from '../../api/idempotency-key.ts';
+import { toTakenMessage } from '../../api/answer-stored.ts';
+import { conflict, notFound } from '../../api/problem.ts';
 import { defineRoute, type Route } from '../../api/route.ts';
 import type { Answer } from '../../api/answer.ts';
 import { agentTry, tried, turnTry } from '../../contract/tries.ts';
@@ -46,33 +46,17 @@ const postAgentTry = defineRoute({
 
 /** The answer to a try. Throws `Problem`. */
 function answerTry(id: string, tryOf: string | null, result: TryResult): Answer {
-  switch (result.kind) {
-    case 'accepted':
-    case 'duplicate': {
-      const { message, session, disposition } = result;
-      const isReplay = result.kind === 'duplicate';
-      const located = { location: `/v1/messages/${message.id}`, ...(isReplay ? REPLAYED : {}) };
-      return {
-        status: 202,
-        body: { message, session, disposition, tryOf } satisfies z.output<typeof tried>,
-        headers: located,
-      };
-    }
-    case 'unknown':
-      throw notFound(`turn ${id}`);
-    case 'no-prompt':
-      throw conflict(`The turn ${id} has asked the model nothing, so there is nothing to try.`);
-    case 'no-inputs':
-      throw conflict(`The messages of the turn ${id} were deleted. Give the text of the try as \`text\`.`);
-    case 'refused':
-      throw result.path === undefined ? modelProblem(result.message) : fieldProblem(result.path, result.message);
-    case 'mismatch':
-      throw idempotencyMismatch();
-    case 'full':
-      throw inboxFull(result.retryAfterMs);
-    default:
-      return result satisfies never;
-  }
+  if (result.kind === 'unknown') throw notFound(`turn ${id}`);
+  if (result.kind === 'no-prompt')
+    throw conflict(`The turn ${id} has asked the model nothing, so there is nothing to try.`);
+  if (result.kind === 'no-inputs')
+    throw conflict(`The messages of the turn ${id} were deleted. Give the text of the try as \`text\`.`);
+  const { kind, message, session, disposition } = toTakenMessage(result);
+  return {
+    status: 202,
+    body: { message, session, disposition, tryOf } satisfies z.output<typeof tried>,
+    headers: { location: `/v1/messages/${message.id}`, ...(kind === 'duplicate' ? REPLAYED : {}) },
+  };
 }
 
 export const routes: Route[] = [postTurnTry, postAgentTry];

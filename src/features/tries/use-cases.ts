@@ -23,7 +23,7 @@ export interface TryRequest {
 }
 
 /** `no-prompt`: the turn has asked the model nothing. `no-inputs`: its messages were deleted, and no text was given. */
-export type TryResult = AcceptResult | { kind: 'unknown' | 'no-prompt' | 'no-inputs' };
+export type TryResult = AcceptResult | { kind: 'unknown' } | { kind: 'no-prompt' } | { kind: 'no-inputs' };
 
 /** Asks again what a turn was asked. Rejects as `acceptMessage` does. */
 export async function tryTurn(service: Service, turnId: string, request: TryRequest): Promise<TryResult> {

@@ -51,7 +51,8 @@ const STEPS = {
 type Code = keyof typeof STEPS;
 
 /** The codes that have a step. */
-export const NEXT_STEP_CODES: readonly string[] = Object.keys(STEPS);
+// The keys are those of the type.
+export const NEXT_STEP_CODES = Object.keys(STEPS) as readonly Code[];
 
 /** What to do next, as sentences; empty: the text of the reason says it, or its code is not known. */
 export function nextStep({ code, by }: Pick<Why, 'code' | 'by'>): string {

@@ -29,7 +29,7 @@ export function AlertDestinations(): ReactElement {
       {list.data === undefined ? (
         <NoData query={list} />
       ) : (
-        list.data.items.length === 0 && <p className="soft">There is no destination yet, so nobody is notified.</p>
+        list.data.items.length === 0 && <p className="soft">There is no destination yet, so no alert is sent.</p>
       )}
       <ul className="destinations">
         {list.data?.items.map((each) => (

@@ -24,7 +24,7 @@ export function Versions(): ReactElement {
           {model.isScripted ? 'the scripted model; amounts are what the calls would have cost' : model.name}
         </Fact>
       </dl>
-      <p className="soft">Of the process that answers this page. The overview has the versions of the others.</p>
+      <p className="soft">Of the process that answers this page. Processes has the versions of the others.</p>
     </section>
   );
 }
