@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { startServiceProcess } from '../servers/service-process.ts';
-import { isLongForm } from '../servers/test-form.ts';
+import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import { makeFolder } from './make-folder.ts';
 
 const run = promisify(execFile);
@@ -21,9 +21,9 @@ const PATH = (process.env['PATH'] ?? '')
   .filter((folder) => !folder.includes('node_modules'))
   .join(delimiter);
 
-/** They need about 10 s each. */
+/** They need about 10 s each; the full form has both. */
 describe.skipIf(!isLongForm())('an installation', () => {
-  test.each(['--omit=dev', '--ignore-scripts'])(
+  test.each(isFullForm() ? ['--omit=dev', '--ignore-scripts'] : ['--omit=dev'])(
     'with npm ci %s serves the API, and says how the dashboard is built',
     async (flag) => {
       const folder = await makeFolder('holdfast-install-');

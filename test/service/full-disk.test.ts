@@ -8,7 +8,7 @@ import { like } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { canMount, mountSmallDisk, pretendSmallDisk, type MakeSmallDisk } from '../servers/small-disk.ts';
-import { isLongForm } from '../servers/test-form.ts';
+import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import type { ServiceAnswer, ServiceApi } from './rig/service-api.ts';
 import { apiKey, openServiceRig } from './rig/service-rig.ts';
 
@@ -32,10 +32,12 @@ async function whileSending<Result>(api: ServiceApi, work: () => Promise<Result>
   return result;
 }
 
-/** The long form runs both; the short form skips them. */
+const real = { disk: 'a small file system', make: mountSmallDisk };
+const pretended = { disk: 'a disk that triggers report as full', make: pretendSmallDisk };
+/** The long form runs the real one where it can be mounted, the full one both; the short form skips them. */
 const disks: { disk: string; make: MakeSmallDisk }[] = [
-  ...(canMount() ? [{ disk: 'a small file system', make: mountSmallDisk }] : []),
-  { disk: 'a disk that triggers report as full', make: pretendSmallDisk },
+  ...(canMount() ? [real] : []),
+  ...(isFullForm() || !canMount() ? [pretended] : []),
 ];
 
 describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
