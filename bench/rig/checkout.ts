@@ -1,6 +1,6 @@
 // Another commit of this repository, as a git worktree in a temporary folder, ready to be started.
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const ownRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * Checks the commit out. Its packages are those of this tree if the lock file is the same; otherwise `npm ci` installs them. With
- * `hasOwnPackages` the caller installs them.
+ * `hasOwnPackages` the caller installs them, and then generates.
  */
 export async function openCheckout(commit: string, { hasOwnPackages = false } = {}): Promise<Checkout> {
   const hash = await hashOf(commit);
@@ -33,10 +33,17 @@ export async function openCheckout(commit: string, { hasOwnPackages = false } = 
   if (hasOwnPackages) return { rootDir, remove };
   if (lockFileOf(rootDir) === lockFileOf(ownRoot)) {
     symlinkSync(join(ownRoot, 'node_modules'), join(rootDir, 'node_modules'), 'junction');
+    await generate(rootDir);
   } else {
     await run('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: rootDir });
   }
   return { rootDir, remove };
+}
+
+/** What the commit makes of its own sources before anything else, as `npm ci` does; older commits have it as files. */
+export async function generate(rootDir: string): Promise<void> {
+  const script = join(rootDir, 'scripts/generate.ts');
+  if (existsSync(script)) await run(process.execPath, [script], { cwd: rootDir });
 }
 
 async function hashOf(commit: string): Promise<string> {
