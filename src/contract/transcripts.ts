@@ -4,6 +4,17 @@ import { fault } from './faults.ts';
 import { message, session, turn } from './views.ts';
 import { text, flag, uuid, iso, count, sessionKey, createdAt, startedAt, endedAt } from './fields.ts';
 
+const CALL_STATES = ['running', 'waiting', 'done', 'failed', 'unknown', 'skipped'] as const;
+
+const entryCall = z.strictObject({
+  id: text.describe('The id of the tool call'),
+  state: z
+    .enum(CALL_STATES)
+    .describe('How it ended; `waiting`: its client has to send the result; `unknown`: its outcome is not known'),
+  startedAt,
+  endedAt,
+});
+
 export const entry = z.strictObject({
   id: uuid.describe('The id of the entry'),
   seq: count.describe('Its number in the session'),
@@ -25,6 +36,11 @@ export const entry = z.strictObject({
     )
     .nullable()
     .describe('What the first text of a prompt was put together from; null: not known, or it is not a prompt'),
+  calls: z
+    .array(entryCall)
+    .describe(
+      'The tool calls in the entry, and those whose results it has; without those that were not begun or are not kept',
+    ),
   turnId: uuid.describe('The turn that wrote the entry'),
   state: z
     .enum(['active', 'pruned', 'compacted', 'hidden'])

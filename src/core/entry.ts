@@ -66,23 +66,32 @@ function readTexts(content: readonly unknown[]): string[] {
 /** The block, with at most this many units of its text. The arguments of a call become the beginning of their JSON. */
 export function cutBlock(block: StoredBlock, charsMax: number, href: string): StoredBlock {
   const { content, source } = block;
-  const images = Array.isArray(content) ? content.filter(isBlock).filter((one) => one['type'] === 'image') : [];
+  const images = imagesIn(block);
   const text = readPartText(block);
   const hasLongImage = images.some((image) => readPartText(image).length > charsMax);
   if (text.length <= charsMax && !hasLongImage) return block;
   const head = cutPiece(text, 0, charsMax);
   const cut: Cut = { omittedChars: text.length - head.length, href };
   if (Array.isArray(content))
-    return { ...block, content: [{ type: 'text', text: head }, ...images.map(emptied)], ...cut };
+    return {
+      ...block,
+      content: [{ type: 'text', text: head }, ...images.map((one, at) => emptied(one, `${href}?image=${at + 1}`))],
+      ...cut,
+    };
   if (isBlock(source)) return { ...block, source: { ...source, data: '' }, ...cut, omittedChars: text.length };
   const field = ['text', 'thinking', 'content', 'data', 'input'].find((name) => block[name] !== undefined) ?? 'text';
   return { ...block, [field]: head, ...cut };
 }
 
+/** The images in the result of a tool. */
+export function imagesIn({ content }: StoredBlock): StoredBlock[] {
+  return Array.isArray(content) ? content.filter(isBlock).filter(({ type }) => type === 'image') : [];
+}
+
 /** An image without its bytes. */
-function emptied(image: StoredBlock): StoredBlock {
+function emptied(image: StoredBlock, href: string): StoredBlock {
   const source = isBlock(image['source']) ? image['source'] : {};
-  return { ...image, source: { ...source, data: '' }, omittedChars: readPartText(image).length };
+  return { ...image, source: { ...source, data: '' }, omittedChars: readPartText(image).length, href };
 }
 
 function isBlock(value: unknown): value is StoredBlock {

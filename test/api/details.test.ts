@@ -1,13 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { changeToolCalls } from '../rows/calls.ts';
-import { addEntries, removeEntries } from '../rows/entries.ts';
+import { addEntries, changeEntries, removeEntries } from '../rows/entries.ts';
 import { addSessions, changeSessions, readSessions } from '../rows/sessions.ts';
 import { addSubagentRuns } from '../rows/subagents.ts';
 import { now } from '../rows/table.ts';
+import { changeTurns } from '../rows/turns.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
+
+interface Tool {
+  callId: string;
+  status: string;
+  startedAt: string;
+  endedAt: string;
+}
 
 async function turnOf(session: string, text: string) {
   const { rig } = holder;
@@ -52,6 +60,23 @@ describe('a transcript with partChars', () => {
     expect((await rig.get(url)).body.items[0].content).toEqual([{ type: 'text', text }]);
   });
 
+  test('has the images of a result without their bytes, which are read one by one', async () => {
+    const { rig } = holder;
+    await giveEntries('pictured', ['x']);
+    const image = (data: string) => ({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } });
+    const content = [{ type: 'text', text: 'two' }, image('a'.repeat(40)), image('b'.repeat(40))];
+    const sessionId = await rig.turns.sessionOf('pictured');
+    const block = { type: 'tool_result', tool_use_id: 'c', content };
+    await changeEntries(rig, { sessionId }, { content: JSON.stringify([block]) });
+    const [entry] = (await rig.get('/v1/sessions/pictured/transcript?partChars=8')).body.items;
+    const [, one, two] = entry.content[0].content;
+    expect(two).toMatchObject({ type: 'image', source: { data: '' }, omittedChars: 40 });
+    expect((await rig.get(one.href)).body).toBe('a'.repeat(40));
+    expect((await rig.get(two.href)).body).toBe('b'.repeat(40));
+    expect((await rig.get(two.href.replace('image=2', 'image=3'))).status).toBe(404);
+    expect((await rig.get(entry.content[0].href)).body).toBe('two');
+  });
+
   test('has pages that end after 256 kB, newest first and without a gap', async () => {
     const { rig } = holder;
     const texts = Array.from({ length: 40 }, (_, n) => `${n}:`.padEnd(20_000, 'x'));
@@ -73,6 +98,32 @@ describe('a transcript with partChars', () => {
 });
 
 describe('a call of a tool', () => {
+  test('has its state and its times in the transcript, beside the call and beside its result', async () => {
+    const { rig } = holder;
+    const calls = '[[tool: echo {"n": 1}]] [[tool: echo {"n": 2}]] [[tool: absent {}]] [[reply: done]]';
+    const turn = await turnOf('states', `do ${calls}`);
+    const tools = turn.steps.flatMap((step: { tools: Tool[] }) => step.tools) as Tool[];
+    const path = '/v1/sessions/states/transcript';
+    const shown = async () => (await rig.get(path)).body.items.map(({ calls: of }: { calls: object[] }) => of);
+    const [one, two] = tools.map(({ callId, status, startedAt, endedAt }) => [
+      { id: callId, state: status, startedAt, endedAt },
+    ]);
+    // There is no tool for the third.
+    expect(await shown()).toEqual([[], one, one, two, two, [], [], []]);
+    const stateOf = async (status: string) => {
+      await changeToolCalls(rig, { turnId: turn.id, callId: tools[0]!.callId }, { status });
+      return (await shown())[1][0].state;
+    };
+    for (const status of ['failed', 'unknown', 'skipped']) expect(await stateOf(status)).toBe(status);
+    // It was not settled before its turn ended.
+    expect(await stateOf('intent')).toBe('unknown');
+    await changeTurns(rig, { id: turn.id }, { endedAt: null, status: 'running' });
+    expect(await stateOf('intent')).toBe('running');
+    await changeTurns(rig, { id: turn.id }, { status: 'parked', parkCode: 'caller' });
+    expect(await stateOf('intent')).toBe('waiting');
+    await changeTurns(rig, { id: turn.id }, { endedAt: now, status: 'completed', parkCode: null });
+  });
+
   test('shows its arguments as text, its result and how often it ran', async () => {
     const { rig } = holder;
     const turn = await turnOf('called', 'do [[tool: echo {"n": 12, "of": "x"}]] [[reply: done]]');

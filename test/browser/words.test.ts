@@ -1,5 +1,7 @@
 // Goal: what was said and done can be read. Pure: tool calls in words, and many of them as one run.
 import { expect, test } from 'vitest';
+import type { Entry } from '../../web/src/api.ts';
+import { rowsOf, shownRows } from '../../web/src/format/conversation.ts';
 import { argumentsLine, callsLine, lineOf, runsOf, type NamedCall } from '../../web/src/words/calls.ts';
 import { textUntil } from '../../web/src/format/long-text.ts';
 
@@ -32,4 +34,43 @@ test('the beginning of a long text ends with a line, unless the line is too long
   expect(textUntil('one\ntwo\nthree', 9)).toBe('one\ntwo\n');
   expect(textUntil('short\nand a long line without an end', 20)).toBe('short\nand a long lin');
   expect(textUntil('all', 3)).toBe('all');
+});
+
+/** An answer with a call, and the entry of its result. `kept`: what the service knows of the call. */
+function callAndResult(n: number, isError: boolean, kept: Entry['calls']): Entry[] {
+  const shared = { parentId: null, parts: null, calls: kept, turnId: 't', state: 'active', createdAt: '' } as const;
+  const use = { type: 'tool_use', id: `c${n}`, name: 'exec', input: {} };
+  const result = { type: 'tool_result', tool_use_id: `c${n}`, content: 'text', is_error: isError };
+  return [
+    { ...shared, id: `a${n}`, seq: 2 * n, kind: 'answer', role: 'assistant', content: [use] },
+    { ...shared, id: `r${n}`, seq: 2 * n + 1, kind: 'results', role: 'user', content: [result] },
+  ];
+}
+
+test('a call has the state and the duration that the service knows, otherwise what its result says', () => {
+  const known = (state: Entry['calls'][number]['state'], endedAt: string | null = '2026-01-01T00:00:02Z') => {
+    return [{ id: 'c1', state, startedAt: '2026-01-01T00:00:00Z', endedAt }];
+  };
+  const shownOf = (isError: boolean, kept: Entry['calls'], until = 2) => {
+    const [row] = rowsOf(callAndResult(1, isError, kept).slice(0, until));
+    return row?.calls.map(({ state, ms }) => [state, ms]);
+  };
+  expect(shownOf(true, known('unknown'))).toEqual([['unknown', null]]);
+  expect(shownOf(true, known('failed'))).toEqual([['failed', 2_000]]);
+  expect(shownOf(false, [])).toEqual([['done', null]]);
+  expect(shownOf(true, [])).toEqual([['failed', null]]);
+  expect(shownOf(false, known('waiting'), 1)).toMatchObject([['waiting', expect.any(Number)]]);
+  expect(shownOf(false, [], 1)).toEqual([['unknown', null]]);
+});
+
+test('a folded run shows the calls that failed, and those whose outcome is unknown', () => {
+  const entries = [1, 2, 3, 4].flatMap((n) =>
+    callAndResult(n, n > 2, n === 4 ? [{ id: 'c4', state: 'unknown', startedAt: '', endedAt: null }] : []),
+  );
+  const shown = shownRows(rowsOf(entries), () => false);
+  expect(shown.flatMap((row) => (row.kind === 'run' ? 'run' : row.calls.map(({ state }) => state)))).toEqual([
+    'run',
+    'failed',
+    'unknown',
+  ]);
 });

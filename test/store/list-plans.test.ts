@@ -23,7 +23,7 @@ import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/kerne
 import { readOthers, readSender } from '../../src/kernel/views/subjects.ts';
 import { readSystemEvents } from '../../src/kernel/views/system-events.ts';
 import { FIND_TOOL_CALL } from '../../src/kernel/views/turn-steps.ts';
-import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, readEntries } from '../../src/kernel/views/transcript.ts';
+import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, readCalls, readEntries } from '../../src/kernel/views/transcript.ts';
 import { CAUSES, TURN_INPUTS } from '../../src/kernel/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
 import { VIEW_TURNS } from '../../src/kernel/views/turns.ts';
@@ -114,6 +114,7 @@ test.each([
   [VIEW_MESSAGES, [[newId()]]],
   [readDeliveries, [[newId()]]],
   [readEntries, [newId(), [1, 2]]],
+  [readCalls, [['c'], [newId()]]],
   [ENTRY_SIZES, [newId(), 1, true, null, 50, null]],
   [ENTRY_SIZES_NEWEST_FIRST, [newId(), 1, false, 40, 50, newId()]],
   [readSystemEvents, [newId(), true, null, 50]],

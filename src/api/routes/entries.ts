@@ -1,11 +1,11 @@
 // The entries of a session's transcript, and the text of one part of an entry.
-import { entry, type EntryView } from '../../contract/transcripts.ts';
+import { entry } from '../../contract/transcripts.ts';
 import { z } from 'zod';
 import { cutPiece } from '../../core/text.ts';
-import { cutBlock, readPartText } from '../../core/entry.ts';
+import { cutBlock, imagesIn, readPartText } from '../../core/entry.ts';
 import { findTurn } from '../../kernel/views/turns.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
-import { listEntries, readBlocks } from '../../kernel/views/transcript.ts';
+import { listEntries, readBlocks, type StoredEntry } from '../../kernel/views/transcript.ts';
 import { requireFound, notFound } from '../problem.ts';
 import { defineRoute, defineList, type Route } from '../route.ts';
 import { countText, offsetText } from '../../contract/queries.ts';
@@ -55,11 +55,11 @@ function isSeq(text: string): boolean {
   return /^[1-9]\d{0,14}$/.test(text);
 }
 
-function cutEntry(whole: EntryView, charsMax: number, key: string): EntryView {
+function cutEntry(whole: StoredEntry, charsMax: number, key: string): StoredEntry {
   const place = `/v1/sessions/${encodeURIComponent(key)}/entries/${whole.id}/parts`;
   const content = whole.content.map((block, index) => cutBlock(block, charsMax, `${place}/${index + 1}`));
   // A block that was cut keeps its type.
-  return { ...whole, content: content as EntryView['content'] };
+  return { ...whole, content: content as StoredEntry['content'] };
 }
 
 const getPart = defineRoute({
@@ -68,15 +68,24 @@ const getPart = defineRoute({
   path: '/v1/sessions/{key}/entries/{id}/parts/{n}',
   summary: 'The text of one part of an entry, or a range of it',
   query: z.strictObject({
+    image: countText
+      .optional()
+      .describe(
+        'The number of an image in the result of a tool, counted from 1: its bytes in base64; absent: the text',
+      ),
     offset: offsetText.optional().describe('The position of the first character, counted from 0'),
     length: countText.optional().describe('The number of characters; absent: all until the end'),
   }),
   answers: { 200: { description: 'The text', contentType: 'text/plain' } },
-  async handle({ params: { key, id, n }, query: { offset = 0, length } }, { context }) {
+  async handle({ params: { key, id, n }, query: { image, offset = 0, length } }, { context }) {
     const session = await findSession(context.views, key);
     const blocks = session === null ? null : await readBlocks(context.views, session.id, id);
-    const block = blocks?.[n - 1];
-    if (block === undefined) throw notFound(`part ${n} of the entry ${id} of session ${key}`);
+    const part = blocks?.[n - 1];
+    const block = part === undefined || image === undefined ? part : imagesIn(part)[image - 1];
+    if (block === undefined)
+      throw notFound(
+        `${image === undefined ? '' : `image ${image} in `}part ${n} of the entry ${id} of session ${key}`,
+      );
     const text = readPartText(block);
     return {
       status: 200,

@@ -5,7 +5,7 @@ import { isoSql } from '../sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
-import type { CompactionView, EntryView, TranscriptView } from '../../contract/transcripts.ts';
+import type { CompactionView, EntryBlock, EntryView, TranscriptView } from '../../contract/transcripts.ts';
 import { raw, sql } from '../../database/drizzle.ts';
 
 /** Which entries: of one transcript of the session, only the active ones or all. */
@@ -17,8 +17,11 @@ export interface EntryFilter {
   /** Only those of this turn; absent: of all. */
   turnId?: string;
   /** Cuts the parts of an entry that are too long; null: they are whole. */
-  cut: ((entry: EntryView) => EntryView) | null;
+  cut: ((entry: StoredEntry) => StoredEntry) | null;
 }
+
+/** An entry as its row has it. */
+export type StoredEntry = Omit<EntryView, 'calls'>;
 
 /** A page of whole entries ends with the entry that exceeds this; the entries of others are read in portions of this size. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
@@ -52,7 +55,7 @@ export async function listEntries(db: ViewDatabase, filter: EntryFilter, page: P
   const values = [sessionId, transcriptNo, isOnlyActive, page.after, page.limit + 1, turnId];
   const query = isNewestFirst ? ENTRY_SIZES_NEWEST_FIRST.prepared(values) : ENTRY_SIZES.prepared(values);
   const { rows: sizes } = await db.query<EntrySize>(query);
-  const items = await readPage(db, filter, sizes.slice(0, page.limit));
+  const items = await withCalls(db, await readPage(db, filter, sizes.slice(0, page.limit)));
   const last = items.at(-1);
   return { items, next: last !== undefined && items.length < sizes.length ? String(last.seq) : null };
 }
@@ -63,8 +66,8 @@ interface EntrySize {
 }
 
 /** The first of these entries that fit a page. */
-async function readPage(db: ViewDatabase, filter: EntryFilter, sizes: EntrySize[]): Promise<EntryView[]> {
-  const items: EntryView[] = [];
+async function readPage(db: ViewDatabase, filter: EntryFilter, sizes: EntrySize[]): Promise<StoredEntry[]> {
+  const items: StoredEntry[] = [];
   let bytes = 0;
   for (let portions = 0; portions < PORTIONS_MAX && items.length < sizes.length; portions += 1) {
     const seqs = takeWhileFitting(sizes.slice(items.length)).map(({ seq }) => seq);
@@ -86,6 +89,42 @@ function takeWhileFitting(sizes: EntrySize[]): EntrySize[] {
   return end === -1 ? sizes : sizes.slice(0, end + 1);
 }
 
+type FoundCall = EntryView['calls'][number] & { turnId: string };
+
+/** The newest first, so that of a long turn only its newest steps are read for the newest entries. */
+export const readCalls = viewQuery({
+  name: 'entry-calls',
+  purpose: 'Read the states of tool calls ($callIds) of turns ($turnIds), the newest first.',
+  text: `select t.id as "turnId", c.call_id as id, case when c.status <> 'intent' then c.status when t.ended_at is not null then 'unknown'
+    when t.status = 'parked' and t.park_code = 'caller' then 'waiting' else 'running' end as state,
+  ${isoSql('c.intent_at')} as "startedAt", ${isoSql('c.ended_at')} as "endedAt"
+from holdfast.turns t cross join lateral (
+  select call_id, status, intent_at, ended_at from holdfast.tool_calls
+  where turn_id = t.id and call_id = any ($callIds::text[]) order by step desc, ordinal desc limit cardinality($callIds::text[])
+) c where t.id = any ($turnIds::uuid[])`,
+  values: (turnIds: string[], callIds: string[]) => ({ turnIds, callIds }),
+  answer: (calls: FoundCall[]) => calls,
+});
+
+async function withCalls(db: ViewDatabase, entries: StoredEntry[]): Promise<EntryView[]> {
+  const named = entries.map((entry) => ({ entry, ids: entry.content.flatMap(callIdOf) }));
+  const calling = named.filter(({ ids }) => ids.length > 0);
+  const turnIds = [...new Set(calling.map(({ entry }) => entry.turnId))];
+  const found =
+    calling.length === 0 ? [] : await readCalls(db, turnIds, [...new Set(calling.flatMap(({ ids }) => ids))]);
+  // Of calls with the same id, the newest.
+  const calls = new Map(found.toReversed().map(({ turnId, ...call }) => [`${turnId} ${call.id}`, call]));
+  return named.map(({ entry, ids }) => ({
+    ...entry,
+    calls: ids.flatMap((id) => calls.get(`${entry.turnId} ${id}`) ?? []),
+  }));
+}
+
+function callIdOf(block: EntryBlock): string[] {
+  const id = block.type === 'tool_use' ? block['id'] : block.type === 'tool_result' ? block['tool_use_id'] : undefined;
+  return typeof id === 'string' ? [id] : [];
+}
+
 /** The blocks of an entry; null: the session has no entry with this id. */
 export const readBlocks = viewQuery({
   name: 'entry-blocks',
@@ -105,7 +144,7 @@ export const readEntries = viewQuery({
 from holdfast.entries e left join holdfast.entries parent on parent.session_id = e.session_id and parent.seq = e.parent_seq
 where e.session_id = $1 and e.seq = any ($2::bigint[]) order by e.seq`,
   values: (sessionId: string, seqs: number[]) => [sessionId, seqs],
-  answer: (entries: EntryView[]) => entries,
+  answer: (entries: StoredEntry[]) => entries,
 });
 
 // Compactions and ended transcripts as the API shows them: what was compacted, and the earlier transcripts of the

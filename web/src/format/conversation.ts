@@ -1,7 +1,6 @@
 // A transcript as a conversation: what was said, and each tool call with its result.
 import type { Entry } from '../api.ts';
-import { runsOf, type NamedCall } from '../words/calls.ts';
-import { lengthMs } from './time.ts';
+import { callMs, runsOf, type NamedCall } from '../words/calls.ts';
 
 export type EntryContent = Entry['content'][number];
 
@@ -48,9 +47,9 @@ export function idOfRow(row: Row): string {
   return row.kind === 'run' ? `run ${row.id}` : row.entry.id;
 }
 
-/** The rows of entries, oldest first. `openTurnId`: the turn whose calls may still run. */
-export function rowsOf(entries: readonly Entry[], openTurnId: string | null): Row[] {
-  const joined = runsOf(joinedRows(entries, openTurnId), callsAloneOf, RUN_CALLS_MIN);
+/** The rows of entries, oldest first. */
+export function rowsOf(entries: readonly Entry[]): Row[] {
+  const joined = runsOf(joinedRows(entries), callsAloneOf, RUN_CALLS_MIN);
   return joined.map((row): Row => {
     if ('kind' in row) return row;
     const calls = row.items.flatMap((item) => item.calls);
@@ -58,13 +57,15 @@ export function rowsOf(entries: readonly Entry[], openTurnId: string | null): Ro
   });
 }
 
-/** The rows that are shown: those of a folded run are not, but for calls that failed. */
+const NOT_WELL: ReadonlySet<Call['state']> = new Set(['failed', 'unknown']);
+
+/** The rows that are shown: those of a folded run are not, but for calls that did not end well. */
 export function shownRows(rows: readonly Row[], isOpen: (run: RunRow) => boolean): Row[] {
   return rows.flatMap((row) => {
     if (row.kind === 'said') return [row];
     const shown = isOpen(row)
       ? row.rows
-      : row.rows.filter(({ calls }) => calls.some(({ state }) => state === 'failed'));
+      : row.rows.filter(({ calls }) => calls.some(({ state }) => NOT_WELL.has(state)));
     return [row, ...shown];
   });
 }
@@ -80,7 +81,7 @@ function textOf({ type, text }: EntryContent): string {
   return type === 'text' && typeof text === 'string' ? text : type;
 }
 
-function joinedRows(entries: readonly Entry[], openTurnId: string | null): SaidRow[] {
+function joinedRows(entries: readonly Entry[]): SaidRow[] {
   const rows: SaidRow[] = [];
   for (const entry of entries) {
     const places = entry.content.map((block, index) => ({ block, entryId: entry.id, n: index + 1 }));
@@ -95,12 +96,15 @@ function joinedRows(entries: readonly Entry[], openTurnId: string | null): SaidR
       rows[rows.length - 1] = {
         ...before,
         last: entry,
-        calls: before.calls.map((call) => withResult(call, { before, entry, results })),
+        calls: before.calls.map((call) => withResult(call, entry, results)),
       };
       continue;
     }
     const uses = places.filter(({ block }) => block.type === 'tool_use');
-    const calls = [...uses.map((use) => callOf(use, entry.turnId === openTurnId)), ...results.map(aloneResult)];
+    const calls = [
+      ...uses.map((use): Call => ({ ...factsOf(entry, use), name: String(use.block['name']), use, result: null })),
+      ...results.map((result): Call => ({ ...factsOf(entry, result), name: 'result', use: null, result })),
+    ];
     const blocks = places.filter(({ block }) => block.type !== 'tool_use' && block.type !== 'tool_result');
     rows.push({ kind: 'said', entry, last: entry, blocks, calls });
   }
@@ -111,32 +115,18 @@ function idOf(block: EntryContent): string {
   return String(block.type === 'tool_use' ? block['id'] : block['tool_use_id']);
 }
 
-function callOf(use: PartPlace, isRunning: boolean): Call {
-  const { block } = use;
-  return {
-    id: idOf(block),
-    name: String(block['name']),
-    state: isRunning ? 'running' : 'unknown',
-    use,
-    result: null,
-    ms: null,
-  };
+function withResult(call: Call, entry: Entry, results: readonly PartPlace[]): Call {
+  const result = results.find(({ block }) => idOf(block) === call.id);
+  return result === undefined ? call : { ...call, ...factsOf(entry, result), result };
 }
 
-function aloneResult(result: PartPlace): Call {
-  return { id: idOf(result.block), name: 'result', state: stateOf(result), use: null, result, ms: null };
-}
-
-function withResult(call: Call, to: { before: SaidRow; entry: Entry; results: readonly PartPlace[] }): Call {
-  const result = to.results.find(({ block }) => idOf(block) === call.id);
-  if (result === undefined) return call;
-  // Calls of one answer have one entry of results: of one alone it tells how long it took.
-  const ms = to.before.calls.length === 1 ? lengthMs(to.before.entry.createdAt, to.entry.createdAt) : null;
-  return { ...call, result, state: stateOf(result), ms };
-}
-
-function stateOf({ block }: PartPlace): Call['state'] {
-  return block['is_error'] === true ? 'failed' : 'done';
+/** How a call ended, and how long it took; of one that is not kept, what its result says. */
+function factsOf({ calls }: Entry, { block }: PartPlace): Pick<Call, 'id' | 'state' | 'ms'> {
+  const id = idOf(block);
+  const known = calls.find((call) => call.id === id);
+  if (known !== undefined) return { id, state: known.state, ms: callMs(known.state, known) };
+  const state = block.type === 'tool_use' ? 'unknown' : block['is_error'] === true ? 'failed' : 'done';
+  return { id, state, ms: null };
 }
 
 /** The texts of a result, which can have images, too. */

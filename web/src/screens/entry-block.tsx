@@ -149,16 +149,21 @@ function EntryTools({ sessionKey, entry, last, onFork, children }: ToolsProps): 
 
 function CallLine({ call, sessionKey }: { call: Call; sessionKey: string }): ReactElement {
   const { id, name, state, ms, use, result } = call;
-  const images = result === null ? [] : imagesOf(result.block);
   return (
     <ToolLine
       {...{ id, name, state, ms }}
       input={use?.block['input']}
       result={result === null ? undefined : resultText(result.block)}
     >
-      {images.map((image, at) => (
-        <Picture key={at} image={image} />
-      ))}
+      {result !== null &&
+        imagesOf(result.block).map((image, at) => (
+          <Picture
+            key={at}
+            image={image}
+            at={{ key: sessionKey, id: result.entryId, n: result.n, image: at + 1 }}
+            isAsked
+          />
+        ))}
       {use !== null && <Omitted at={use} parts={null} sessionKey={sessionKey} />}
       {result !== null && <Omitted at={result} parts={null} sessionKey={sessionKey} />}
     </ToolLine>

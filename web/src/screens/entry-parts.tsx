@@ -1,4 +1,5 @@
 // The parts of an entry: words with chips for what was put around them, images, thinking, and the rest of what was cut.
+import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState, type ReactElement, type ReactNode } from 'react';
 import { api, type Entry } from '../api.ts';
 import { countText } from '../format/amounts.ts';
@@ -6,6 +7,7 @@ import type { PartPlace } from '../format/conversation.ts';
 import { jsonText } from '../format/json-text.ts';
 import { keptCharsOf } from '../format/long-text.ts';
 import { promptPieces, type PromptPiece } from '../format/prompt-text.ts';
+import { NoData } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText } from '../parts/safe-text.tsx';
 import { JsonTree } from '../words/json-tree.tsx';
@@ -43,8 +45,7 @@ export function Block({ at, parts, isRaw, sessionKey }: BlockProps & { isRaw: bo
 
 function OtherBlock({ at: { block, entryId, n }, sessionKey }: Omit<BlockProps, 'parts'>): ReactElement {
   const name = `${entryId} ${n}`;
-  if (block.type === 'image')
-    return <Picture image={block} read={() => api.getEntryPart({ key: sessionKey, id: entryId, n })} />;
+  if (block.type === 'image') return <Picture image={block} at={{ key: sessionKey, id: entryId, n }} />;
   if (block.type === 'thinking')
     return (
       <Folded title={<span className="soft">thinking</span>} name={name}>
@@ -62,27 +63,33 @@ const PICTURE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/;
 
 interface PictureProps {
   image: Readonly<Record<string, unknown>>;
-  /** Where its bytes are if they are not here; absent: they cannot be read. */
-  read?: () => Promise<string>;
+  /** Where its bytes are, if they are not here. */
+  at: { key: string; id: string; n: number; image?: number };
+  /** Whether they are read without a click. */
+  isAsked?: boolean;
 }
 
-/** An image of the transcript; of one whose bytes are not here, what it is. */
-export function Picture({ image, read }: PictureProps): ReactElement {
+/** An image of the transcript, whose bytes are read when it is asked for. */
+export function Picture({ image, at, isAsked = false }: PictureProps): ReactElement {
   const source = (image['source'] ?? {}) as { data?: unknown; media_type?: unknown };
-  const [data, setData] = useState(source.data);
-  const [error, setError] = useState<unknown>(null);
   const type = String(source.media_type);
-  if (!PICTURE_TYPE.test(type)) return <span className="chip">an image</span>;
-  if (typeof data === 'string' && data !== '')
+  const given = PICTURE_TYPE.test(type) && typeof source.data === 'string' ? source.data : null;
+  const [isShown, setShown] = useKept(`picture ${at.id} ${at.n} ${at.image}`, isAsked);
+  const bytes = useQuery({
+    queryKey: ['picture', at],
+    queryFn: () => api.getEntryPart(at),
+    enabled: isShown && given === '',
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (given === null) return <span className="chip">an image</span>;
+  const data = given === '' ? bytes.data : given;
+  if (data !== undefined)
     return <img className="picture" src={`data:${type};base64,${data}`} alt="From the transcript" />;
-  if (read === undefined) return <span className="chip">an image, {type}</span>;
+  if (isShown) return <NoData query={bytes} />;
   return (
-    <>
-      <button type="button" className="button" onClick={() => void read().then(setData, setError)}>
-        Show the image
-      </button>
-      {error !== null && <Problem error={error} />}
-    </>
+    <button type="button" className="button" onClick={() => setShown(true)}>
+      Show the image
+    </button>
   );
 }
 

@@ -91,7 +91,7 @@ function Entries(props: EntriesProps): ReactElement {
   const box = useRef<HTMLDivElement>(null);
   const [kept] = useState<Kept>(() => new Map());
   const { isOpen, toggle } = useRuns(kept);
-  const rows = useMemo(() => shownRows(rowsOf(entries.toReversed(), turnId), isOpen), [entries, turnId, isOpen]);
+  const rows = useMemo(() => shownRows(rowsOf(entries.toReversed()), isOpen), [entries, isOpen]);
   const reading = useReading({ box, rows, sessionKey: session.key, onStart });
   const { virtual, moveTo, onKeyDown, setCurrentId } = reading;
   const missing = useLinkedEntry({ entries, rows, hasMore, onStart, moveTo });

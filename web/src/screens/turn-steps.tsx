@@ -8,7 +8,7 @@ import { durationText, lengthMs } from '../format/time.ts';
 import { Cost, Empty, Status } from '../parts/bits.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
-import type { CallState } from '../words/calls.ts';
+import { callMs, type CallState } from '../words/calls.ts';
 import { ToolLine } from '../words/tool-line.tsx';
 import { LoadedDetails } from './tool-details.tsx';
 
@@ -43,7 +43,7 @@ export function Steps({ turn }: { turn: Turn }): ReactElement {
                   id={tool.callId}
                   name={tool.name}
                   state={stateOf(tool, turn)}
-                  ms={tool.status === 'unknown' ? null : lengthMs(tool.startedAt, tool.endedAt)}
+                  ms={callMs(stateOf(tool, turn), tool)}
                   input={parts.get(tool.callId)?.input}
                   result={parts.get(tool.callId)?.result}
                   details={() => <LoadedDetails id={turn.id} callId={tool.callId} />}
@@ -76,9 +76,10 @@ function CallLine({ turnId, call }: { turnId: string; call: Step['calls'][number
   );
 }
 
-function stateOf({ status }: Tool, { endedAt }: Turn): CallState {
+function stateOf({ status }: Tool, { endedAt, why }: Turn): CallState {
   if (status !== 'intent') return status;
-  return endedAt === null ? 'running' : 'unknown';
+  if (endedAt !== null) return 'unknown';
+  return why?.code === 'caller' ? 'waiting' : 'running';
 }
 
 interface Part {

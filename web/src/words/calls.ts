@@ -1,9 +1,18 @@
 // Tool calls in words: what a call does and what came out of it in one line, and many of them as one.
+import type { Entry } from '../api.ts';
 import { namedCountText } from '../format/amounts.ts';
 import { shortened } from '../format/long-text.ts';
+import { lengthMs } from '../format/time.ts';
 
-/** `waiting`: a person has to approve it. */
-export type CallState = 'done' | 'failed' | 'unknown' | 'skipped' | 'waiting' | 'running';
+export type CallState = Entry['calls'][number]['state'];
+
+/** How long a call has taken so far; null: nothing is known of when it ended, or it did not run. */
+export function callMs(
+  state: CallState,
+  { startedAt, endedAt }: Pick<Entry['calls'][number], 'startedAt' | 'endedAt'>,
+) {
+  return state === 'unknown' || state === 'skipped' ? null : lengthMs(startedAt, endedAt);
+}
 
 const LINE_CHARS = 300;
 

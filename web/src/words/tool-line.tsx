@@ -13,7 +13,7 @@ const STATES: Readonly<Record<CallState, { icon: string; word: string; tone: str
   failed: { icon: '✕', word: 'failed', tone: 'bad' },
   unknown: { icon: '?', word: 'unknown', tone: 'warn' },
   skipped: { icon: '–', word: 'skipped', tone: 'warn' },
-  waiting: { icon: '◔', word: 'waiting for approval', tone: 'warn' },
+  waiting: { icon: '◔', word: 'waiting for the client', tone: 'warn' },
   running: { icon: '●', word: 'running', tone: 'live' },
 };
 
