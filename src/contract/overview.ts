@@ -138,7 +138,11 @@ export const attentionEntry = z.strictObject({
 export type AttentionEntry = z.output<typeof attentionEntry>;
 
 export const attention = z.strictObject({
-  items: z.array(attentionEntry).describe('What needs an operator, open errors first; empty: nothing does'),
+  items: z
+    .array(attentionEntry)
+    .describe(
+      'What needs an operator: open errors first, then open warnings, then the others, each the oldest first; empty: nothing does',
+    ),
 });
 
 export type Attention = z.output<typeof attention>;

@@ -4,6 +4,7 @@ import {
   attentionItem,
   attentionState,
   budgetItem,
+  compareAttention,
 } from '../../src/features/overview/rules/attention.ts';
 import { toPoints, computeRates } from '../../src/features/overview/rules/figures.ts';
 
@@ -39,6 +40,24 @@ test('an acknowledgement holds for what had begun before it, and a snooze until 
   expect(state({ kind: 'model_away', count: 4 })).toBe('acknowledged');
   expect(state({}, { holds: false })).toBe('open');
   expect(state({ since: '2026-01-03T00:00:00.000Z' }, { until: '2026-01-04T00:00:00.000Z' })).toBe('snoozed');
+});
+
+test('open problems stand first, errors before warnings, and of the same weight the oldest before the newer ones', () => {
+  const at = (day: number) => `2026-01-0${day}T00:00:00.000Z`;
+  const problem = (state: 'open' | 'snoozed', severity: 'error' | 'warning', since: string | null) => {
+    return { state, severity, since };
+  };
+  const sorted = [
+    problem('open', 'error', at(1)),
+    problem('open', 'error', at(3)),
+    problem('open', 'error', null),
+    problem('open', 'warning', at(2)),
+    problem('open', 'warning', at(4)),
+    problem('snoozed', 'error', at(1)),
+    problem('snoozed', 'warning', null),
+  ];
+  const mixed = [6, 2, 4, 0, 5, 1, 3].map((n) => sorted[n]!);
+  expect(mixed.toSorted(compareAttention)).toEqual(sorted);
 });
 
 test('a budget needs a person from its own percentage on, and is an error when it is full', () => {

@@ -5,6 +5,7 @@ import {
   attentionItem,
   attentionState,
   budgetItem,
+  compareAttention,
   formatSubject,
   computeUsedPercent,
   type AttentionFact,
@@ -108,11 +109,11 @@ export function deriveAttentionId(subject: string): string {
   return hash('sha256', subject, 'base64url').slice(0, ID_CHARS);
 }
 
-/** Adds what operators have decided: open errors first, then open warnings, then the others. */
+/** Adds what operators have decided, and sorts by weight and age. */
 export async function withMarks({ reads }: Reading, troubles: readonly Trouble[]): Promise<Attention> {
   const marks = troubles.length === 0 ? new Map<string, AttentionMark>() : await readAttentionMarks(reads);
   const items = troubles.map((trouble) => buildEntry(trouble, marks.get(trouble.id)));
-  return { items: items.toSorted((one, other) => rankEntry(one) - rankEntry(other)) };
+  return { items: items.toSorted(compareAttention) };
 }
 
 function missingDependency({ name, failedSince }: Readiness['dependencies'][number]): AttentionFact {
@@ -124,8 +125,4 @@ function buildEntry(trouble: Trouble, mark: AttentionMark | undefined): Attentio
   if (mark === undefined || state === 'open') return { ...trouble, state, mark: null };
   const { by, at, until, reason } = mark;
   return { ...trouble, state, mark: { by, at, until, reason } };
-}
-
-function rankEntry({ state, severity }: AttentionEntry): number {
-  return (state === 'open' ? 0 : 2) + (severity === 'error' ? 0 : 1);
 }

@@ -62,6 +62,19 @@ export function attentionState(
   return isNew || (kind === 'dead_letters' && count > mark.count) ? 'open' : 'acknowledged';
 }
 
+type Ranked = Pick<AttentionItem, 'severity' | 'since'> & { state: (typeof ATTENTION_STATES)[number] };
+
+/** Their order: open ones first, errors before warnings, then by age, the oldest first; those whose age is not known stand last. */
+export function compareAttention(one: Ranked, other: Ranked): number {
+  const byWeight = weigh(one) - weigh(other);
+  if (byWeight !== 0 || one.since === other.since) return byWeight;
+  return one.since === null || (other.since !== null && one.since > other.since) ? 1 : -1;
+}
+
+function weigh({ state, severity }: Ranked): number {
+  return (state === 'open' ? 0 : 2) + (severity === 'error' ? 0 : 1);
+}
+
 /** The kind and the subject of a trouble, as one text. The amount by which a clock is off changes all the time. */
 export function formatSubject({ kind, name }: Pick<AttentionFact, 'kind' | 'name'>): string {
   return kind === 'clock_off' ? kind : `${kind} ${name}`;
