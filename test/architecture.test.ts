@@ -1,7 +1,7 @@
 // Holds the import table of docs/decisions/0002-rooms-and-imports.md: who may import whom, and which rooms know which packages.
 // To change it, change the decision with it.
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -142,6 +142,27 @@ const DOOR_TYPES = ['src/api/part.ts', 'src/api/route.ts', 'src/cli/command.ts']
   (to) => `src/kernel/features.ts -> ${to}`,
 );
 
+/** Features whose words the kernel uses: its rows, entries and inputs have them, or they mean other things, too. */
+const WORDS_OF_KERNEL = [
+  'alerts',
+  'batches',
+  'budgets',
+  'bulk-actions',
+  'costs',
+  'crons',
+  'dead-letters',
+  'deliveries',
+  'heartbeats',
+  'keys',
+  'limits',
+  'memory',
+  'openai',
+  'provider-batches',
+  'retention',
+  'subagents',
+  'traces',
+];
+
 /** The folders of a turn: each may import those before it, and all of them the files of `src/kernel/turn` itself. */
 const TURN_FOLDERS = ['gate', 'open', 'compact', 'loop', 'end'].map((name) => `src/kernel/turn/${name}/`);
 
@@ -221,6 +242,15 @@ test('a feature imports the features that the list names for it, and each of the
     others.map((other) => `${own} -> ${other}`),
   );
   expect([...new Set(used)].toSorted()).toEqual(listed.toSorted());
+});
+
+test('the kernel and its tools name no feature, but those whose words are theirs', () => {
+  const rooms = files.filter((file) => /^src\/(?:kernel|tools|compaction|plugins)\//.test(file));
+  const words = new Set(rooms.flatMap(namesIn).map((name) => `-${name}-`));
+  const named = globSync('src/features/*/', { cwd: ROOT })
+    .map((folder) => basename(folder))
+    .filter((name) => [...words].some((word) => word.includes(`-${name}-`) || word.includes(`-${singularOf(name)}-`)));
+  expect(named.toSorted()).toEqual(WORDS_OF_KERNEL);
 });
 
 test('the folders of a turn import each other in one direction', () => {
@@ -491,6 +521,23 @@ function mayImportTypes(from: string, to: string): boolean {
 function packageOf(specifier: string): string {
   const parts = specifier.split('/');
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+}
+
+/** The names in the code of a file as words between hyphens: identifiers, short strings, and values and tables of SQL. */
+function namesIn(file: string): string[] {
+  const code = codeOf(file)
+    .replace(/^import [^;]*;$/gm, '')
+    .replace(/\btry \{/g, '{');
+  const withoutTexts = code.replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, ' ');
+  const names = [
+    ...(withoutTexts.match(/\b[A-Za-z]\w*/g) ?? []),
+    ...(code.match(/(?<=')\w[\w-]*(?=')|(?<=\bholdfast\.)\w+/g) ?? []),
+  ];
+  return names.map((name) => name.replace(/(?<=[a-z0-9])(?=[A-Z])|_/g, '-').toLowerCase());
+}
+
+function singularOf(name: string): string {
+  return name.replace(/ies$/, 'y').replace(/(?<=ch)es$|s$/, '');
 }
 
 /** The source without its comments. */

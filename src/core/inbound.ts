@@ -80,15 +80,6 @@ export const MESSAGE_VIAS = ['live', 'provider-batch', 'auto'] as const;
 
 export type MessageVia = (typeof MESSAGE_VIAS)[number];
 
-/** A turn that tries something instead of the conversation: see src/features/tries. */
-export interface Trying {
-  /** The turn that it repeats; null: it repeats none. */
-  of: string | null;
-  /** Replaces the system prompt. */
-  systemPrompt?: string;
-  promptMode?: PromptMode;
-}
-
 export interface InboundMessage {
   text: string;
   /** The platform's id: unique without a time limit per channel, account and chat. */
@@ -123,8 +114,12 @@ export interface InboundMessage {
   caller?: CallerRequest;
   /** The plugin that has sent it. Set only inside Holdfast. */
   plugin?: string;
-  /** What its turn tries. Set only inside Holdfast. */
-  try?: Trying;
+  /** The turn that its turn tries; null: it tries none. Set only inside Holdfast. */
+  tryOf?: string | null;
+  /** Replaces the system prompt. Set only inside Holdfast. */
+  systemPrompt?: string;
+  /** Absent: as the agent has it. Set only inside Holdfast. */
+  promptMode?: PromptMode;
   mode?: QueueMode;
   model?: string;
   thinking?: ThinkingLevel;
@@ -146,7 +141,7 @@ const DEFAULT_CHANNEL = 'api';
 const STARTER_CHARS_MAX = 200;
 
 /** A text that a program submits has one of these: an OpenAI client, a batch, a plugin, another session; what is tried was read before. */
-const MARKS_OF_PROGRAMS = ['caller', 'batchId', 'plugin', 'provenance', 'try'];
+const MARKS_OF_PROGRAMS = ['caller', 'batchId', 'plugin', 'provenance', 'tryOf'];
 
 /** True for text that a program has submitted. It is data: no word of it is a command, whatever it begins with. */
 export function isOfProgram(message: object): boolean {
@@ -242,7 +237,6 @@ export interface OwnInput {
 
 /** The body of the input that an item of a batch becomes. */
 export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
-  promptMode?: PromptMode;
   /** Null: nowhere; the end of the batch is reported in place of its replies. */
   deliver: { url: string } | null;
   /** Its budgets follow from these. */

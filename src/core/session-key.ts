@@ -85,10 +85,19 @@ export function laneOf(kind: SessionKind): SessionLane {
   return kind === 'subagent' || kind === 'cron' || kind === 'batch' ? kind : 'main';
 }
 
-/** True in a session whose turns try something: nothing leaves it, and its tools change nothing. */
-export function isTry({ kind }: { kind: string }): boolean {
-  return kind === ('try' satisfies SessionKind);
+/** Sessions whose turns show what would be: nothing leaves them, and what runs in them changes nothing. */
+export const KINDS_WITHOUT_EFFECTS: readonly SessionKind[] = ['try'];
+
+/** False: nothing may leave the session, and what runs in it must change nothing. */
+export function hasEffects({ kind }: { kind: string }): boolean {
+  return !(KINDS_WITHOUT_EFFECTS as readonly string[]).includes(kind);
 }
+
+/** Sessions that a list leaves out unless it is asked for them. */
+export const UNLISTED_KINDS: readonly SessionKind[] = ['batch', ...KINDS_WITHOUT_EFFECTS];
+
+/** The field of turns, by the kind of their session, that names the turn that they are about: the one in their tag of the kind's name. */
+export const SUBJECT_FIELDS: Partial<Record<SessionKind, string>> = { try: 'tryOf' };
 
 /** The key of a session that is being erased begins with this, so that its own key is free for a new session. */
 export const ERASING = 'erasing:';

@@ -22,7 +22,7 @@ test('a try keeps who said what, and no address, platform id or time of it', () 
     model: 'a/b',
     deliver: null,
     options: { tags: { try: 'turn' } },
-    try: { of: 'turn' },
+    tryOf: 'turn',
   });
 });
 
@@ -34,7 +34,7 @@ test('several messages become one, and a given text replaces them all', () => {
   });
   expect(buildTry(bodies, { text: 'three', systemPrompt: 'p' }, OF)).toMatchObject({
     text: 'three',
-    try: { systemPrompt: 'p' },
+    systemPrompt: 'p',
   });
 });
 

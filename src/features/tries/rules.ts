@@ -3,11 +3,12 @@ import { announcementText, readAnnouncement } from '../../core/announcement.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { listToolUses, type ContentBlock, type ToolResultBlock, type ToolUseBlock } from '../../core/content.ts';
 import { given } from '../../core/given.ts';
-import type { BatchInput, InboundMessage, Trying } from '../../core/inbound.ts';
+import type { BatchInput, InboundMessage } from '../../core/inbound.ts';
 import { inheritOptions, pickOptions, withOptions } from '../../core/input-options.ts';
+import type { PromptMode } from '../../prompt/system-input.ts';
 import type { ThinkingLevel } from '../../prompt/thinking-directive.ts';
 
-/** The tag of a try: the turn that it repeats, or its agent. */
+/** The tag of a try, which is the name of its kind of session: the turn that it repeats, or its agent. */
 const TRY_TAG = 'try';
 
 /** How long a try is kept after its last change. */
@@ -49,7 +50,7 @@ const KEPT = [
 export function buildTry(
   bodies: readonly unknown[],
   { text = bodies.map(textOf).join('\n\n'), systemPrompt, ...changes }: TryChanges,
-  { tag, ...trying }: Trying & { tag: string },
+  { of, promptMode, tag }: { of: string | null; promptMode?: PromptMode; tag: string },
 ): InboundMessage {
   // Bodies of every kind have fields of this type, or none of them.
   const last = (bodies.at(-1) ?? {}) as Partial<BatchInput>;
@@ -61,7 +62,8 @@ export function buildTry(
     text,
     deliver: null,
     ...withOptions(pickOptions({ tools, tags: { ...tags, [TRY_TAG]: tag } })),
-    try: { ...trying, ...given({ promptMode: last.promptMode, systemPrompt }) },
+    tryOf: of,
+    ...given({ promptMode: last.promptMode ?? promptMode, systemPrompt }),
   };
 }
 

@@ -3,7 +3,7 @@
 import { findCaller, isCallersTool } from '../../core/caller-request.ts';
 import { listToolUses, type ToolUseBlock } from '../../core/content.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
-import { isTry } from '../../core/session-key.ts';
+import { hasEffects } from '../../core/session-key.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { onlyReads, textOutcome, type Tool, type ToolOutcome } from '../../tools/tool.ts';
@@ -13,7 +13,7 @@ import { readTriedEntries } from './store/read-tried.ts';
 export function triesInTurns({ database }: TurnParts): TurnFeature {
   return {
     async standIns(turn, calls) {
-      if (!isTry(turn.session)) return null;
+      if (hasEffects(turn.session)) return null;
       const tried = triedTurn(turn);
       const recorded = tried === null ? [] : listRecorded(await readTriedEntries(database, tried));
       const found = matchCalls(recorded, listEarlier(turn, calls), calls);
@@ -38,7 +38,7 @@ export function triesInTurns({ database }: TurnParts): TurnFeature {
 
 function triedTurn({ journal }: OpenedTurn): string | null {
   const [first] = journal.at.inputs;
-  return (first?.body as Partial<InboundMessage> | undefined)?.try?.of ?? null;
+  return (first?.body as Partial<InboundMessage> | undefined)?.tryOf ?? null;
 }
 
 /** The calls that the turn has made before these, which an earlier worker may have stored. */

@@ -114,12 +114,12 @@ export async function carryOutLeftEffects(parts: EffectParts): Promise<Committed
     await parts.database.hot.query<{ sessionId: SessionId }>(LEFT_EFFECTS.prepared([Object.keys(parts.effects)]))
   ).rows;
   const done: Committed<object>[] = [];
-  for (const { sessionId } of left) done.push({ after: await tryEffects(parts, sessionId) });
+  for (const { sessionId } of left) done.push({ after: await attemptEffects(parts, sessionId) });
   return done;
 }
 
 /** The same right after the end of a turn: the end is committed, so a fault is left to the reconciler. */
-export async function tryEffects(parts: EffectParts, sessionId: SessionId): Promise<AfterCommit> {
+export async function attemptEffects(parts: EffectParts, sessionId: SessionId): Promise<AfterCommit> {
   try {
     return await carryOutEffects(parts, sessionId);
   } catch (error) {

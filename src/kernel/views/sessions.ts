@@ -6,6 +6,7 @@
 import { join, raw, type Sql, sql } from '../../database/drizzle.ts';
 import type { SessionDetails, SessionFacts } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
+import { UNLISTED_KINDS } from '../../core/session-key.ts';
 import { whyRetried, type RetriedDelivery } from '../rules/why.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
@@ -86,7 +87,7 @@ export async function findSession(db: ViewDatabase, key: string): Promise<{ id: 
 
 export interface SessionFilter {
   agentId?: string | undefined;
-  /** Absent: all kinds but `batch` and `try`. */
+  /** Absent: all kinds but `UNLISTED_KINDS`. */
   kinds?: string[] | undefined;
   statuses?: string[] | undefined;
   channel?: string | undefined;
@@ -193,11 +194,14 @@ function buildCandidates({ statuses, tags }: SessionFilter, named: string[] | nu
 }
 
 /** What a list has that names no kinds. The index `sessions_listed` leaves out those of batches, of which there may be very many. */
-const USUAL = sql`s.kind <> 'batch' and s.kind <> 'try'`;
+const USUAL = join(
+  UNLISTED_KINDS.map((kind) => sql`s.kind <> ${raw(`'${kind}'`)}`),
+  ' and ',
+);
 
-/** False: sessions of batches and tries are left out. */
+/** False: sessions of `UNLISTED_KINDS` are left out. */
 function showsAll({ kinds }: SessionFilter, named: string[] | null): boolean {
-  return kinds === undefined ? named !== null && named.length > 0 : kinds.includes('batch') || kinds.includes('try');
+  return kinds === undefined ? named !== null && named.length > 0 : UNLISTED_KINDS.some((kind) => kinds.includes(kind));
 }
 
 function buildRest({ agentId, kinds, statuses, channel, tags, text }: SessionFilter, named: string[] | null): Sql[] {

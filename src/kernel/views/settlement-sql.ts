@@ -1,5 +1,6 @@
 // Messages and turns as JSON that is built by the same SQL everywhere: from the tables for readers, and by the statement that ends a turn,
 // which does not see its own writes in the tables.
+import { SUBJECT_FIELDS } from '../../core/session-key.ts';
 import { costFieldsSql, dollarsSql } from '../turn/journal/cost-sql.ts';
 import { retryOfSql } from '../turn/journal/retry-turn.ts';
 import { isoSql } from '../sessions/session-facts.ts';
@@ -18,14 +19,19 @@ export const messageSql = (
 const HARNESS_SQL = `case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end`;
 
-/** The turn that a turn tries: the tag of a try names it, or its agent. */
-const TRY_OF_SQL = `case when s.kind = 'try' then substring(t.tags ->> 'try' from '^[0-9a-f-]{36}$') end`;
+/** The turn that a turn is about because of the kind of its session. The tag names it, or something else. */
+const SUBJECTS_SQL = Object.entries(SUBJECT_FIELDS)
+  .map(
+    ([kind, field]) =>
+      `'${field}', case when s.kind = '${kind}' then substring(t.tags ->> '${kind}' from '^[0-9a-f-]{36}$') end`,
+  )
+  .join(', ');
 
 /** The turn `t` of the session `s`, without its steps and without the reason why it waits. */
 export const turnSql = (
   reply = 't.reply',
 ): string => `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'tryOf', ${TRY_OF_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), ${SUBJECTS_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
   'why', null, 'nextStep', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'firstClaimedAt', ${isoSql('coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at)')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;

@@ -16,7 +16,7 @@ import { literalQuery } from '../../../database/literal-query.ts';
 import { sendInOrder } from '../../../database/send-in-order.ts';
 import { literal } from '../../../database/statement.ts';
 import { ERASED_ROWS, eraseEvents, eraseQuery, type RemovedRows } from './erased-rows.ts';
-import { ERASING } from '../../../core/session-key.ts';
+import { ERASING, KINDS_WITHOUT_EFFECTS } from '../../../core/session-key.ts';
 
 export const fenceSessions = literalQuery({
   name: 'fence-sessions',
@@ -200,12 +200,12 @@ export interface FamilyMember {
 
 export const findErasedFamily = literalQuery({
   name: 'erased-family',
-  purpose: 'Read the session of a stored key with all sessions below it, and their tries.',
+  purpose: 'Read the session of a stored key with all sessions below it, and their copies without effects.',
   text: `with recursive family as (
   select s.id from holdfast.sessions s where s.key = $1
   union select below.id from family cross join lateral (
     select r.child_id as id from holdfast.subagent_runs r where r.parent_id = family.id
-    union all select s.id from holdfast.sessions s where s.kind = 'try' and s.forked_from_id = family.id) as below
+    union all select s.id from holdfast.sessions s where s.kind = any ('{${KINDS_WITHOUT_EFFECTS.join(',')}}') and s.forked_from_id = family.id) as below
 )
 select s.id, s.key, s.turn_id is not null or s.waiting > 0 as "hasWork", s.turn_id is not null or exists (
     select from holdfast.processes p where p.session_id = s.id and p.status = 'running') as "isBusy"

@@ -29,7 +29,7 @@ import { parkedStop } from '../gate/park-turn.ts';
 import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
 import { nextCallNo } from '../position.ts';
 import type { TurnContext } from '../context.ts';
-import { isTry } from '../../../core/session-key.ts';
+import { hasEffects } from '../../../core/session-key.ts';
 import { mayFlushMemory, toMemoryNote } from './memory-flush.ts';
 import { estimateNextRequest } from '../request-tokens.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -57,7 +57,7 @@ export async function compactTranscript(
   turn.journal.note({ isCompacting: true });
   try {
     for (;;) {
-      const attempt = await tryOnce(context, turn, asked, squeeze);
+      const attempt = await compactOnce(context, turn, asked, squeeze);
       if (attempt.kind !== 'again') return attempt;
       const { delayMs, code, message } = attempt;
       if (delayMs > waitMs) return { kind: 'unchanged', code, message };
@@ -70,7 +70,7 @@ export async function compactTranscript(
   }
 }
 
-async function tryOnce(
+async function compactOnce(
   context: TurnContext,
   turn: OpenedTurn,
   asked: CompactionRequest,
@@ -101,7 +101,7 @@ async function tryOnce(
       asked.reason === 'threshold' &&
       begun.mayFlush &&
       turn.kind !== 'heartbeat' &&
-      !isTry(turn.session) &&
+      hasEffects(turn.session) &&
       mayFlushMemory(context.config, turn.agent);
     const compaction: CompactionAttempt = { id, tokensBefore, isLast, plan, mayFlush, asked, pass, model };
     pass.begun();

@@ -1,6 +1,6 @@
 // Stores the end of a turn: one statement, which also gives the lock back.
 import { newId } from '../../../ids.ts';
-import { tryEffects } from '../../effects/carry-out.ts';
+import { attemptEffects } from '../../effects/carry-out.ts';
 import type { TurnEffect } from '../../effects/turn-effects.ts';
 import type { FinishResult } from '../journal/finish-turn.ts';
 import { modelName } from '../../../core/model-ref.ts';
@@ -71,7 +71,7 @@ export async function storeEnd(
   if (staying.length > 0)
     context.logger.warn({ ...pickLogIds(context, turn), effects: staying }, NO_FEATURE_CARRIES_OUT);
   // After the costs of its calls, which older schedulers release with the turn.
-  return { ...ending, after: mergeAll([ending, { after: await tryEffects(context, session.id) }]) };
+  return { ...ending, after: mergeAll([ending, { after: await attemptEffects(context, session.id) }]) };
 }
 
 const NO_FEATURE_CARRIES_OUT = 'No feature carries out the effects of the turn; they stay until one does';

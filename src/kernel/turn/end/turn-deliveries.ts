@@ -9,7 +9,7 @@ import type { ReplyTarget } from '../../../core/reply-tags.ts';
 import { listToolUses } from '../../../core/content.ts';
 import { buildChatRoute, isOwnChat, saysTheSame, type MessageAddress } from '../../../core/message-route.ts';
 import { newId } from '../../../ids.ts';
-import { isTry } from '../../../core/session-key.ts';
+import { hasEffects } from '../../../core/session-key.ts';
 import type { WaitingInput } from '../../sessions/claim-session.ts';
 import type { NewDelivery } from '../journal/turn-end.ts';
 import type { TurnContext } from '../context.ts';
@@ -65,7 +65,7 @@ function buildDeliveries(
   const last = inputs.at(-1);
   const { deliver } = (last?.body ?? {}) as Pick<OwnInput, 'deliver'>;
   const url = deliver?.url ?? webhook.url;
-  if (url === undefined || deliver === null || isTry(session)) return [];
+  if (url === undefined || deliver === null || !hasEffects(session)) return [];
   const payload: DeliveryPayload = {
     sessionKey: session.key,
     turnId: id,

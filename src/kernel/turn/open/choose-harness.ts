@@ -4,7 +4,7 @@ import type { RequestBase } from '../../../core/model-request.ts';
 import type { AgentSettings } from '../../../config.ts';
 import { BUILT_IN_HARNESS, selectHarness } from '../../../core/harness-selection.ts';
 import { DEFAULT_PROVIDER } from '../../../core/model-ref.ts';
-import { isTry } from '../../../core/session-key.ts';
+import { hasEffects } from '../../../core/session-key.ts';
 import type { TurnRequestSettings } from '../../../core/view.ts';
 import type { TurnContext } from '../context.ts';
 import { TurnFailed } from '../turn-end.ts';
@@ -22,18 +22,18 @@ export function chooseHarness(
     isSupporting: harness.supports(target),
   }));
   const { kind, id, reason } = selectHarness(agent.harness, candidates);
-  if (isTry(session) && id !== BUILT_IN_HARNESS)
-    return { view: { harness: { id, reason } }, failure: untriedHarness(id) };
+  if (!hasEffects(session) && id !== BUILT_IN_HARNESS)
+    return { view: { harness: { id, reason } }, failure: refusedHarness(id) };
   if (kind === 'missing') return { view: { harness: { id, reason } }, failure: missingHarness(id) };
   // What is not written is the built-in, because nothing else was there to choose.
   return { view: reason === 'auto_fallback' ? {} : { harness: { id, reason } }, failure: null };
 }
 
-/** A harness may run tools of its own, which no try may. */
-function untriedHarness(id: string): TurnFailed {
+/** A harness may run tools of its own, which may change something. */
+function refusedHarness(id: string): TurnFailed {
   return new TurnFailed(
     'harness_missing',
-    `The harness "${id}" answers turns of this agent. It may change things by itself, so a try does not ask it. Try another model, or an agent that the built-in harness answers.`,
+    `The harness "${id}" answers turns of this agent. It may change things by itself, and nothing in this session may. Use another model, or an agent that the built-in harness answers.`,
   );
 }
 

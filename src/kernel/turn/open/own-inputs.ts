@@ -1,7 +1,7 @@
 // Settings that inputs written by Holdfast have for their turn, in addition to their text.
 import type { AgentSettings } from '../../../config.ts';
 import { optionsOfInputs } from '../../../core/input-options.ts';
-import type { BatchInput, InboundMessage, OwnInput } from '../../../core/inbound.ts';
+import type { InboundMessage, OwnInput } from '../../../core/inbound.ts';
 import type { WaitingEvent, WaitingInput } from '../../sessions/claim-session.ts';
 import { settleWithoutTurn } from '../../inbox/cancel-message.ts';
 import type { TurnContext } from '../context.ts';
@@ -31,15 +31,14 @@ export async function leaveOut(context: TurnContext, held: HeldSession, input: W
   if (!isHeld) throw lockLost(held);
 }
 
-/** The settings of a turn with these inputs: its tools, the deadline of a tick, the prompt of an item of a batch or a try. */
+/** The settings of a turn with these inputs: its tools, the deadline of a tick, the prompt of what Holdfast has submitted. */
 export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
   const [first] = inputs;
   if (first === undefined) return agent;
   const timeoutSeconds = toOwnInput(first)?.timeoutSeconds;
-  const trying = (first.body as InboundMessage).try;
-  const promptMode = first.kind === 'batch' ? (first.body as BatchInput).promptMode : trying?.promptMode;
+  const { promptMode, systemPrompt } = first.body as InboundMessage;
   const toolPolicies = policiesFor(agent, inputs);
-  const changes = given({ timeoutSeconds, promptMode, systemPromptOverride: trying?.systemPrompt });
+  const changes = given({ timeoutSeconds, promptMode, systemPromptOverride: systemPrompt });
   if (Object.keys(changes).length === 0 && toolPolicies === agent.toolPolicies) return agent;
   return {
     ...agent,
