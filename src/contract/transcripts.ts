@@ -23,7 +23,9 @@ export const entry = z.strictObject({
   role: z.enum(['user', 'assistant']).describe('Who speaks, as the model sees it'),
   content: z
     .array(z.looseObject({ type: text.describe('The type of the block') }))
-    .describe("Content blocks in the shapes of Anthropic's Messages API: text, tool_use, tool_result, thinking, image"),
+    .describe(
+      "Content blocks in the shapes of Anthropic's Messages API: text, tool_use, tool_result, thinking, image. `origin` of a block is what its model needs back with it",
+    ),
   parts: z
     .array(
       z.strictObject({

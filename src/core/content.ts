@@ -3,9 +3,21 @@
 
 import { storableValue } from './text.ts';
 
+/**
+ * Which model wrote a block, and what its provider needs back with it: the id of an item, encrypted reasoning, a signature. Only a request to
+ * the same model of the same provider shows it.
+ */
+export interface BlockOrigin {
+  provider: string;
+  model: string;
+  /** In the words of the transport. */
+  metadata: Record<string, unknown>;
+}
+
 export interface TextBlock {
   type: 'text';
   text: string;
+  origin?: BlockOrigin;
 }
 
 export interface ImageBlock {
@@ -18,6 +30,7 @@ export interface ToolUseBlock {
   id: string;
   name: string;
   input: unknown;
+  origin?: BlockOrigin;
 }
 
 export interface ToolResultBlock {
@@ -31,6 +44,7 @@ export interface ThinkingBlock {
   type: 'thinking';
   thinking: string;
   signature: string;
+  origin?: BlockOrigin;
 }
 
 export interface RedactedThinkingBlock {
@@ -87,7 +101,8 @@ export function isThinking(block: { type: string } | undefined): block is Thinki
 }
 
 /** A thought without halves of characters and NULs. Where it had some, its signature is of another text, and goes. */
-export function mendThought<Block extends ThinkingBlock | RedactedThinkingBlock>(block: Block): Block {
+export function mendThought(block: ThinkingBlock | RedactedThinkingBlock): ThinkingBlock | RedactedThinkingBlock {
   const mended = storableValue(block);
-  return mended === block || mended.type !== 'thinking' ? mended : { ...mended, signature: '' };
+  if (mended === block || mended.type !== 'thinking') return mended;
+  return { type: 'thinking', thinking: mended.thinking, signature: '' };
 }

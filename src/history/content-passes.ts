@@ -3,9 +3,17 @@
 // that need several entries (names and pairs of tool calls, the order of roles) is done where entries are joined:
 // prepare-history.ts.
 import { isBlank, storableValue } from '../core/text.ts';
-import type { ContentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock } from '../core/content.ts';
+import type {
+  BlockOrigin,
+  ContentBlock,
+  ImageBlock,
+  TextBlock,
+  ThinkingBlock,
+  ToolResultBlock,
+} from '../core/content.ts';
 import { changeEach, isThinking, mendThought } from '../core/content.ts';
 import type { EntryProvenance } from '../core/entry.ts';
+import { refOfModel } from '../core/model-ref.ts';
 import { faultOfImage } from './image-payload.ts';
 import type { FamilyPolicy } from './provider-family.ts';
 
@@ -15,6 +23,8 @@ export interface PassContext {
   policy: FamilyPolicy;
   /** True when the model that is asked wrote this entry itself. */
   isOwn: boolean;
+  /** The name of the model that is asked, with its provider; absent: none that needs something back with its blocks. */
+  model?: string;
   provenance: EntryProvenance | null;
   /** Images that are shown after the content. */
   images: readonly ContentBlock[];
@@ -30,6 +40,7 @@ export const CONTENT_PASSES: readonly ContentPass[] = [
   keepBlocksOfRole,
   mendText,
   omitBadImages,
+  dropForeignOrigins,
   dropOtherThinking,
   checkSignatures,
   dropForeignSignatures,
@@ -104,6 +115,14 @@ function imageOrNote(image: ImageBlock): ImageBlock | TextBlock {
   return { type: 'text', text: `[session:history] omitted ${what}` };
 }
 
+/** What another model needs back means nothing to this one, and its API refuses fields that it does not know. */
+function dropForeignOrigins(content: readonly ContentBlock[], { model }: PassContext): readonly ContentBlock[] {
+  return changeEach(content, (block) => {
+    const origin = originOf(block);
+    return origin === undefined || refOfModel(origin) === model ? block : without(block, ['origin']);
+  });
+}
+
 /** Thinking is of use to the model that thought it; to any other it is at best ignored. */
 function dropOtherThinking(content: readonly ContentBlock[], { policy, isOwn }: PassContext): readonly ContentBlock[] {
   switch (policy.thinking) {
@@ -112,7 +131,7 @@ function dropOtherThinking(content: readonly ContentBlock[], { policy, isOwn }: 
     case 'signed':
       return keep(content, (block) => block.type !== 'redacted_thinking');
     case 'reasoning':
-      return keep(content, (block) => !isThinking(block) || isReasoningItem(block));
+      return keep(content, (block) => !isThinking(block) || hasOrigin(block) || isReasoningItem(block));
     case 'never':
       return keep(content, (block) => !isThinking(block));
     default:
@@ -124,10 +143,12 @@ function dropOtherThinking(content: readonly ContentBlock[], { policy, isOwn }: 
 function checkSignatures(content: readonly ContentBlock[], { policy }: PassContext): readonly ContentBlock[] {
   if (policy.thinking === 'signed') {
     return changeEach(content, (block) =>
-      block.type === 'thinking' && !BASE64.test(block.signature) ? { type: 'text', text: block.thinking } : block,
+      block.type === 'thinking' && !hasOrigin(block) && !BASE64.test(block.signature)
+        ? { type: 'text', text: block.thinking }
+        : block,
     );
   }
-  return keep(content, (block) => block.type !== 'thinking' || block.signature !== '');
+  return keep(content, (block) => block.type !== 'thinking' || hasOrigin(block) || block.signature !== '');
 }
 
 /** Signatures that another provider put on texts and calls mean nothing to this one, or are refused. */
@@ -164,6 +185,15 @@ function dropTrailingThinking(content: readonly ContentBlock[]): readonly Conten
 
 function isReasoningItem(block: ContentBlock): block is ThinkingBlock {
   return block.type === 'thinking' && REASONING_SIGNATURE.test(block.signature);
+}
+
+function originOf(block: ContentBlock): BlockOrigin | undefined {
+  return 'origin' in block ? block.origin : undefined;
+}
+
+/** True for a block of the model that is asked: the origins of others are gone by then. */
+function hasOrigin(block: ContentBlock): boolean {
+  return originOf(block) !== undefined;
 }
 
 function without<Block extends object>(block: Block, fields: readonly string[]): Block {

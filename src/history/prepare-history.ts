@@ -12,6 +12,7 @@
 import type { ContentBlock, ToolResultBlock } from '../core/content.ts';
 import type { Entry, EntryState } from '../core/entry.ts';
 import type { ModelMessage } from '../core/model-request.ts';
+import { given } from '../core/given.ts';
 import { cleanContent, type PassContext } from './content-passes.ts';
 import { FAMILY_POLICIES, giveCallId, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
 
@@ -25,6 +26,8 @@ export type HistoryEntry = Pick<Entry, 'role' | 'content' | 'provenance'> & {
 export interface HistoryRules {
   /** Absent: anthropic. */
   family?: ProviderFamily;
+  /** The model that is asked, as `provider/model`; absent: blocks lose their origins. */
+  model?: string;
   /** True when the model that is asked wrote this entry; absent: it wrote all. */
   isOwn?: (seq: number) => boolean;
   /** Blocks that are shown after the content of an entry. */
@@ -127,11 +130,12 @@ class GrowingHistory implements History {
   }
 
   #toContext({ role, provenance }: HistoryEntry, seq: number): PassContext {
-    const { isOwn, imagesOf } = this.#rules;
+    const { model, isOwn, imagesOf } = this.#rules;
     return {
       role,
       policy: this.#policy,
       isOwn: isOwn?.(seq) ?? true,
+      ...given({ model }),
       provenance: provenance ?? null,
       images: imagesOf?.(seq) ?? NO_IMAGES,
     };

@@ -72,6 +72,7 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
   const inFront: HistoryEntry[] = injected.map(({ role, content }, index) => ({ role, content, seq: -1 - index }));
   return createHistory([...inFront, ...shown], {
     ...given({ family, isTraced }),
+    model: rules.model,
     isOwn: isOwnRule(rules),
     ...imagesRule(shown, rules),
   });

@@ -1,7 +1,7 @@
 // An answer while it is put together: what the events have contained so far, and the value that passes through the finishing
 // steps. The arguments of a call stay text until a step reads them.
 import { cutHead, isBlank, storableText } from '../../core/text.ts';
-import type { ContentBlock } from '../../core/content.ts';
+import type { BlockOrigin, ContentBlock } from '../../core/content.ts';
 import type { AnswerRepair, ModelMessage, ModelStopReason, Usage } from '../../core/model-request.ts';
 import type { Replacement } from './replace-text.ts';
 
@@ -34,6 +34,7 @@ export interface DraftCall {
   raw: string;
   /** The arguments once they are read; null: not yet, or not possible. */
   input: Record<string, unknown> | null;
+  origin?: BlockOrigin;
 }
 
 export type DraftBlock = Exclude<ContentBlock, { type: 'tool_use' }> | DraftCall;

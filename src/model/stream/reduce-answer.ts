@@ -16,8 +16,8 @@
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn
 //
 // Joined, what the events added is the answer's text as `joinText` gives it: what a step adds is reported with `message_stop`.
-import { createStorableFilter, isBlank, storableText } from '../../core/text.ts';
-import type { ContentBlock } from '../../core/content.ts';
+import { createStorableFilter, isBlank, storableText, storableValue } from '../../core/text.ts';
+import type { BlockOrigin, ContentBlock } from '../../core/content.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
 import { chainFilters, type TextFilter } from '../../core/text-filter.ts';
 import {
@@ -29,7 +29,7 @@ import {
 } from './call-arguments.ts';
 import { giveCallIds } from './call-ids.ts';
 import type { AnswerRules, DraftAnswer, DraftBlock } from './draft-answer.ts';
-import { isObject } from '../../core/given.ts';
+import { given, isObject } from '../../core/given.ts';
 import { createReplacer } from './replace-text.ts';
 import { takeStopReason } from './stop-reasons.ts';
 import { malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';
@@ -67,6 +67,7 @@ interface GrowingBlock {
   start: BlockStart;
   text: string;
   signature: string;
+  origin: BlockOrigin | undefined;
   /** Whether any of the text was reported; leading white space waits for the first letter, because a blank block is dropped. */
   isReported: boolean;
   /** Of a text: keeps its characters whole, and holds back its end while something to replace may begin there. Null once it has ended. */
@@ -146,6 +147,7 @@ export class AnswerReducer {
       start,
       text: start.thinking ?? start.data ?? '',
       signature: start.signature ?? '',
+      origin: undefined,
       isReported: false,
       filter: start.type === 'text' ? chainFilters([createStorableFilter(), ...replacers]) : null,
     };
@@ -169,6 +171,9 @@ export class AnswerReducer {
         return '';
       case 'signature_delta':
         block.signature += delta.signature ?? '';
+        return '';
+      case 'origin_delta':
+        block.origin = readOrigin(delta.origin);
         return '';
       default:
         return '';
@@ -230,21 +235,30 @@ function readStopReason({ delta }: StreamEvent): string | null {
   return reason === null ? null : storableText(reason);
 }
 
-function toBlock({ start, text, signature }: GrowingBlock): DraftBlock | null {
+function readOrigin(value: unknown): BlockOrigin {
+  const { provider, model, metadata } = isObject(value) ? value : {};
+  if (typeof provider !== 'string' || typeof model !== 'string' || !isObject(metadata)) {
+    throw malformed('The origin of a block is not a provider, a model and metadata.');
+  }
+  return storableValue({ provider, model, metadata });
+}
+
+function toBlock({ start, text, signature, origin: from }: GrowingBlock): DraftBlock | null {
+  const origin = given({ origin: from });
   switch (start.type) {
     case 'text':
-      return { type: 'text', text };
+      return { type: 'text', text, ...origin };
     case 'thinking':
-      return { type: 'thinking', thinking: text, signature };
+      return { type: 'thinking', thinking: text, signature, ...origin };
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: text };
     case 'tool_use': {
       const id = typeof start.id === 'string' ? start.id : '';
       const name = typeof start.name === 'string' ? start.name : '';
-      const given = text === '' ? start.input : undefined;
+      const inStart = text === '' ? start.input : undefined;
       // Some put the arguments into the start of the block, as an object or as the text of one.
-      const raw = typeof given === 'string' ? given : text;
-      return { type: 'tool_use', id, wireId: id, name, raw, input: isObject(given) ? given : null };
+      const raw = typeof inStart === 'string' ? inStart : text;
+      return { type: 'tool_use', id, wireId: id, name, raw, input: isObject(inStart) ? inStart : null, ...origin };
     }
     default:
       // Server-side tools are never requested; a transcript has no place for their blocks.
@@ -262,9 +276,11 @@ function buildAnswer(
   id: string,
   model: string,
 ): ModelAnswer {
-  const content = blocks.map((block): ContentBlock =>
-    block.type === 'tool_use' ? { type: 'tool_use', id: block.id, name: block.name, input: block.input ?? {} } : block,
-  );
+  const content = blocks.map((block): ContentBlock => {
+    if (block.type !== 'tool_use') return block;
+    const { type, name, input, origin } = block;
+    return { type, id: block.id, name, input: input ?? {}, ...given({ origin }) };
+  });
   return {
     id,
     model,

@@ -1,6 +1,7 @@
 // The events of one streamed answer, in the format of the Messages API. The reducer receives these from every transport; an answer
 // that was not streamed is converted into the same events. Only the shape of an event is checked here: each field is checked again
 // where it is used.
+import type { BlockOrigin } from '../../core/content.ts';
 import { cutHead } from '../../core/text.ts';
 
 /** Why a stream makes no answer. */
@@ -45,6 +46,8 @@ export interface StreamEvent {
     partial_json?: string;
     thinking?: string;
     signature?: string;
+    /** Of an `origin_delta`: the origin of the block, in place of an earlier one. */
+    origin?: BlockOrigin;
     stop_reason?: string | null;
   };
   usage?: unknown;

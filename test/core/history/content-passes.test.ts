@@ -1,6 +1,6 @@
 // The content that a message can have for each family of providers.
 import { describe, expect, test } from 'vitest';
-import type { ContentBlock } from '../../../src/core/content.ts';
+import type { ContentBlock, ThinkingBlock } from '../../../src/core/content.ts';
 import { cleanContent, CONTENT_PASSES, type PassContext } from '../../../src/history/content-passes.ts';
 import { IMAGE_BYTES_MAX } from '../../../src/history/image-payload.ts';
 import { FAMILY_POLICIES, type ProviderFamily } from '../../../src/history/provider-family.ts';
@@ -28,6 +28,7 @@ test('the passes run in one order, by name', () => {
     'keepBlocksOfRole',
     'mendText',
     'omitBadImages',
+    'dropForeignOrigins',
     'dropOtherThinking',
     'checkSignatures',
     'dropForeignSignatures',
@@ -130,6 +131,36 @@ describe('thinking', () => {
     expect(cleaned('openai', [thinking('rs_1'), text('a'), thinking('x'), thinking('rs_2')])).toEqual([
       thinking('rs_1'),
       text('a'),
+    ]);
+  });
+});
+
+describe('what a model needs back with its block', () => {
+  const origin = { provider: 'openai', model: 'gpt-5', metadata: { itemId: 'rs_1' } };
+  const thought: ThinkingBlock = { type: 'thinking', thinking: 'hm', signature: '', origin };
+  const call: ContentBlock = { type: 'tool_use', id: 't', name: 'read', input: {}, origin };
+  const said = { ...text('a'), origin };
+
+  test.each(['openai', 'google'] as const)('is shown to that model (family %s)', (family) => {
+    const content = [thought, said, call];
+    expect(cleaned(family, content, { model: 'openai/gpt-5', isOwn: false })).toBe(content);
+  });
+
+  test.each([
+    ['openai', { model: 'openai/gpt-5-mini' }, []],
+    ['openai', { model: 'azure/gpt-5' }, []],
+    ['openai', {}, []],
+    ['anthropic', { model: 'claude-sonnet-5-5', isOwn: false }, []],
+    ['mistral', { model: 'mistral/large' }, []],
+    ['google', { model: 'google/gemini' }, [text('hm')]],
+  ] as const)('is shown to no other one (family %s, %j)', (family, more, thoughts) => {
+    const { origin: _origin, ...plain } = call;
+    expect(cleaned(family, [thought, said, call], more)).toEqual([...thoughts, text('a'), plain]);
+  });
+
+  test('goes with a thought whose text had to be mended', () => {
+    expect(cleaned('openai', [{ ...thought, thinking: 'half \ud83d' }, said], { model: 'openai/gpt-5' })).toEqual([
+      said,
     ]);
   });
 });

@@ -49,6 +49,34 @@ describe('the events of one answer', () => {
     expect(reduce([START, ...textBlock(0), ...textBlock(1, ' \n'), ...end()]).answer.content).toEqual([]);
   });
 
+  test('keep what the provider needs back with a block, the last of each', () => {
+    const originOf = (id: string) => ({ provider: 'openai', model: 'm', metadata: { id } });
+    const delta = (index: number, origin: unknown): StreamEvent => ({
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'origin_delta', origin: origin as never },
+    });
+    const thought: StreamEvent = {
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'thinking', thinking: 'hm' },
+    };
+    const blocks = [
+      thought,
+      delta(0, originOf('x')),
+      delta(0, originOf('rs_1\0')),
+      ...textBlock(1, 'a'),
+      delta(1, originOf('msg')),
+    ];
+    const call = [...toolBlock(2, CALL, '{}'), delta(2, originOf('fc_1'))];
+    expect(reduce([START, ...blocks, ...call, ...end('tool_use')]).answer.content).toEqual([
+      { type: 'thinking', thinking: 'hm', signature: '', origin: originOf('rs_1') },
+      { type: 'text', text: 'a', origin: originOf('msg') },
+      { type: 'tool_use', id: 'toolu_0', name: 'read', input: {}, origin: originOf('fc_1') },
+    ]);
+    expect(() => reduce([START, thought, delta(0, { provider: 'openai' })])).toThrow('The origin of a block');
+  });
+
   test('keep thinking with its signature, and ignore unknown blocks', () => {
     const { answer } = reduce([
       START,
