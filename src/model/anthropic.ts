@@ -2,18 +2,17 @@
 // itself is made here (decision 74). Retries belong to the turn's stored budget (G16) and deadlines to the caller's signal. What failed
 // becomes a `ModelError` below.
 import { hash } from 'node:crypto';
-import { pipeline, type Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Readable } from 'node:stream';
 import Anthropic from '@anthropic-ai/sdk';
 import { APIError } from '@anthropic-ai/sdk';
 import { createParser } from 'eventsource-parser';
-import { request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { asStreamEvent, eventsOfBody, StreamFault } from './stream/stream-event.ts';
-import { orAborted } from '../deadline.ts';
 import { createPool } from './connections.ts';
 import { createModel } from './create-model.ts';
 import { ModelError, type Model } from './model.ts';
+import { cutAnswer, malformedAnswer, post, readRefusal, toText } from './post.ts';
 import type { Transport, TransportCall } from './transport.ts';
 import { toBatchParams, toWireRequest } from './wire-request.ts';
 import { readRetryAfter } from '../network/retry-after.ts';
@@ -33,12 +32,6 @@ export interface AnthropicOptions {
 
 /** How long the end of a response may follow its complete answer before the connection is closed, in milliseconds. */
 const AFTER_STOP_MS_MAX = 1000;
-
-/** The largest number of bytes of an error's body that is read. */
-const ERROR_BODY_BYTES_MAX = 1024 * 1024;
-
-/** For servers that compress without being asked. */
-const DECODERS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress };
 
 /** A model of Anthropic's Messages API, or of a compatible server at `baseUrl`. Cheap to make; holds a pool of connections. */
 export function createAnthropicModel(options: AnthropicOptions): Model {
@@ -67,7 +60,7 @@ export function createAnthropicTransport({
     ...(provider === DEFAULT_PROVIDER ? { batchParams: (asked) => toBatchParams(asked) } : {}),
     async send(call) {
       try {
-        const answer = await post(pool, await (envelope ??= toEnvelope(client)), call, isStreaming);
+        const answer = await ask(pool, await (envelope ??= toEnvelope(client)), call, isStreaming);
         await (isStreaming ? readEvents : readWhole)(answer, call);
       } catch (error) {
         throw toModelError(error);
@@ -95,21 +88,11 @@ interface Answer {
 }
 
 /** Sends the request and returns its answer; throws what is none. */
-async function post(pool: Dispatcher, common: Envelope, call: TransportCall, isStreaming: boolean): Promise<Answer> {
-  const { signal } = call;
+async function ask(pool: Dispatcher, common: Envelope, call: TransportCall, isStreaming: boolean): Promise<Answer> {
   const body = Buffer.from(JSON.stringify(toWireRequest(call.request, { isStreaming })));
   call.onSent(body);
-  const dispatcher = pool.compose(checkBeforeWrite(call.onWrite));
   const sent = { ...common.headers, ...call.headers };
-  // By itself, `request` notices an abort only when the connection is made. It follows no redirects, so the key reaches one host only.
-  const response = await orAborted(signal, () =>
-    request(common.url, { method: 'POST', headers: sent, body, signal, dispatcher }),
-  ).catch(networkError);
-  const status = response.statusCode;
-  const headers = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
-  const bytes = decoded(response.body, headers.get('content-encoding') ?? '');
-  // The loops below get its errors. Without this listener, the error of an answer that is not read would end the process.
-  bytes.on('error', () => undefined);
+  const { status, headers, bytes } = await post(pool, { url: common.url, headers: sent, body }, call);
   call.onRemaining?.(readRemaining(headers));
   if (status < 200 || status >= 300) throw await toRefusal(status, { headers, bytes });
   const expected = isStreaming ? 'text/event-stream' : 'application/json';
@@ -117,11 +100,6 @@ async function post(pool: Dispatcher, common: Envelope, call: TransportCall, isS
   if (actual.startsWith(expected)) return { headers, bytes };
   bytes.destroy();
   throw malformedAnswer(`The answer is not ${expected} but "${actual}".`);
-}
-
-function decoded(body: Readable, encoding: string): Readable {
-  if (!Object.hasOwn(DECODERS, encoding)) return body;
-  return pipeline(body, DECODERS[encoding as keyof typeof DECODERS](), () => undefined);
 }
 
 /**
@@ -164,20 +142,9 @@ async function readWhole({ bytes }: Answer, call: TransportCall): Promise<void> 
 
 /** The SDK's reading of a refusal, of whose body only the beginning is read (G28). */
 async function toRefusal(status: number, { headers, bytes }: Answer): Promise<APIError> {
-  let rest = ERROR_BODY_BYTES_MAX;
-  const text = await toText(bytes, (count) => (rest -= count) > 0).catch(({ message }: Error) => message);
+  const text = await readRefusal(bytes);
   const body = parsed(text);
   return APIError.generate(status, body, body === undefined ? text : undefined, headers);
-}
-
-/** The text of a body, up to the chunk after which `goesOn` is false. */
-async function toText(bytes: Readable, goesOn: (count: number) => boolean): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of bytes as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    if (!goesOn(chunk.length)) break;
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 function parsed(text: string): object | undefined {
@@ -192,29 +159,11 @@ function parsed(text: string): object | undefined {
 // no sense.
 
 /** The error of a call. Errors that are already in their final form stay as they are. */
-export function toModelError(error: unknown): unknown {
+function toModelError(error: unknown): unknown {
   if (error instanceof ModelError || error instanceof StreamFault) return error;
   if (error instanceof APIError) return refusal(error);
   if (error instanceof SyntaxError) return malformedAnswer('The answer is not JSON.', error);
-  // The request was answered: the body did not arrive.
-  return new ModelError({
-    type: 'cut_stream',
-    status: null,
-    retryAfterMs: null,
-    message: `The connection closed before the answer was complete: ${toMessage(error)}`,
-    cause: error,
-  });
-}
-
-/** The answer breaks the rules of its format. */
-export function malformedAnswer(message: string, cause?: unknown): ModelError {
-  return new ModelError({ type: 'malformed_stream', status: null, retryAfterMs: null, message, cause });
-}
-
-/** The request was not answered. */
-export function networkError(cause: unknown): never {
-  const message = `Connection error: ${toMessage(cause)}`;
-  throw new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
+  return cutAnswer(error);
 }
 
 /** An error that the provider sends instead of an answer, or inside one; the latter has no status. */
@@ -229,40 +178,6 @@ function refusal(error: APIError): ModelError {
     requestId: error.requestID ?? null,
     cause: error,
   });
-}
-
-function toMessage(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // Attempts at several addresses fail with an error that has a code and no message.
-  return error.message || ('code' in error ? String(error.code) : error.name);
-}
-
-// The last point at which a request can be held back.
-
-/**
- * An interceptor that calls `check` when a request is about to be written on a connected socket, and gives the request up with what `check`
- * throws. A check before the call comes too early (G7): between it and the first byte lie the queue of the pool and the making of a
- * connection, with waits in which a process can be paused past its lease. Between this check and the write of head and body to the socket
- * there is no wait for anything outside of the process. A pause in just that instant, of about 0.1 ms, cannot be noticed from here.
- */
-export function checkBeforeWrite(check: () => void): Dispatcher.DispatcherComposeInterceptor {
-  return (dispatch) => (options, handler) =>
-    dispatch(options, {
-      onRequestStart(controller, context) {
-        try {
-          check();
-        } catch (error) {
-          controller.abort(error instanceof Error ? error : new Error(String(error)));
-          return;
-        }
-        handler.onRequestStart?.(controller, context);
-      },
-      onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
-      onResponseStart: (...args) => handler.onResponseStart?.(...args),
-      onResponseData: (...args) => handler.onResponseData?.(...args),
-      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
-      onResponseError: (...args) => handler.onResponseError?.(...args),
-    });
 }
 
 // Reads from the headers of an answer what is left of the provider's rate limits.
