@@ -8,6 +8,7 @@ import {
   checkServedModels,
   modelFault,
   modelNotices,
+  namedModels,
   noteServedProviders,
 } from './config/check-models.ts';
 import { checkKnownTools, noteAddedTools, toolPolicyFault } from './config/check-tools.ts';
@@ -36,6 +37,7 @@ export {
   isAgent,
   modelFault,
   modelNotices,
+  namedModels,
   resolveModelRef as modelRefOf,
   noteAddedTools,
   noteServedProviders,

@@ -22,6 +22,7 @@ import { search } from './features/search/feature.ts';
 import { traces } from './features/traces/feature.ts';
 import { alerts } from './features/alerts/feature.ts';
 import { tries } from './features/tries/feature.ts';
+import { catalogue } from './features/catalogue/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
 export const FEATURES: readonly Feature[] = [
@@ -47,4 +48,5 @@ export const FEATURES: readonly Feature[] = [
   traces,
   alerts,
   tries,
+  catalogue,
 ];

@@ -54,7 +54,7 @@ export const FILES: readonly CommandFile[] = [
   ],
   [
     () => import('./commands/models.ts'),
-    { models: ['Look', 'models that are not called, because their provider has asked for that'] },
+    { models: ['Look', 'what is known of models, and which are not called because their provider asked for that'] },
   ],
   [
     () => import('./commands/logs.ts'),

@@ -7,7 +7,8 @@ import { findClosest } from './find-closest.ts';
 import { refuseFaults, type Refuse } from './config-error.ts';
 import { mergeOver } from './walk-schema.ts';
 import type { AgentDefaults, Config, FileSettings } from './schema.ts';
-import { endOfModel, knownModel } from '../core/models.ts';
+import { catalogueRow } from '../core/catalogue/catalogue.ts';
+import { endOfModel } from '../core/models.ts';
 
 /** The providers that are known to be served; null: a plugin may serve any. */
 export type KnownProviders = readonly string[] | null;
@@ -133,6 +134,16 @@ export function modelFault(config: Config, agentId: string, name: string): strin
 
 /** One sentence or two for each model that needs attention. `today` is a day as YYYY-MM-DD. */
 export function modelNotices(config: Config, today: string): string[] {
+  const ends = [...namedModels(config)].flatMap(([ref, named]) => {
+    const end = endOfModel(ref, today);
+    return end === null ? [] : [`${end} It is the model of ${named.join(', ')}.`];
+  });
+  const agents = config.agents.list.map(({ id }) => agentOf(config, id));
+  return [...ends, ...agents.flatMap((agent) => windowNotice(config, agent))];
+}
+
+/** The models that the configuration names, each with the places that do: `agent "main"`, `the cron "report"`. */
+export function namedModels(config: Config): Map<string, string[]> {
   const agents = config.agents.list.map(({ id }) => agentOf(config, id));
   const places = new Map<string, string[]>();
   for (const agent of agents) {
@@ -144,11 +155,7 @@ export function modelNotices(config: Config, today: string): string[] {
     const ref = agent === undefined ? null : resolveModelRef(agent, payload.model);
     if (ref !== null) places.set(ref, [...(places.get(ref) ?? []), `the cron "${name}"`]);
   }
-  const ends = [...places].flatMap(([ref, named]) => {
-    const end = endOfModel(ref, today);
-    return end === null ? [] : [`${end} It is the model of ${named.join(', ')}.`];
-  });
-  return [...ends, ...agents.flatMap(windowNotice)];
+  return places;
 }
 
 /** The models that an agent asks, with the place that names each. */
@@ -167,11 +174,11 @@ function listModels(agent: AgentSettings): [place: string, ref: string][] {
   });
 }
 
-function windowNotice({ id, model: ref, contextTokens }: AgentSettings): string[] {
+function windowNotice({ models }: Config, { id, model: ref, contextTokens }: AgentSettings): string[] {
   const { provider = DEFAULT_PROVIDER, model } = modelOfRef(ref);
-  const known = provider === DEFAULT_PROVIDER ? knownModel(model) : undefined;
-  if (known === undefined || known.contextTokens >= contextTokens) return [];
+  const window = catalogueRow(models.catalogue, `${provider}/${model}`)?.contextTokens ?? null;
+  if (window === null || window >= contextTokens) return [];
   return [
-    `contextTokens of agent "${id}" is ${contextTokens}, but ${ref} takes ${known.contextTokens}. Lower it, so that transcripts are compacted in time.`,
+    `contextTokens of agent "${id}" is ${contextTokens}, but ${ref} takes ${window}. Lower it, so that transcripts are compacted in time.`,
   ];
 }

@@ -1,7 +1,9 @@
 // The shape of `models`: the providers, what their models cost, and how fast they may be asked.
 import { z } from 'zod';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../history/provider-family.ts';
+import { MODEL_INPUTS } from '../core/catalogue/catalogue.ts';
 import { isWholePrice } from '../core/prices/price-row.ts';
+import { THINKING_LEVELS } from '../prompt/thinking-directive.ts';
 import {
   choice,
   count,
@@ -90,6 +92,14 @@ const priceRow = z
     error: 'a day that is not before `from`',
   });
 
+const tokenCount = count(1, 100_000_000);
+const modelFacts = z.strictObject({
+  contextTokens: optional(tokenCount).describe('the size of its window in tokens'),
+  maxOutputTokens: optional(tokenCount).describe('its longest answer in tokens'),
+  input: optional(z.array(z.enum(MODEL_INPUTS)).min(1)).describe('what a message to it may contain'),
+  thinking: optional(z.array(z.enum(THINKING_LEVELS)).min(1)).describe('its thinking levels'),
+});
+
 const PER_MINUTE_MAX = 1_000_000_000;
 const perMinute = count(1, PER_MINUTE_MAX).exactOptional();
 
@@ -128,6 +138,10 @@ export const modelsSchema = section({
     .default([])
     .describe('[rows](costs.md#prices) that add to the built-in price table or replace rows of it')
     .register(reloads, { effect: 'used by calls that end later' }),
+  catalogue: z
+    .record(modelPattern, modelFacts)
+    .default({})
+    .describe('[facts of models](models.md#the-catalogue) that add to the built-in catalogue or replace facts of it'),
   limits: distinct(rateLimit, {
     key: 'model',
     what: 'a model that no limit before has; put all figures of a model into one limit',

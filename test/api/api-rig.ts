@@ -153,9 +153,10 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
 /** Checks every answer of every test against the schema of its route. */
 function checkDocumented(answer: { method: string; url: string; status: number; body: unknown }): void {
   const path = answer.url.split('?', 1)[0] ?? '';
-  const route = ROUTES.find(
+  const routes = ROUTES.filter(
     (one) => one.method === answer.method && new RegExp(`^${one.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   );
+  const route = routes.find((one) => one.path === path) ?? routes[0];
   const doc = route?.answers[answer.status];
   const schema = doc?.schema ?? (answer.status >= 400 ? problem : undefined);
   if (doc === undefined && answer.status < 400)

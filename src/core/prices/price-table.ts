@@ -1,5 +1,6 @@
 // The price table: its rows, and which of them applies to a call.
 import { matchesPattern } from '../text-filter.ts';
+import { LISTED_PRICES } from '../catalogue/catalogue.ts';
 import builtIn from './anthropic.json' with { type: 'json' };
 import { toPriceRow, type PriceRow, type WrittenPriceRow } from './price-row.ts';
 import { callCostMicros, type PriceTier, type ReportedTokens } from './call-cost.ts';
@@ -7,7 +8,7 @@ import { callCostMicros, type PriceTier, type ReportedTokens } from './call-cost
 /** The rows that hold first, first. */
 export type PriceTable = readonly PriceRow[];
 
-const BUILT_IN: readonly PriceRow[] = builtIn.map((row) => toPriceRow(row, 'built in'));
+const BUILT_IN: readonly PriceRow[] = [...builtIn, ...LISTED_PRICES].map((row) => toPriceRow(row, 'built in'));
 
 /** A dated snapshot of a model has the price of the model: `claude-haiku-4-5-20251001`. */
 const SNAPSHOT_DATE = /-\d{8}$/;

@@ -85,8 +85,11 @@ export const words: Words = {
         else {
           for (const { model, calls } of unpriced)
             terminal.print(`${model}: ${calls} calls without a price in ${USED_DAYS} days; add a row to models.prices`);
-          for (const { model, from: since, checkedAt } of unchecked)
-            terminal.print(`${model}${since === null ? '' : ` (from ${since})`}: last checked ${checkedAt ?? 'never'}`);
+          for (const [about, rows] of Map.groupBy(
+            unchecked,
+            ({ source, checkedAt }) => `last checked ${checkedAt ?? 'never'} (${source})`,
+          ))
+            terminal.print(`${rows.map(nameOfRow).join(', ')}: ${about}`);
           if (unpriced.length + unchecked.length === 0) terminal.note('every model that was used has a price');
         }
         return unpriced.length === 0 ? EXIT.ok : EXIT.failed;
@@ -110,6 +113,10 @@ export const words: Words = {
     }),
   },
 };
+
+function nameOfRow({ model, from }: Price): string {
+  return `${model}${from === null ? '' : ` (from ${from})`}`;
+}
 
 type Usage = UsageReport['items'][number];
 

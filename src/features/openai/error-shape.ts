@@ -3,7 +3,8 @@ import type { OpenAiError } from '../../contract/answers.ts';
 import type { ForeignForm } from '../../api/route.ts';
 import type { Problem, ProblemCode } from '../../api/problem.ts';
 
-const PATHS = /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models(?!\/unblock(?:\?|$)))(?:[/?]|$))/;
+const PATHS =
+  /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models(?!\/(?:unblock|catalogue)(?:\?|$)))(?:[/?]|$))/;
 
 /** What OpenAI calls these; all other codes are ours. */
 const CODES: Partial<Record<ProblemCode, string>> = {

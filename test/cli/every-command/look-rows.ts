@@ -165,6 +165,16 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     json: { items: [{ group: 'anthropic/claude-sonnet-5-5' }], simulated: true },
   },
   {
+    line: 'models list --provider openai',
+    shows: [/openai\/gpt-5.5 +\d+ +\d+ +text, image/],
+    json: { items: [{ model: 'openai/gpt-5.5', source: /pi-ai/, usedBy: [] }] },
+  },
+  {
+    line: 'models show anthropic/claude-sonnet-5-5',
+    shows: [/window +1000000 tokens/, /price +\$2 in, \$10 out, per million tokens/, 'agent "main"'],
+    json: { model: 'anthropic/claude-sonnet-5-5', contextTokens: 1_000_000, inputPerMTok: 2 },
+  },
+  {
     line: 'prices list',
     shows: ['anthropic/claude-sonnet-5-5'],
     notes: [/^version [0-9a-f]{12}$/m],
