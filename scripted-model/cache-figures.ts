@@ -104,6 +104,7 @@ function prefixesOf(request: MessagesRequest): Prefix[] {
   const prefixes: Prefix[] = [];
   const digest = new RollingDigest();
   digest.add(request.model);
+  digest.add(request.cacheKey ?? '');
   let chars = 0;
   const close = (carrier: { cache_control?: unknown }) =>
     prefixes.push({ hash: digest.value, chars, isBreakpoint: Boolean(carrier.cache_control) });

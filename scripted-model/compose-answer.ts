@@ -7,7 +7,8 @@ import { findPrompt, latestPromptKey } from './find-prompt.ts';
 import type { Script, ScriptAnswer, ScriptBlock, ScriptFault } from './parse-script.ts';
 import { answerAt, echoOf, parseScript } from './parse-script.ts';
 import type { Prompt } from './prompt.ts';
-import { invalidRequest } from './provider-error.ts';
+import { fitText } from './output-schema.ts';
+import type { ProviderError } from './provider-error.ts';
 import type { ScriptMemory } from './script-memory.ts';
 import { signatureOf } from './signature.ts';
 import { isCompacted, summaryPromptOf } from './summary-prompt.ts';
@@ -46,9 +47,13 @@ export interface Situation {
   figures: InputFigures;
   memory: ScriptMemory;
   /** Makes ids that never repeat; the prefix shows their kind. */
-  newId: (prefix: typeof SCRIPTED_ID_START | 'toolu_') => string;
+  newId: (prefix: string) => string;
+  /** What the ids of tool calls begin with. */
+  callIdStart: string;
   /** The size of the context window, in tokens. */
   contextTokens: number;
+  /** The error for a prompt of more tokens. */
+  tooLong: (tokens: number, tokensMax: number) => ProviderError;
   /** True for a request of a batch. */
   isBatch?: boolean;
 }
@@ -56,15 +61,16 @@ export interface Situation {
 /** Composes the answer to a valid request. Throws `ProviderError` when the prompt does not fit the context window. */
 export function composeAnswer(request: MessagesRequest, situation: Situation): ComposedAnswer {
   const { figures, contextTokens } = situation;
-  if (figures.totalTokens > contextTokens) {
-    throw invalidRequest(`prompt is too long: ${figures.totalTokens} tokens > ${contextTokens} maximum`);
-  }
+  if (figures.totalTokens > contextTokens) throw situation.tooLong(figures.totalTokens, contextTokens);
   const { turn, memory } = situation;
   const prompt = summaryPromptOf(request.messages) ?? promptOf(request.messages, turn, memory);
   const script = parseScript(prompt.texts);
   const found = script && answerAt(script, prompt.position);
   const answer = found?.answer ?? null;
-  const blocks = blocksFor(prompt, script, answer, found?.repetition ?? 1, situation.newId);
+  const newCallId = () => situation.newId(situation.callIdStart);
+  const scripted = blocksFor(prompt, script, answer, found?.repetition ?? 1, newCallId);
+  const isMeant = answer?.isEmpty === true || (answer?.stopReason ?? null) !== null;
+  const blocks = isMeant ? scripted : fitted(scripted, request.outputSchema);
   for (const block of blocks) {
     if (block.type !== 'tool_use') continue;
     for (const id of [block.id, LAST_CALL]) memory.rememberCall(placeOfCall(turn, prompt.key, id), prompt.position);
@@ -81,6 +87,13 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
     fault: answer ? memory.takeFault(place, faultsFor(answer.faults, situation.isBatch === true)) : null,
     malformed: answer?.malformed ?? null,
   };
+}
+
+/** The blocks of an answer whose text has to fit a schema; a call of a tool comes before such an answer. */
+function fitted(blocks: AnswerBlock[], schema: MessagesRequest['outputSchema']): AnswerBlock[] {
+  if (schema === undefined || blocks.some(({ type }) => type === 'tool_use')) return blocks;
+  const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('');
+  return [...blocks.filter(({ type }) => type !== 'text'), { type: 'text', text: fitText(text, schema) }];
 }
 
 /** Nothing is cut or silent in a batch, and a live call meets none of its faults. */
@@ -115,11 +128,11 @@ function blocksFor(
   script: Script | null,
   answer: ScriptAnswer | null,
   repetition: number,
-  newId: Situation['newId'],
+  newCallId: () => string,
 ): AnswerBlock[] {
   if (answer?.isEmpty) return [];
   if (answer && answer.blocks.length > 0) {
-    return answer.blocks.flatMap((block) => blockFor(withArguments(block, answer), repetition, newId) ?? []);
+    return answer.blocks.flatMap((block) => blockFor(withArguments(block, answer), repetition, newCallId) ?? []);
   }
   return [{ type: 'text', text: closingText(prompt, script) }];
 }
@@ -128,7 +141,7 @@ function withArguments(block: ScriptBlock, { rawArguments }: ScriptAnswer): Scri
   return block.kind === 'tool' && rawArguments !== null ? { ...block, inputJson: rawArguments } : block;
 }
 
-function blockFor(block: ScriptBlock, repetition: number, newId: Situation['newId']): AnswerBlock | null {
+function blockFor(block: ScriptBlock, repetition: number, newCallId: () => string): AnswerBlock | null {
   switch (block.kind) {
     case 'text':
       return block.text === '' ? null : { type: 'text', text: block.text };
@@ -138,7 +151,7 @@ function blockFor(block: ScriptBlock, repetition: number, newId: Situation['newI
       return { type: 'redacted_thinking', data: block.data };
     case 'tool': {
       const inputJson = block.inputJson.replaceAll('$i', String(repetition));
-      return { type: 'tool_use', id: block.id ?? newId('toolu_'), name: block.name, inputJson };
+      return { type: 'tool_use', id: block.id ?? newCallId(), name: block.name, inputJson };
     }
   }
 }

@@ -14,8 +14,8 @@
 //
 // How the answer comes that is being written; say it before its tool call:
 //   [[delay: 200]]                  milliseconds before the first byte;  [[slow: 50]] between events. With `each`: for every answer
-//   [[error: 529]]                  an error instead of the answer, once. `times=3`, `times=always`; `retry-after=2`, `type=...`,
-//                                   `code=...`, `message="..."`; `after=2` puts it into the stream, after two events
+//   [[error: 529]]                  an error instead of the answer, once. `times=3`, `times=always`; `retry-after=2`, `retry-after-ms=...`,
+//                                   `type=...`, `code=...`, `message="..."`; `after=2` puts it into the stream, after two events
 //   [[cut: after=2]]                the connection breaks after two events (0: before any byte);  [[stall: after=1]] falls silent and
 //                                   stays open. Once each, or `times=...`
 //   [[malformed]]                   tool arguments that are no JSON;  [[malformed: stream]] an event that is no JSON
@@ -45,6 +45,7 @@ export type ScriptFault =
       message: string | null;
       errorCode: string | null;
       retryAfter: string | null;
+      retryAfterMs: string | null;
     }
   | { kind: 'cut' | 'stall'; times: number; after: number }
   /** How a request of a message batch ends; `type`: that of an error. */
@@ -257,6 +258,7 @@ function errorOf(parameters: DirectiveParameters): ScriptFault {
     message: parameters.text('message'),
     errorCode: parameters.text('code'),
     retryAfter: parameters.text('retry-after'),
+    retryAfterMs: parameters.text('retry-after-ms'),
   };
 }
 

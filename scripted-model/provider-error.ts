@@ -1,26 +1,37 @@
-// The errors that the scripted model answers with: status, type and body as the Messages API gives them.
+// The errors that the scripted model answers with. Their types, messages and bodies here are those of the Messages API; the other wires
+// write them in their own way.
 
-/** Thrown while a request is checked; becomes the answer. `retryAfter` goes out as the header of that name. */
+/** What is known about an error; each wire fills in what is absent. */
+interface Fault {
+  status: number;
+  message: string;
+  type?: string | null;
+  errorCode?: string | null;
+  /** The field that is at fault, as OpenAI names it. */
+  param?: string | null;
+  retryAfter?: string | null;
+  retryAfterMs?: string | null;
+}
+
+/** Thrown while a request is checked; becomes the answer. */
 export class ProviderError extends Error {
   readonly code = 'provider_error';
   readonly status: number;
-  readonly type: string;
+  readonly type: string | null;
   readonly errorCode: string | null;
+  readonly param: string | null;
   readonly retryAfter: string | null;
+  readonly retryAfterMs: string | null;
 
-  constructor(fault: {
-    status: number;
-    message: string;
-    type?: string;
-    errorCode?: string | null;
-    retryAfter?: string | null;
-  }) {
+  constructor(fault: Fault) {
     super(fault.message);
     this.name = 'ProviderError';
     this.status = fault.status;
-    this.type = fault.type ?? typeOfStatus(fault.status);
+    this.type = fault.type ?? null;
     this.errorCode = fault.errorCode ?? null;
+    this.param = fault.param ?? null;
     this.retryAfter = fault.retryAfter ?? null;
+    this.retryAfterMs = fault.retryAfterMs ?? null;
   }
 }
 
@@ -50,9 +61,9 @@ const MESSAGES: ReadonlyMap<number, string> = new Map([
   [529, 'Overloaded'],
 ]);
 
-/** The error type that the API gives with a status. */
-function typeOfStatus(status: number): string {
-  return TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+/** The error type that the API gives with a status, unless the error has one. */
+export function typeOf({ type, status }: ProviderError): string {
+  return type ?? TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }
 
 /** The message of a status when the script gives none. */
@@ -62,7 +73,7 @@ export function messageOfStatus(status: number): string {
 
 /** A refusal of the request itself: 400 `invalid_request_error`. */
 export function invalidRequest(message: string): ProviderError {
-  return new ProviderError({ status: 400, message });
+  return new ProviderError({ status: 400, type: 'invalid_request_error', message });
 }
 
 /** The JSON body of an error answer, and of an error event inside a stream. */
@@ -70,7 +81,15 @@ export function errorBody(error: ProviderError, requestId: string): string {
   const details = error.errorCode === null ? {} : { details: { error_code: error.errorCode } };
   return JSON.stringify({
     type: 'error',
-    error: { type: error.type, message: error.message, ...details },
+    error: { type: typeOf(error), message: error.message, ...details },
     request_id: requestId,
   });
+}
+
+/** The headers that say when to try again. */
+export function retryHeaders({ retryAfter, retryAfterMs }: ProviderError): Record<string, string> {
+  return {
+    ...(retryAfter === null ? {} : { 'retry-after': retryAfter }),
+    ...(retryAfterMs === null ? {} : { 'retry-after-ms': retryAfterMs }),
+  };
 }

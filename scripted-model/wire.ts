@@ -1,4 +1,4 @@
-// The Messages API's request as the scripted model sees it once `validateRequest` has passed it.
+// A request as the scripted model sees it once it has been checked: that of the Messages API, into which the other wires read theirs.
 
 export interface WireBlock {
   type: string;
@@ -19,6 +19,10 @@ export interface MessagesRequest {
   system?: string | WireBlock[];
   tools?: Record<string, unknown>[];
   stream?: boolean;
+  /** Prompts of different keys share no cached prefix. */
+  cacheKey?: string;
+  /** The JSON schema that the text of the answer has to fit. */
+  outputSchema?: Record<string, unknown>;
 }
 
 /** The blocks of a message or system prompt; a plain string is one text block. */

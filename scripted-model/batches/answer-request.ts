@@ -1,8 +1,9 @@
 // The answer to one request of a batch: that of a call without a stream, with the usage of a batch. Its parameters are validated only here.
 import { composeAnswer, type Situation } from '../compose-answer.ts';
 import type { InputFigures, PromptCache } from '../cache-figures.ts';
-import { invalidRequest, ProviderError } from '../provider-error.ts';
-import { messageBody, scriptedError } from '../stream-answer.ts';
+import { invalidRequest, ProviderError, typeOf } from '../provider-error.ts';
+import { messageBody, MESSAGES_WIRE } from '../wires/messages-wire.ts';
+import { scriptedError } from '../stream-answer.ts';
 import { validateRequest } from '../validate-request.ts';
 import type { MessagesRequest } from '../wire.ts';
 import type { RequestResult } from './message-batches.ts';
@@ -40,7 +41,7 @@ function answer(parts: RequestAnswering, request: MessagesRequest, isHit: () => 
   const figures = parts.cacheHits === null ? measured : withHits(measured, isHit);
   const composed = composeAnswer(request, { ...parts, figures, turn: '', isBatch: true });
   const { fault } = composed;
-  if (fault?.kind === 'error') return errored(scriptedError(fault));
+  if (fault?.kind === 'error') return errored(scriptedError(fault, MESSAGES_WIRE, request.model));
   if (fault?.kind === 'batch') {
     switch (fault.outcome) {
       case 'missing':
@@ -74,6 +75,7 @@ function withHits(figures: InputFigures, isHit: () => boolean): InputFigures {
   return { ...figures, cacheReadTokens: 0, cacheWriteTokens: cacheReadTokens + cacheWriteTokens };
 }
 
-function errored({ type, message }: ProviderError): RequestResult {
-  return { type: 'errored', error: { type: 'error', error: { type, message }, request_id: null } };
+function errored(error: ProviderError): RequestResult {
+  const { message } = error;
+  return { type: 'errored', error: { type: 'error', error: { type: typeOf(error), message }, request_id: null } };
 }

@@ -73,6 +73,7 @@ describe('a script', () => {
         errorCode: 'y',
         message: 'a "b" c',
         retryAfter: '2',
+        retryAfterMs: null,
       },
       { kind: 'cut', times: 1, after: 2 },
       { kind: 'stall', times: 1, after: 1 },
@@ -85,6 +86,7 @@ describe('a script', () => {
         errorCode: null,
         message: null,
         retryAfter: null,
+        retryAfterMs: null,
       },
     ]);
   });

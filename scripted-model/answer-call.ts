@@ -1,0 +1,114 @@
+// Answers one call for a message: its wire reads the request, the script decides the answer, and the wire writes it.
+import type http from 'node:http';
+import type { PromptCache } from './cache-figures.ts';
+import { composeAnswer } from './compose-answer.ts';
+import { ProviderError } from './provider-error.ts';
+import { parseJson } from './read-body.ts';
+import type { RecordedRequest, RequestLog } from './request-log.ts';
+import type { ScriptMemory } from './script-memory.ts';
+import { pause, scriptedError, streamAnswer } from './stream-answer.ts';
+import { CHAT_WIRE } from './wires/chat-wire.ts';
+import { MESSAGES_WIRE } from './wires/messages-wire.ts';
+import type { Exchange, ModelWire } from './wires/model-wire.ts';
+
+/** What the server has for all calls. */
+export interface CallParts {
+  log: RequestLog;
+  cache: PromptCache;
+  memory: ScriptMemory;
+  newId: (prefix: string) => string;
+  contextTokens: number;
+  onRequest: (request: RecordedRequest) => void;
+}
+
+export interface Call {
+  request: http.IncomingMessage;
+  response: http.ServerResponse;
+  requestId: string;
+  text: string;
+  wire: ModelWire;
+}
+
+/** The wire of a path; errors of other paths are written as the Messages API writes them. */
+export function wireOf(path: string): ModelWire {
+  if (path.startsWith('/v1/chat/')) return CHAT_WIRE;
+  return MESSAGES_WIRE;
+}
+
+/** Answers a call for a message, and remembers it. Throws `ProviderError` for an error. */
+export async function answerModelCall(server: CallParts, call: Call, path: string): Promise<void> {
+  const record = server.log.add({
+    receivedAt: new Date().toISOString(),
+    method: 'POST',
+    path,
+    headers: auditHeadersOf(call.request.headers),
+    text: call.text,
+  });
+  server.onRequest(record);
+  try {
+    record.status = await answer(server, call, record);
+  } catch (error) {
+    const refusal = toProviderError(error);
+    record.status = refusal.status;
+    throw refusal;
+  }
+}
+
+/** Answers a call for a message; returns the status that it got, null when it got none. Throws `ProviderError` for an error. */
+async function answer(server: CallParts, call: Call, record: RecordedRequest): Promise<number | null> {
+  const { response, requestId, wire } = call;
+  const { headers } = record;
+  const exchange: Exchange = { body: parseJson(call.text), organisation: organisationOf(call.request.headers) };
+  const request = wire.read(exchange.body, exchange);
+  const composed = composeAnswer(request, {
+    ...server,
+    ...wire,
+    turn: headers['x-holdfast-turn'] ?? headers['x-holdfast-session'] ?? '',
+    figures: server.cache.measure(request),
+  });
+  if (composed.delayMs > 0) await pause(response, composed.delayMs);
+  if (response.destroyed) return null;
+  const { fault } = composed;
+  if (fault === null) record.usage = composed.usage;
+  if (fault?.kind === 'error' && fault.after === null) throw scriptedError(fault, wire, request.model);
+  if (request.stream === true) await streamAnswer(response, composed, { wire, requestId, exchange });
+  else if (fault?.kind === 'cut') response.destroy();
+  else if (fault?.kind !== 'stall') sendJson(response, 200, wire.body(composed, exchange), requestId);
+  return response.headersSent ? 200 : null;
+}
+
+/** What stands before the first dot of the key: keys of one organisation read what the others have signed. */
+function organisationOf(headers: http.IncomingHttpHeaders): string {
+  const key = headers.authorization?.replace(/^Bearer /, '') ?? headers['x-goog-api-key'] ?? headers['x-api-key'] ?? '';
+  return String(key).split('.', 1)[0] ?? '';
+}
+
+function auditHeadersOf(headers: http.IncomingHttpHeaders): Record<string, string> {
+  const audit: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (name.startsWith('x-holdfast-') && typeof value === 'string') audit[name] = value;
+  }
+  return audit;
+}
+
+export function toProviderError(error: unknown): ProviderError {
+  if (error instanceof ProviderError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new ProviderError({ status: 500, message: `Scripted model: ${message}` });
+}
+
+export function sendError(error: ProviderError, { response, requestId, wire }: Omit<Call, 'request' | 'text'>): void {
+  for (const [name, value] of Object.entries(wire.errorHeaders(error))) response.setHeader(name, value);
+  sendJson(response, error.status, wire.errorBody(error, requestId), requestId);
+}
+
+export function sendJson(response: http.ServerResponse, status: number, body: string, requestId: string): void {
+  response
+    .writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'request-id': requestId,
+    })
+    .end(body);
+}
