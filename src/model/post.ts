@@ -22,7 +22,7 @@ export interface OutgoingRequest {
   body?: string | Uint8Array;
 }
 
-export interface Reply {
+export interface ProviderReply {
   status: number;
   headers: Headers;
   bytes: Readable;
@@ -33,7 +33,7 @@ export async function post(
   pool: Dispatcher,
   { url, method = 'POST', headers: sent, body }: OutgoingRequest,
   { signal, onWrite }: Pick<TransportCall, 'signal' | 'onWrite'>,
-): Promise<Reply> {
+): Promise<ProviderReply> {
   const dispatcher = pool.compose(checkBeforeWrite(onWrite));
   // By itself, `request` notices an abort only when the connection is made. It follows no redirects, so the key reaches one host only.
   const response = await orAborted(signal, () =>
