@@ -7,7 +7,7 @@ import { uuid } from './fields.ts';
 const SYSTEM_PROMPT_CHARS_MAX = 1_000_000;
 
 export const turnTry = z.strictObject({
-  text: z.string().exactOptional().describe('What is asked; absent: what the turn was asked'),
+  text: z.string().min(1).exactOptional().describe('What is asked; absent: what the turn was asked'),
   model: z
     .string()
     .min(1)

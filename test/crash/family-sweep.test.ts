@@ -53,13 +53,13 @@ describe.each(PLAYED)('$name', (scenario) => {
   });
 
   test('a worker that crashes at any round trip loses and doubles nothing (G1, G3, G11, G18)', async () => {
-    await strikeAll(scenario, pointsOf(trips, 'kill'), everyPoint(trips, 'kill'));
+    await strikeAll(scenario, pointsOf(scenario, trips, 'kill'), everyPoint(trips, 'kill'));
   });
 
   test('a worker that is frozen until the scenario is over writes nothing when it wakes (G7)', async () => {
     await strikeAll(
       scenario,
-      someOf(pointsOf(trips, 'freeze'), ({ kind }) => kind === 'finish-turn' || kind === 'end-runs'),
+      someOf(pointsOf(scenario, trips, 'freeze'), ({ kind }) => kind === 'finish-turn' || kind === 'end-runs'),
       everyPoint(trips, 'freeze'),
     );
   });
@@ -67,7 +67,10 @@ describe.each(PLAYED)('$name', (scenario) => {
   test('a statement with an unknown end is neither lost nor doubled (G23)', async () => {
     await strikeAll(
       scenario,
-      someOf(pointsOf(trips, 'cut'), ({ when, kind }) => when === 'after' && (isLongForm() || kind === 'finish-turn')),
+      someOf(
+        pointsOf(scenario, trips, 'cut'),
+        ({ when, kind }) => when === 'after' && (isLongForm() || kind === 'finish-turn'),
+      ),
       everyPoint(trips, 'cut'),
     );
   });
@@ -95,9 +98,13 @@ async function strikeAll(scenario: Scenario, points: AnyPoint[], all: StrikePoin
 }
 
 /** Exhaustive form: every round trip of a scenario, before and after. Other forms: one of each kind that matters, on one side. */
-function pointsOf(trips: ReadonlyMap<string, number>, fault: AnyPoint['fault']): AnyPoint[] {
+function pointsOf(
+  { kinds: chosen }: Scenario,
+  trips: ReadonlyMap<string, number>,
+  fault: AnyPoint['fault'],
+): AnyPoint[] {
   const kinds = [...trips].filter(
-    ([kind]) => isFullSweep() || (isLongForm() ? LONG_KINDS : SHORT_KINDS).includes(kind),
+    ([kind]) => isFullSweep() || (chosen ?? (isLongForm() ? LONG_KINDS : SHORT_KINDS)).includes(kind),
   );
   return kinds.flatMap(([kind, count], at) => {
     const ordinals = isFullSweep() ? Array.from({ length: count }, (_, index) => index + 1) : [Math.ceil(count / 2)];

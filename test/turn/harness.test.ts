@@ -95,6 +95,14 @@ test('a model that it supports is answered by it, and the answer is committed li
   expect(rig.scripted.requests).toEqual([]);
 });
 
+test('it does not answer in a session without effects, because it may change things by itself', async () => {
+  const before = attempts.length;
+  const turn = await play('agent:main:try:asked', 'hello');
+  expect(turn).toMatchObject({ status: 'failed', error: { code: 'harness_missing' } });
+  expect(turn.error?.message).toContain('"helper" answers turns of this agent. It may change things by itself');
+  expect(attempts).toHaveLength(before);
+});
+
 test('its tool calls are run by the ledger, with ids of our own, and it is asked again with the results', async () => {
   answer = ({ callNo, messages }) =>
     callNo === 1

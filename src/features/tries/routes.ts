@@ -21,7 +21,7 @@ const postTurnTry = defineRoute({
   headers,
   answers: {
     202: { description: 'Committed; the turn of the message is the result', schema: tried },
-    409: { description: 'The turn has asked the model nothing, or its messages were deleted' },
+    409: { description: 'The turn has not ended, has asked the model nothing, or has no messages any more' },
   },
   async handle({ params: { id }, body: changes, idempotency, principal }, { context }) {
     const sentBy = parseKeyName(principal.name);
@@ -47,10 +47,13 @@ const postAgentTry = defineRoute({
 /** The answer to a try. Throws `Problem`. */
 function answerTry(id: string, tryOf: string | null, result: TryResult): Answer {
   if (result.kind === 'unknown') throw notFound(`turn ${id}`);
+  if (result.kind === 'running') throw conflict(`The turn ${id} has not ended. Try it when it has, or abort it first.`);
   if (result.kind === 'no-prompt')
     throw conflict(`The turn ${id} has asked the model nothing, so there is nothing to try.`);
   if (result.kind === 'no-inputs')
-    throw conflict(`The messages of the turn ${id} were deleted. Give the text of the try as \`text\`.`);
+    throw conflict(
+      `The turn ${id} has no messages any more: they were deleted, or retried in a later turn. Try that turn, or give the text of the try as \`text\`.`,
+    );
   const { kind, message, session, disposition } = toTakenMessage(result);
   return {
     status: 202,

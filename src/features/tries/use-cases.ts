@@ -22,8 +22,13 @@ export interface TryRequest {
   sentBy: string | null;
 }
 
-/** `no-prompt`: the turn has asked the model nothing. `no-inputs`: its messages were deleted, and no text was given. */
-export type TryResult = AcceptResult | { kind: 'unknown' } | { kind: 'no-prompt' } | { kind: 'no-inputs' };
+/** `running`: the turn has not ended. `no-prompt`: it has asked the model nothing. `no-inputs`: it has no messages left, and no text was given. */
+export type TryResult =
+  | AcceptResult
+  | { kind: 'unknown' }
+  | { kind: 'running' }
+  | { kind: 'no-prompt' }
+  | { kind: 'no-inputs' };
 
 /** Asks again what a turn was asked. Rejects as `acceptMessage` does. */
 export async function tryTurn(service: Service, turnId: string, request: TryRequest): Promise<TryResult> {
@@ -31,6 +36,7 @@ export async function tryTurn(service: Service, turnId: string, request: TryRequ
   const { changes, ...sent } = request;
   const tried = await readTriedTurn(database, turnId);
   if (tried === null) return { kind: 'unknown' };
+  if (!tried.hasEnded) return { kind: 'running' };
   if (!tried.hasPrompt) return { kind: 'no-prompt' };
   if (tried.bodies.length === 0 && changes.text === undefined) return { kind: 'no-inputs' };
   const agentId = agentIdOf(tried.sessionKey);

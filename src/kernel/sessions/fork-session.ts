@@ -43,7 +43,7 @@ path as materialized (
   from source join holdfast.turns t on t.id = $12 and t.session_id = source.id
   join holdfast.entries p on p.session_id = source.id and p.seq = t.prompt_seq
   join holdfast.entries e on e.session_id = source.id and e.transcript_no = p.transcript_no and e.seq < p.seq
-  where (e.state = 'active' or e.retired_seq >= p.seq) and not coalesce(e.absences @> (p.seq - 1)::bigint, false)
+  where (e.state = 'active' or e.retired_seq > p.seq) and not coalesce(e.absences @> p.seq, false)
 ),
 target as materialized (
   select max(path.place) as place from path where $2::uuid is null or path.id = $2

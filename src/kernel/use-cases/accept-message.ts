@@ -9,7 +9,7 @@ import { channelOf, derivePlatformKey, chooseRoute, type InboundMessage } from '
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../../core/ids.ts';
 import { toAddress } from '../../core/reply-address.ts';
 import { parseTraceParent } from '../../core/telemetry/trace-parent.ts';
-import { agentIdOf } from '../../core/session-key.ts';
+import { agentIdOf, hasEffects, sessionKindOf } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import type { Acceptance } from '../inbox/accept-messages.ts';
 import type { CommandDelivery } from '../inbox/commands.ts';
@@ -134,7 +134,7 @@ function commandDelivery(
 ): CommandDelivery | null {
   const { sessionKey, messageId, body } = given;
   const url = body.deliver?.url ?? webhook.url;
-  if (url === undefined || body.deliver === null) return null;
+  if (url === undefined || body.deliver === null || !hasEffects({ kind: sessionKindOf(sessionKey) })) return null;
   return {
     id: newId<DeliveryId>(),
     target: { url },

@@ -2,12 +2,16 @@
 // crashed: nothing lost, doubled, announced twice or not at all, no effect twice unless its tool allows it (G1, G3, G11, G18).
 import type { AcceptedMessage } from './api-client.ts';
 import type { CrashRig } from './crash-rig.ts';
-import { isQuiet, keyOf, readInputs, readLeftovers, readRuns } from './family-rows.ts';
+import { isQuiet, keyOf, readFamilyRows, readInputs, readLeftovers, readRuns } from './family-rows.ts';
+import { changedTables } from './session-rows.ts';
+import { waitUntil } from './wait-until.ts';
 
 export interface Scenario {
   name: string;
   /** How many runs of subagents it makes. */
   runs: number;
+  /** The statements that are struck; absent: as the sweep chooses. */
+  kinds?: readonly string[];
   /** Sends the first message; `begun` resolves when its first turn is open or a process was struck. */
   begin(rig: CrashRig, play: Play, begun: Promise<unknown>): Promise<void>;
   /** Returns what is wrong, one sentence each. */
@@ -20,7 +24,45 @@ export interface Play {
   messages: AcceptedMessage[];
 }
 
+/** A turn with an effect and a delivery, which is tried again and again, and its session as it is after it. */
+interface Original {
+  turnId: string;
+  rows: Record<string, string>;
+}
+
+/** Tables of the original that change until its reply is delivered. */
+const OF_DELIVERIES: ReadonlySet<string> = new Set(['deliveries', 'events', 'sessions']);
+const ORIGINAL: Play = { session: 'tried', messages: [] };
+const originals = new WeakMap<CrashRig, Promise<Original>>();
+
+async function makeOriginal(rig: CrashRig): Promise<Original> {
+  await say(rig, ORIGINAL, `First. ${effect(ORIGINAL, 'one')} [[reply: Done.]]`, { deliver: { url: rig.effects.url } });
+  await waitUntil('the turn that is tried is over', ORIGINAL_MS_MAX, () => isOver(rig, ORIGINAL, { runs: 0 }));
+  const { turnId } = ORIGINAL.messages[0] as unknown as { turnId: string };
+  return { turnId, rows: await readFamilyRows(rig, ORIGINAL.session) };
+}
+
+/** The try has the recorded result for the effect that the original had, and has not run the other one. */
+async function judgeTry(rig: CrashRig, play: Play): Promise<string[]> {
+  const [original, rows] = [await originals.get(rig), await readFamilyRows(rig, play.session)];
+  const results = (await rig.client.transcript(keyOf(play.session)))
+    .flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'))
+    .map(({ content }) => JSON.stringify(content));
+  // The server gets the deliveries, too.
+  const own = rig.effects.effects.filter(({ sessionKey }) => sessionKey === keyOf(play.session));
+  const changed = changedTables(original?.rows ?? {}, await readFamilyRows(rig, ORIGINAL.session));
+  return [
+    ...(own.length === 0 ? [] : [`it had effects: ${JSON.stringify(own)}`]),
+    ...(JSON.stringify(results.map((result) => result.includes('Not run: this is a try.'))) === '[false,true]'
+      ? []
+      : [`the results are ${results.join(', ')}`]),
+    ...(rows['deliveries'] === undefined ? [] : [`it delivered: ${rows['deliveries']}`]),
+    ...changed.filter((table) => !OF_DELIVERIES.has(table)).map((table) => `the original has other ${table}`),
+  ];
+}
+
 const ANSWER_MS = 300;
+const ORIGINAL_MS_MAX = 240_000;
 
 function spawn(label: string, task: string): string {
   return `[[tool: sessions_spawn ${JSON.stringify({ label, task })}]]`;
@@ -111,6 +153,25 @@ export const SCENARIOS: readonly Scenario[] = [
     ],
   },
   {
+    name: 'a try',
+    runs: 0,
+    kinds: ['commit-step', 'finish-turn'],
+    async begin(rig, play) {
+      if (!originals.has(rig)) originals.set(rig, makeOriginal(rig));
+      const { turnId } = await originals.get(rig)!;
+      const text = `m1. ${effect(ORIGINAL, 'one')} ${effect(ORIGINAL, 'two')} [[reply: Yes.]]`;
+      const { body } = await rig.client.ask(`/v1/turns/${turnId}/try`, { text });
+      const { message } = body as { message: AcceptedMessage & { sessionKey: string } };
+      play.session = message.sessionKey.replace(keyOf(''), '');
+      play.messages.push(message);
+    },
+    judge: async (rig, play) => [
+      ...judgeSettled(play, ['answered']),
+      ...(await judgeTry(rig, play)),
+      ...(await judgeFamily(rig, play, { effects: [] })),
+    ],
+  },
+  {
     name: 'interrupt',
     runs: 0,
     async begin(rig, play, begun) {
@@ -128,7 +189,7 @@ export const SCENARIOS: readonly Scenario[] = [
 ];
 
 /** True when every message is settled and no session has work left. */
-export async function isOver(rig: CrashRig, play: Play, scenario: Scenario): Promise<boolean> {
+export async function isOver(rig: CrashRig, play: Play, scenario: Pick<Scenario, 'runs'>): Promise<boolean> {
   play.messages = await Promise.all(play.messages.map(({ id }) => rig.client.message(id)));
   const isSettled = play.messages.every(({ status }) => status !== 'waiting' && status !== 'claimed');
   return isSettled && (await isQuiet(rig, play.session, scenario.runs));

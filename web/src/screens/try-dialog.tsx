@@ -19,7 +19,7 @@ export function TryTurn({ turn }: { turn: Turn }): ReactElement | null {
   const { data: who } = useSuspenseQuery(me);
   const [isOpen, setOpen] = useState(false);
   const navigate = useNavigate();
-  if (turn.kind === 'compaction' || who.role === 'viewer') return null;
+  if (turn.kind === 'compaction' || turn.endedAt === null || who.role === 'viewer') return null;
   return (
     <>
       <button type="button" className="button" onClick={() => setOpen(true)}>

@@ -13,6 +13,7 @@ export interface TriedTurn {
   model: string;
   provider: string | null;
   thinking: ThinkingLevel | null;
+  hasEnded: boolean;
   hasPrompt: boolean;
   bodies: unknown[];
 }
@@ -22,7 +23,7 @@ export const readTriedTurn = literalQuery({
   purpose: 'Read a turn with the bodies of its inputs, to ask them again.',
   pool: 'views',
   text: `select s.key as "sessionKey", s.kind as "sessionKind", s.channel, t.kind, coalesce(t.asked_model, t.model) as model,
-  t.view ->> 'provider' as provider, t.thinking, exists (
+  t.view ->> 'provider' as provider, t.thinking, t.ended_at is not null as "hasEnded", exists (
     select from holdfast.entries e where e.session_id = s.id and e.seq = t.prompt_seq and e.turn_id = t.id and e.kind = 'prompt') as "hasPrompt",
   coalesce((select json_agg(i.body order by i.seq) from holdfast.inbox i where i.turn_id = t.id), '[]') as bodies
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = $1`,
