@@ -23,6 +23,21 @@ async function say(session: string, text: string): Promise<void> {
   await holder.rig.work(session);
 }
 
+/** The statements of one round. */
+async function statementsOfRound(): Promise<number> {
+  let sent = 0;
+  const { database } = holder.rig.turns;
+  const views = new Proxy(database.views, {
+    get(pool, name) {
+      if (name === 'query') sent += 1;
+      const value: unknown = Reflect.get(pool, name);
+      return typeof value === 'function' ? (value.bind(pool) as unknown) : value;
+    },
+  });
+  await indexTexts({ ...database, views }, new AbortController().signal);
+  return sent;
+}
+
 /** What a scheduler does each second, until it has read the whole log: transactions of others on the same server hold it back. */
 async function round(): Promise<void> {
   const last = Math.max(...(await readEvents(holder.rig, {}, 'id')).map(({ id }) => id));
@@ -178,4 +193,14 @@ test('a fork finds its own words, and leaves what it has copied to the session t
   await changeSearchPosition(holder.rig, {}, { afterId: null });
   for (let n = 0; n < 3; n += 1) await round();
   expect(sessionsOf(await find('quinoa'))).toEqual(['branch', 'origin']);
+});
+
+test('a round sends one statement while nothing is written', async () => {
+  await say('quiet', 'The harbour is calm. [[reply: It is.]]');
+  await round();
+  expect(await statementsOfRound()).toBe(1);
+  await say('quiet', 'And the lighthouse? [[reply: Dark.]]');
+  await round();
+  expect(sessionsOf(await find('lighthouse'))).toEqual(['quiet']);
+  expect(await statementsOfRound()).toBe(1);
 });

@@ -25,6 +25,15 @@ export function openSearchRounds({ service: { database } }: Process): ProcessPar
 
 /** One round. */
 export async function indexTexts(database: Database, signal: AbortSignal): Promise<void> {
-  await workOff(() => indexNews(database), { signal });
+  let hasOlder = false;
+  await workOff(
+    async () => {
+      const { hasMore, hasPast } = await indexNews(database);
+      hasOlder = hasPast;
+      return hasMore;
+    },
+    { signal },
+  );
+  if (!hasOlder) return;
   await workOff(() => indexPast(database), { signal, portionsMax: PAST_PORTIONS, pauseMs: PAST_PAUSE_MS });
 }

@@ -14,6 +14,10 @@ const ZERO = '00000000-0000-0000-0000-000000000000';
 /** Clocks of one database differ by less: an entry is not older than the event of its turn by more. */
 const EARLIER = '1 minute';
 
+/** True of a position `p` that was never set, or whose next events were deleted. */
+const IS_LOST_SQL = `(p.after_id is null
+  or coalesce(p.after_id < (select case when e.type = '${TRIM_MARK}' then e.id end from holdfast.events e order by e.id limit 1), false))`;
+
 export const beginIndex = literalQuery({
   name: 'begin-search-index',
   purpose:
@@ -21,8 +25,7 @@ export const beginIndex = literalQuery({
   locking: 'The row of the position.',
   pool: 'views',
   text: `update holdfast.search_position p set after_id = (${EVENT_HORIZON_SQL}) - 1, past_session = '${ZERO}', past_seq = 0, past_turn = '${ZERO}'
-where p.singleton and (p.after_id is null
-  or p.after_id < (select case when e.type = '${TRIM_MARK}' then e.id end from holdfast.events e order by e.id limit 1))`,
+where p.singleton and ${IS_LOST_SQL}`,
 });
 
 interface TurnWithNews {
@@ -31,22 +34,33 @@ interface TurnWithNews {
   since: string;
 }
 
+interface News {
+  isLost: boolean;
+  hasPast: boolean;
+  lastId: string | null;
+  count: number;
+  turns: TurnWithNews[];
+}
+
 export const readNews = literalQuery({
   name: 'search-news',
-  purpose: 'Read which turns have written something according to the next events of the log.',
+  purpose:
+    'Read which turns have written something according to the next events of the log, and whether there is anything else to do.',
   pool: 'views',
-  text: `with next as materialized (
+  text: `with position as materialized (select p.* from holdfast.search_position p where p.singleton),
+next as materialized (
   select e.id, e.type, e.turn_id, e.created_at from holdfast.events e
-  where e.id > (select p.after_id from holdfast.search_position p where p.singleton) and e.id < ${EVENT_HORIZON_SQL}
+  where e.id > (select p.after_id from position p) and e.id < ${EVENT_HORIZON_SQL}
   order by e.id limit ${EVENTS_MAX}
 )
-select (select max(id) from next)::text as "lastId", (select count(*) from next)::int as count, (
+select (select ${IS_LOST_SQL} from position p) as "isLost", (select p.past_session is not null or p.past_turn is not null from position p) as "hasPast",
+  (select max(id) from next)::text as "lastId", (select count(*) from next)::int as count, (
   select coalesce(json_agg(json_build_object('turnId', turn_id, 'since', since)), '[]') from (
     select turn_id, min(created_at) as since from next
     where type in ('turn.started', 'model.ended', 'steer.injected', 'turn.ended') and turn_id is not null group by turn_id
   ) as turns
 ) as turns`,
-  answer: ([news]: { lastId: string | null; count: number; turns: TurnWithNews[] }[]) => news,
+  answer: ([news]: News[]) => news,
 });
 
 interface StoredEntry {
@@ -205,11 +219,18 @@ export const movePast = literalQuery({
   values: (entry: Place | null, turnId: string | null) => [entry?.sessionId ?? null, entry?.seq ?? '0', turnId],
 });
 
-/** Adds what the next events of the log are about; resolves with whether there may be more. */
-export async function indexNews(database: Database): Promise<boolean> {
-  await beginIndex(database);
+/**
+ * Adds what the next events of the log are about; resolves with whether there may be more, and whether older words are to be added. One
+ * statement, when nothing was written.
+ */
+export async function indexNews(database: Database): Promise<{ hasMore: boolean; hasPast: boolean }> {
   const news = await readNews(database);
-  if (news === undefined || news.lastId === null) return false;
+  if (news?.isLost === true) {
+    await beginIndex(database);
+    return { hasMore: false, hasPast: true };
+  }
+  const { hasPast = false, lastId = null } = news ?? {};
+  if (news === undefined || lastId === null) return { hasMore: false, hasPast };
   let after: Place | undefined = START;
   while (news.turns.length > 0 && after !== undefined) {
     const entries: StoredEntry[] = await readNewEntries(database, news.turns, after);
@@ -217,8 +238,8 @@ export async function indexNews(database: Database): Promise<boolean> {
     after = entries.length === ENTRIES_MAX ? entries.at(-1) : undefined;
   }
   if (news.turns.length > 0) await addErrors(database, await readNewErrors(database, news.turns));
-  await movePosition(database, news.lastId);
-  return news.count === EVENTS_MAX;
+  await movePosition(database, lastId);
+  return { hasMore: news.count === EVENTS_MAX, hasPast };
 }
 
 /** Adds the next of what was written before the search was there; resolves with whether there is more. */
