@@ -73,7 +73,9 @@ export const turnInputs = z.strictObject({
         seq: count.describe('Its number in the session'),
         kind: z.enum(MESSAGE_KINDS).describe('What the message is'),
         text: text.describe('The text of the message, up to 16,384 characters'),
-        receivedAt: iso.describe('When the message was accepted'),
+        receivedAt: iso.describe(
+          'When the message came into its session: when it was accepted, delivered later (`deliverAt`), or retried',
+        ),
         cause: z
           .strictObject({
             kind: z

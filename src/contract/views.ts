@@ -42,7 +42,9 @@ export const message = z.strictObject({
   reply: text.nullable().describe('The text of the reply; null: there is none'),
   error: fault.describe('Why it failed; null: it did not'),
   why: why.nullable().describe('Why it waits; null: it does not wait'),
-  receivedAt: iso.describe('When the message was accepted'),
+  receivedAt: iso.describe(
+    'When the message came into its session: when it was accepted, delivered later (`deliverAt`), or retried',
+  ),
   settledAt: iso.nullable().describe('When it was settled; null: it has not been settled'),
 });
 export type MessageView = z.output<typeof message>;
@@ -251,7 +253,7 @@ export const turn = z.strictObject({
     .describe('What a person can do about its error or its wait; null: nothing, or its code is not known'),
   usage: usage.describe('The tokens that its calls used'),
   ...costFields,
-  queuedAt: iso.describe('When its first message was accepted'),
+  queuedAt: iso.describe('When its first message came into the session: `receivedAt` of the message'),
   claimedAt: iso.describe('When a worker claimed the session for the last attempt'),
   firstClaimedAt: iso.describe(
     'When a worker claimed the session for the first attempt; until then, the message waited',

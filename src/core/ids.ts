@@ -26,6 +26,11 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
+/** When an id was made, epoch milliseconds: its first 48 bits. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+}
+
 const ID_END = /^[0-9a-f]{6,12}$/i;
 
 /** True for a text that can be the end of an id, in its short form: the last 6 to 12 digits. */

@@ -4,7 +4,7 @@ import { newId } from '../../src/ids.ts';
 import { addDeadLetters } from '../rows/dead-letters.ts';
 import { addDeliveries } from '../rows/deliveries.ts';
 import { changeInputs, countInputs, readInputs } from '../rows/inputs.ts';
-import { now, replaced } from '../rows/table.ts';
+import { earlier, now, replaced } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -47,14 +47,20 @@ describe('a failed turn', () => {
   test('that is the last of its session is retried in place, and its letter is closed', async () => {
     const { rig } = holder;
     const { turnId, messageId } = await failed('last', failsOnce('now it works'));
+    await changeInputs(rig, { id: messageId }, { receivedAt: earlier('3 hours') });
     expect(await rig.post(`/v1/turns/${turnId}/retry`)).toMatchObject({
       status: 202,
       body: { retried: turnId, messageIds: [messageId] },
     });
     expect(await lettersOf(turnId)).toEqual([]);
     await rig.work('last');
-    expect(await messageOf(messageId)).toMatchObject({ status: 'answered', retryOf: null });
+    const message = await messageOf(messageId);
+    expect(message).toMatchObject({ status: 'answered', retryOf: null });
     expect(await rig.post(`/v1/turns/${turnId}/retry`)).toMatchObject({ status: 409 });
+    // It has waited since the retry.
+    const { queuedAt, firstClaimedAt } = (await rig.get(`/v1/turns/${message.turnId}`)).body;
+    for (const since of [queuedAt, message.receivedAt])
+      expect(Date.parse(firstClaimedAt) - Date.parse(since)).toBeLessThan(3_600_000);
   });
 
   test('whose session has moved on is retried as a new message that cites the old one', async () => {

@@ -1,9 +1,11 @@
 // Sessions that the configuration resets automatically (G15): the old transcript is kept and linked, every
 // subscriber receives the reason, and neither heartbeats nor time alone reset a session.
 import { expect, test } from 'vitest';
+import { idAt } from '../../src/database/page.ts';
+import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
 import { readEntries } from '../rows/entries.ts';
 import { readEvents } from '../rows/events.ts';
-import { changeInputs } from '../rows/inputs.ts';
+import { changeInputs, readInputs } from '../rows/inputs.ts';
 import { earlier } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -78,4 +80,23 @@ test('waiting messages do not reset one another', async () => {
   await worker.run('burst');
   worker.stop();
   expect(await transcripts('burst')).toMatchObject({ entries: [1, 1, 2, 2, 2, 2], resets: [{}] });
+});
+
+test('a message that is retried later continues the transcript that it was sent to', async () => {
+  await play('retried', 'one');
+  await play('retried', 'two [[error: 401]]');
+  await pass('retried', 120);
+  const [message] = await readInputs(
+    rig,
+    { status: 'failed', sessionId: await rig.sessionOf('retried') },
+    'id',
+    'turnId',
+  );
+  // Its id is as old as it.
+  await changeInputs(rig, { id: message!.id }, { id: idAt(Date.now() - 119 * 60_000) });
+  expect(await retryTurn(rig.database, message!.turnId!)).toMatchObject({ kind: 'ok' });
+  const worker = rig.worker();
+  await worker.run('retried');
+  worker.stop();
+  expect((await transcripts('retried')).resets).toEqual([]);
 });

@@ -80,7 +80,8 @@ fit as materialized (
   from verdict cross join turn join locked on locked.id = turn.session_id where verdict.verdict in ('last', 'moved-on')
 ),
 again as (
-  update holdfast.inbox i set status = 'waiting', turn_id = null, error = null, settled_at = null
+  -- It waits since now, as a new message does.
+  update holdfast.inbox i set status = 'waiting', turn_id = null, error = null, settled_at = null, received_at = clock_timestamp()
   from fit join own on true where fit.verdict = 'last' and i.id = own.id
   returning i.id
 ),

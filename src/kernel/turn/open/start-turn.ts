@@ -9,7 +9,7 @@
 import type { RequestBase } from '../../../core/model-request.ts';
 import type { TurnKind } from '../../../core/statuses.ts';
 import { agentOf, isAgent, modelRefOf, type AgentSettings } from '../../../config.ts';
-import type { TurnId } from '../../../core/ids.ts';
+import { timeOfId, type TurnId } from '../../../core/ids.ts';
 import { inputsWithEqualExpiry } from '../../rules/message-expiry.ts';
 import { modelOfRef } from '../../../core/model-ref.ts';
 import { selectInputs } from '../../../core/queue-mode.ts';
@@ -211,7 +211,7 @@ export function requestsReset({ config }: TurnContext, input: Pick<WaitingInput,
 export async function staleReason(
   context: TurnContext,
   { id: sessionId, agentId }: Pick<ClaimedSession, 'id' | 'agentId'>,
-  input: Pick<WaitingInput, 'kind' | 'seq' | 'receivedAt'>,
+  input: Pick<WaitingInput, 'id' | 'kind' | 'body' | 'seq' | 'receivedAt'>,
 ): Promise<'daily' | 'idle' | null> {
   const { config, database } = context;
   const policy = config.session.reset;
@@ -220,7 +220,13 @@ export async function staleReason(
   const timeZone = isAgent(config, agentId)
     ? agentOf(config, agentId).userTimezone
     : config.agents.defaults.userTimezone;
-  return resetDue({ policy, timeZone, lastTalkMs, nowMs: input.receivedAt });
+  return resetDue({ policy, timeZone, lastTalkMs, nowMs: firstReceivedMs(input) });
+}
+
+/** When a message first came into its session: one that is retried continues the conversation that it was sent to. */
+function firstReceivedMs({ id, body, receivedAt }: Pick<WaitingInput, 'id' | 'body' | 'receivedAt'>): number {
+  const { deliverAt = 0 } = body as InboundMessage;
+  return Math.min(receivedAt, Math.max(timeOfId(id), deliverAt));
 }
 
 /** The claim after its transcript has ended. Throws `TurnStopped` when the lock is lost. */
