@@ -22,6 +22,30 @@ export type LineOperation = ${lines.join(' | ')};
 `;
 }
 
+/**
+ * Text of a module that exports `CHOICES`: what the fields of a query choose from, by function and field. Apart from the places, because only
+ * pages need it.
+ */
+export function choicesText({ paths }: { paths: Readonly<Record<string, Readonly<Record<string, unknown>>>> }): string {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods) as Operation[]);
+  const rows = operations.flatMap(({ operationId, parameters = [] }) => {
+    const fields = parameters.flatMap(({ name, schema }) => {
+      const choices = schema?.enum ?? schema?.items?.enum;
+      return choices === undefined ? [] : [`${name}: ${JSON.stringify(choices)}`];
+    });
+    return fields.length === 0 ? [] : [`  ${operationId}: { ${fields.join(', ')} },`];
+  });
+  return `
+/** The values that a field of a query takes, by function and field. */
+export const CHOICES = {\n${rows.join('\n')}\n} as const;
+`;
+}
+
+interface Operation {
+  operationId: string;
+  parameters?: { name: string; schema?: { enum?: string[]; items?: { enum?: string[] } } }[];
+}
+
 function recordOf(name: string, routes: readonly Route[]): string {
   const rows = routes.map((route) => `  ${route.operationId}: '${route.method} ${route.path}${formOf(route)}',`);
   return `export const ${name} = {\n${rows.join('\n')}\n} as const;\n`;

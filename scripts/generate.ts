@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { OpenAPI3 } from 'openapi-typescript';
 import { openApiDocument } from '../src/api/openapi.ts';
 import { ROUTES } from './all-routes.ts';
-import { placesText } from './client-places.ts';
+import { choicesText, placesText } from './client-places.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const MADE = '// Made of the table of routes by `npm run build`; do not edit it.';
@@ -14,6 +14,10 @@ const MADE = '// Made of the table of routes by `npm run build`; do not edit it.
 const document = JSON.stringify(openApiDocument(ROUTES));
 
 write('src/client/generated/places.ts', `${MADE}\n${placesText()}`);
+write(
+  'src/client/generated/choices.ts',
+  `${MADE}\n${choicesText(JSON.parse(document) as OpenAPI3 & Parameters<typeof choicesText>[0])}`,
+);
 write('docs/references/openapi.json', document);
 // These import the places.
 const { referencePages } = await import('./references/pages.ts');

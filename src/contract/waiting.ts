@@ -1,9 +1,12 @@
 // Waiting messages on the wire.
 import { z } from 'zod';
-import { WAITING_COUNT_MAX } from '../kernel/rules/why.ts';
+import { NEXT_STEP_CODES, WAITING_COUNT_MAX } from '../kernel/rules/why.ts';
 import { describeList } from './answers.ts';
 import { message, why } from './views.ts';
 import { flag, lane } from './fields.ts';
+
+/** Every reason for which a message can wait. */
+export const waitReason = z.enum(NEXT_STEP_CODES);
 
 export const waitingMessage = message.extend({
   status: z.enum(['waiting', 'claimed']).describe('`waiting`, or `claimed` while its turn is parked'),

@@ -80,6 +80,9 @@ test('sessions are found by status and key, and an order by what changed last is
   expect(await page.getByRole('combobox', { name: 'Newest by' }).inputValue()).toBe('updated');
   await page.getByRole('combobox', { name: 'Status' }).selectOption('waiting');
   await expect.poll(() => rowsOf().getByRole('link').allTextContents()).toEqual(['agent:main:found-waiting']);
+  // As all that the API takes.
+  await page.getByRole('combobox', { name: 'Kind' }).selectOption('try');
+  await page.getByText('No session fits the filters.').waitFor();
 });
 
 test('turns are found by tool and cost; a filter that cannot be used is named', async () => {

@@ -2,7 +2,6 @@
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import { parseKeyName } from '../../core/key-role.ts';
 import { acceptMessage } from '../../kernel/use-cases/accept-message.ts';
-import { NEXT_STEP_CODES } from '../../kernel/rules/why.ts';
 import { listMessages, viewMessage } from '../../kernel/views/messages.ts';
 import { answerWithin } from '../deadline.ts';
 import { parseSessionKey } from '../path-parameters.ts';
@@ -17,7 +16,7 @@ import { z } from 'zod';
 import { LANES } from '../../config/choices.ts';
 import { listWaiting } from '../../kernel/views/waiting.ts';
 import { listAnswer, parsePageRequest } from '../cursor.ts';
-import { waitingList } from '../../contract/waiting.ts';
+import { waitReason, waitingList } from '../../contract/waiting.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;
@@ -106,10 +105,7 @@ const getWaiting = defineRoute({
     lane: z.enum(LANES).optional().describe('Only messages of sessions in this lane'),
     session: sessionKeyText.optional().describe('Only messages of this session'),
     batch: z.uuid().optional().describe('Only messages of this batch'),
-    reason: z
-      .enum(NEXT_STEP_CODES)
-      .optional()
-      .describe('Only messages that wait for this reason, by the `code` of `why`'),
+    reason: waitReason.optional().describe('Only messages that wait for this reason, by the `code` of `why`'),
     textChars: countText.optional().describe('The maximum length of `text`; `GET /v1/messages/{id}` has all of it'),
   }),
   answers: { 200: { description: 'A page of waiting messages, and how many there are', schema: waitingList } },

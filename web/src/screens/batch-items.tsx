@@ -1,6 +1,7 @@
 // The items of a batch in input order, with filters in the URL.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
+import { CHOICES } from '../../../src/client/generated/choices.ts';
 import { api, type BatchItem } from '../api.ts';
 import { microsOf } from '../format/amounts.ts';
 import { Cost, Status } from '../parts/bits.tsx';
@@ -65,7 +66,7 @@ const ITEMS: List<BatchItem> = {
     {
       name: 'status',
       title: 'Status',
-      options: ['pending', 'waiting', 'running', 'parked', 'answered', 'silent', 'failed', 'cancelled', 'expired'],
+      options: CHOICES.listBatchItems.status,
     },
     { name: 'code', title: 'Error code' },
     { name: 'q', title: 'Id, session or text' },

@@ -2,6 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';
+import { CHOICES } from '../../../src/client/generated/choices.ts';
 import { api, type Batch } from '../api.ts';
 import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
@@ -18,7 +19,7 @@ const BATCHES: List<Batch> = {
   // A state that the service does not know is refused by it, and shown.
   read: ({ status }, page, signal) => api.listBatches({ status: status as Batch['status'], ...page }, { signal }),
   columns: BATCH_COLUMNS,
-  filters: [{ name: 'status', title: 'Status', options: ['uploading', 'running', 'paused', 'cancelling', 'ended'] }],
+  filters: [{ name: 'status', title: 'Status', options: CHOICES.listBatches.status }],
   idOf: ({ id }) => id,
   pathOf: ({ id }) => `/batches/${id}`,
   empty: {

@@ -2,6 +2,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
+import { CHOICES } from '../../../src/client/generated/choices.ts';
 import { api, type Delivery } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { beginningOf } from '../format/long-text.ts';
@@ -58,7 +59,7 @@ const DELIVERIES: List<Delivery> = {
     {
       name: 'status',
       title: 'Status',
-      options: ['pending', 'sending', 'sent', 'unknown', 'failed', 'expired', 'discarded'],
+      options: CHOICES.listDeliveries.status,
     },
     { name: 'channel', title: 'Channel' },
     { name: 'session', title: 'Session' },

@@ -2,6 +2,7 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
+import { CHOICES } from '../../../src/client/generated/choices.ts';
 import { api, type SearchHit } from '../api.ts';
 import { hitHref, markedPieces } from '../format/search-hit.ts';
 import { Age, Empty } from '../parts/bits.tsx';
@@ -13,7 +14,6 @@ import { useSettings } from '../settings.tsx';
 import { Choice, TextFilter } from './filters.tsx';
 
 const route = getRouteApi('/app/search');
-const KINDS = ['message', 'reply', 'error'] as const;
 const PAGE = 20;
 
 type Search = ReturnType<typeof route.useSearch>;
@@ -33,7 +33,7 @@ export function SearchScreen(): ReactElement {
       <div onKeyDown={onKeyDown} className="search">
         <div className="filters" role="search">
           <Words q={search.q} onChange={(q) => change({ q }, true)} />
-          <Choice name="Kind" value={search.kind} options={KINDS} onChange={(kind) => change({ kind })} />
+          <Choice name="Kind" value={search.kind} options={CHOICES.search.kind} onChange={(kind) => change({ kind })} />
           <TextFilter name="Session" value={search.session} onChange={(session) => change({ session })} />
         </div>
         <p className="soft" role="status">
@@ -83,7 +83,10 @@ function useHits({ q, kind, session }: Search) {
   return useInfiniteQuery({
     queryKey: ['search', q, kind, session],
     queryFn: ({ pageParam, signal }) =>
-      api.search({ q, kind: KINDS.find((each) => each === kind), session, limit: PAGE, cursor: pageParam }, { signal }),
+      api.search(
+        { q, kind: CHOICES.search.kind.find((each) => each === kind), session, limit: PAGE, cursor: pageParam },
+        { signal },
+      ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     placeholderData: keepPreviousData,

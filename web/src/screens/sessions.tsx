@@ -1,5 +1,6 @@
 // The sessions, newest first.
 import { useMemo, useState, type ReactElement } from 'react';
+import { CHOICES } from '../../../src/client/generated/choices.ts';
 import { api, type Session } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { serverNowMs } from '../format/time.ts';
@@ -88,18 +89,13 @@ const SESSIONS: List<Session> = {
     { title: 'Id', width: '290px', isExtra: true, cell: ({ id }) => <span className="mono">{id}</span> },
   ],
   filters: [
-    {
-      name: 'kind',
-      title: 'Kind',
-      options: ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'],
-      usual: 'all but batch',
-    },
-    { name: 'status', title: 'Status', options: ['idle', 'waiting', 'running'] },
+    { name: 'kind', title: 'Kind', options: CHOICES.listSessions.kind, usual: 'all but batch' },
+    { name: 'status', title: 'Status', options: CHOICES.listSessions.status },
     { name: 'agent', title: 'Agent' },
     { name: 'channel', title: 'Channel' },
     { name: 'tag', title: 'Tag, as key:value' },
     { name: 'q', title: 'Id or key' },
-    { name: 'order', title: 'Newest by', options: ['created', 'updated'], usual: 'created' },
+    { name: 'order', title: 'Newest by', options: CHOICES.listSessions.order, usual: 'created' },
   ],
   idOf: ({ id }) => id,
   pathOf: ({ key }) => `/sessions/${encodeURIComponent(key)}`,

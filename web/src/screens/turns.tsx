@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
+import { CHOICES } from '../../../src/client/generated/choices.ts';
 import { api } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { useLive } from '../live/live-provider.tsx';
@@ -29,18 +30,9 @@ const TURNS: List<ListedTurn> = {
   hasChooser: true,
   filters: [
     { name: 'session', title: 'Session' },
-    {
-      name: 'status',
-      title: 'Status',
-      options: ['running', 'parked', 'completed', 'silent', 'failed', 'aborted', 'timedOut', 'interrupted', 'resuming'],
-    },
-    {
-      name: 'kind',
-      title: 'Kind',
-      options: ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'],
-      usual: 'all but batch',
-    },
-    { name: 'lane', title: 'Lane', options: ['main', 'subagent', 'cron', 'batch'] },
+    { name: 'status', title: 'Status', options: CHOICES.listTurns.status },
+    { name: 'kind', title: 'Kind', options: CHOICES.listTurns.kind, usual: 'all but batch' },
+    { name: 'lane', title: 'Lane', options: CHOICES.listTurns.lane },
     { name: 'agent', title: 'Agent' },
     { name: 'model', title: 'Model' },
     { name: 'code', title: 'Error code' },

@@ -1,5 +1,6 @@
 // Every message that waits, with the reason.
 import type { ReactElement } from 'react';
+import { CHOICES } from '../../../src/client/generated/choices.ts';
 import { api } from '../api.ts';
 import { Age } from '../parts/bits.tsx';
 import type { List } from '../parts/list.ts';
@@ -32,37 +33,14 @@ const WAITING: List<Waiting> = {
     },
     { title: 'Text', width: 'minmax(160px, 3fr)', isClear: true, cell: ({ text }) => <Words text={text} /> },
     { title: 'Why', width: 'minmax(200px, 4fr)', isClear: true, cell: ({ why }) => <WhyText why={why} /> },
-    { title: 'Waits since', width: '84px', cell: ({ receivedAt }) => <Age at={receivedAt} /> },
+    { title: 'Waiting since', width: '100px', cell: ({ receivedAt }) => <Age at={receivedAt} /> },
     { title: 'Place', width: '44px', isNumber: true, cell: ({ position }) => position },
     { title: 'Lane', width: '70px', cell: ({ lane }) => lane },
     { title: 'Kind', width: '90px', cell: ({ kind }) => kind },
   ],
   filters: [
-    {
-      name: 'reason',
-      title: 'Reason',
-      options: [
-        'no_worker',
-        'lane_full',
-        'session_busy',
-        'lock_of_lost_worker',
-        'ring_lost',
-        'queue_unreachable',
-        'storage_unavailable',
-        'paused',
-        'gathering',
-        'delayed',
-        'yielded',
-        'model_away',
-        'model_blocked',
-        'rate_limited',
-        'retry_wait',
-        'budget_reached',
-        'provider_batch',
-        'caller',
-      ],
-    },
-    { name: 'lane', title: 'Lane', options: ['main', 'subagent', 'cron', 'batch'] },
+    { name: 'reason', title: 'Reason', options: CHOICES.listWaiting.reason },
+    { name: 'lane', title: 'Lane', options: CHOICES.listWaiting.lane },
     { name: 'session', title: 'Session' },
     { name: 'batch', title: 'Batch' },
   ],
@@ -74,7 +52,7 @@ const WAITING: List<Waiting> = {
     // An action on all that match knows no reasons, lanes and batches.
     filterOf: ({ reason, lane, batch, ...rest }) => ((reason ?? lane ?? batch) === undefined ? rest : null),
   },
-  empty: { text: 'No message waits.' },
+  empty: { text: 'No message waits: all work has been taken up.' },
 };
 
 export function WaitingScreen(): ReactElement {
