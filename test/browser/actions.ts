@@ -261,7 +261,7 @@ export const ACTIONS: readonly Action[] = [
     },
     path: () => '/settings',
     button: 'Revoke…',
-    finish: (hand) => hand.press('Revoke'),
+    finish: (hand) => hand.press('Revoke the key'),
     read: async (rig, { id }) =>
       typeof (await itemsOf(rig, '/v1/keys')).find((each) => each['id'] === id)?.['revokedAt'],
     expected: 'string',

@@ -22,7 +22,7 @@ test('spending is shown by the group in the URL, and downloaded as it is shown',
   await page.getByText('Some of it is simulated').waitFor();
   const table = page.getByRole('region', { name: 'By model' });
   await table.getByRole('rowheader', { name: /claude/ }).waitFor();
-  await page.getByRole('combobox', { name: 'By' }).selectOption('agent');
+  await page.getByRole('combobox', { name: 'Group by' }).selectOption('agent');
   await page.getByRole('rowheader', { name: 'main', exact: true }).waitFor();
   expect(new URL(page.url()).searchParams.get('group')).toBe('agent');
   const [download] = await Promise.all([
@@ -76,22 +76,22 @@ test('a budget is made, changed and removed; one of the configuration says where
   await signIn();
   await open('/costs');
   await page.getByText('change it in the configuration file').waitFor();
-  await page.getByRole('button', { name: 'New budget' }).click();
+  await page.getByRole('button', { name: 'Add a budget' }).click();
   await page.getByLabel('What it limits').fill('agent:nobody:x y');
   await page.getByLabel('Limit in US dollars').fill('2.5');
-  await page.getByRole('button', { name: 'Add' }).click();
+  await page.getByRole('button', { name: 'Add the budget' }).click();
   await page.getByRole('dialog').getByText('scope').first().waitFor();
   await page.getByLabel('What it limits').fill('all');
-  await page.getByRole('button', { name: 'Add' }).click();
+  await page.getByRole('button', { name: 'Add the budget' }).click();
   await page.getByText('$0 of $2.50').waitFor();
   expect(await budgets()).toContainEqual(expect.objectContaining({ scope: 'all', limitUsd: 2.5, origin: 'api' }));
   await page.getByRole('button', { name: 'Change…' }).click();
   await page.getByLabel('Limit in US dollars').fill('3');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save the budget' }).click();
   await page.getByText('$0 of $3.00').waitFor();
   await page.getByRole('button', { name: 'Remove…' }).click();
   await page.getByRole('heading', { name: 'Remove the budget of all per day?' }).waitFor();
-  await page.getByRole('button', { name: 'Remove', exact: true }).click();
+  await page.getByRole('button', { name: 'Remove the budget' }).click();
   await expect
     .poll(async () => (await budgets()).filter(({ origin }: { origin: string }) => origin === 'api'))
     .toEqual([]);

@@ -25,17 +25,17 @@ test('a cron is added in the page; a schedule that is none is refused with its f
   const { page, signIn, open } = dashboard;
   await signIn();
   await open('/crons');
-  await page.getByRole('button', { name: 'New cron' }).click();
-  const dialog = page.getByRole('dialog', { name: 'New cron' });
+  await page.getByRole('button', { name: 'Add a cron' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a cron' });
   await dialog.getByLabel('Name', { exact: true }).fill('morning');
   await dialog.getByRole('textbox', { name: 'Cron expression' }).fill('61 9 * * *');
   await dialog.getByLabel('Text', { exact: true }).fill('What is new?');
-  await dialog.getByRole('button', { name: 'Add' }).click();
+  await dialog.getByRole('button', { name: 'Add the cron' }).click();
   await dialog.getByText('schedule.expr').first().waitFor();
   expect(await cronNamed('morning')).toBeUndefined();
   await dialog.getByRole('textbox', { name: 'Cron expression' }).fill('0 9 * * 1-5');
   await dialog.getByLabel('Time zone').fill('Europe/Berlin');
-  await dialog.getByRole('button', { name: 'Add' }).click();
+  await dialog.getByRole('button', { name: 'Add the cron' }).click();
   await page.getByRole('heading', { name: 'morning' }).waitFor();
   await page.getByText('At 09:00, Monday through Friday').waitFor();
   expect(await cronNamed('morning')).toMatchObject({
@@ -64,18 +64,18 @@ test('a cron is paused, resumed, run, edited and deleted, by keyboard alone', as
   await press('Run now');
   await page.getByText('by hand').waitFor();
   expect((await rig.get(`/v1/crons/${id}/fires`)).body.items).toMatchObject([{ isManual: true, costMicros: 0 }]);
-  await press('Edit…');
+  await press('Change…');
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('changed');
-  await press('Save');
+  await press('Save the cron');
   await expect.poll(async () => (await cronNamed('kept')).payload).toEqual({ kind: 'agentTurn', message: 'changed' });
   await press('Delete…');
   await page.getByRole('heading', { name: 'Delete the cron “kept”?' }).waitFor();
-  await press('Delete');
+  await press('Delete the cron');
   await page.getByRole('heading', { name: 'Crons' }).waitFor();
   expect(await cronNamed('kept')).toBeUndefined();
 });
 
-test('the next slots show where the clocks change, and the last fires their cost', async () => {
+test('the next runs show where the clocks change, and the last ones their cost', async () => {
   const { page, signIn, open, rig } = dashboard;
   const { id } = await made('yearly', { kind: 'cron', expr: '0 12 1 1,7 *', tz: 'Europe/Berlin' });
   await rig.post(`/v1/crons/${id}/run`, {});
@@ -86,10 +86,10 @@ test('the next slots show where the clocks change, and the last fires their cost
   await open(`/crons/${id}`);
   await page.getByText('after the clocks went forward 60 min').first().waitFor();
   await page.getByText('after the clocks went back 60 min').first().waitFor();
-  const fires = page.getByRole('region', { name: 'Last fires' });
+  const fires = page.getByRole('region', { name: 'Last runs' });
   await fires.getByText('completed').waitFor();
   await fires.getByText(/\$0\.\d+/).waitFor();
-  await page.getByText(/^[01] slots at the mean of the last fires$/).waitFor();
+  await page.getByText(/^[01] runs? at the average cost of the last ones$/).waitFor();
   await open('/crons');
   const row = page.getByRole('row').filter({ hasText: 'yearly' });
   await row.getByRole('img', { name: 'Oldest first: completed' }).waitFor();
@@ -109,7 +109,7 @@ test('an agent is polled from the page, and the poll is in the list', async () =
   await signIn();
   await open('/heartbeats');
   await page.getByRole('button', { name: 'Poll main now' }).click();
-  await page.getByRole('table', { name: 'Polls' }).getByText('manual').waitFor();
+  await page.getByRole('table', { name: 'Polls' }).getByText('a request').waitFor();
   expect((await rig.get('/v1/heartbeats')).body.items).toMatchObject([{ trigger: 'manual', agentId: 'main' }]);
 });
 
@@ -133,10 +133,10 @@ test('the zone of a cron can be chosen for the times of every screen, and is kep
   await signIn();
   await open(`/crons/${cron.id}`);
   await page.getByRole('combobox', { name: 'Time zone' }).selectOption('utc');
-  const slots = page.getByRole('region', { name: 'Next slots' });
+  const slots = page.getByRole('region', { name: 'Next runs' });
   const [slot] = (await rig.get(`/v1/crons/${cron.id}/next?count=1`)).body.items;
   await slots.locator(`time[datetime="${slot.slotAt}"]`).getByText('03:15:00').waitFor();
-  await slots.getByText('All times of this page are of UTC').waitFor();
+  await slots.getByText('Times are in UTC').waitFor();
   await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Asia/Kathmandu');
   await slots.locator(`time[datetime="${slot.slotAt}"]`).getByText('09:00:00').waitFor();
   await open(`/turns/${turn.id}`);

@@ -165,7 +165,7 @@ test('a run receives a text, and its end with the way of its announcement appear
   await page.getByText('Live', { exact: true }).waitFor();
   await row('Two').getByRole('button', { name: 'Steer… Two' }).click();
   await page.getByLabel('Text', { exact: true }).fill('look left');
-  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('button', { name: 'Steer the run' }).click();
   await page.getByRole('status').getByText('The message waits for its next turn.').waitFor();
   const { items } = (await rig.get(`/v1/waiting?session=${encodeURIComponent(two.key)}`)).body;
   expect(items.map(({ text }: { text: string }) => text).at(-1)).toContain('look left');
@@ -247,5 +247,5 @@ test('a session without subagents says how to spawn one', async () => {
   await rig.turns.sessionOf('alone');
   await signIn();
   await open(pathOf('agent:main:alone'));
-  await page.getByText("npx holdfast spawn agent:main:alone 'Count the files.'").waitFor();
+  await page.getByText("npx holdfast spawn 'agent:main:alone' 'Count the files.'").waitFor();
 });

@@ -109,9 +109,9 @@ test('a choice without a value in the URL shows what holds then', async () => {
   await signIn();
   await open('/costs');
   const shown = (name: string) => page.getByRole('combobox', { name }).locator('option:checked').textContent();
-  expect([await shown('Steps'), await shown('By')]).toEqual(['day', 'model']);
+  expect([await shown('Interval'), await shown('Group by')]).toEqual(['day', 'model']);
   await open('/costs?by=hour&group=agent');
-  expect([await shown('Steps'), await shown('By')]).toEqual(['hour', 'agent']);
+  expect([await shown('Interval'), await shown('Group by')]).toEqual(['hour', 'agent']);
 });
 
 test('a tag on a turn, a batch, a cron or a session leads to the turns that have it; sessions and costs are filtered by it', async () => {
@@ -171,5 +171,5 @@ test('a tag on a turn, a batch, a cron or a session leads to the turns that have
   await expect.poll(() => top.allTextContents()).toEqual(['agent:main:tagged']);
   await page.getByLabel('Tag, as key:value').fill('customer:43');
   await page.keyboard.press('Enter');
-  await page.getByText('Nothing was spent in this time.').waitFor();
+  await page.getByText('No model call of the last 30 days fits the filters.').waitFor();
 });

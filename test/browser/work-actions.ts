@@ -126,7 +126,7 @@ export const WORK_ACTIONS: readonly Action[] = [
     make: cron,
     path: cronPath,
     button: 'Delete…',
-    finish: (hand) => hand.press('Delete'),
+    finish: (hand) => hand.press('Delete the cron'),
     read: cronOf,
     expected: { code: 'not_found' },
   },
@@ -137,10 +137,10 @@ export const WORK_ACTIONS: readonly Action[] = [
       return { session: '', id: '' };
     },
     path: () => '/costs',
-    button: 'New budget…',
+    button: 'Add a budget…',
     async finish(hand) {
       await hand.write('Limit in US dollars', '7');
-      await hand.press('Add');
+      await hand.press('Add the budget');
     },
     read: async (rig) => (await budgetsOf(rig))[0],
     expected: { limitUsd: 7 },
@@ -150,7 +150,7 @@ export const WORK_ACTIONS: readonly Action[] = [
     make: budget,
     path: () => '/costs',
     button: 'Remove…',
-    finish: (hand) => hand.press('Remove'),
+    finish: (hand) => hand.press('Remove the budget'),
     read: async (rig) => (await budgetsOf(rig)).length,
     expected: 0,
   },

@@ -1,4 +1,5 @@
 // Who has signed in, and what that person may do.
+import { useSuspenseQuery } from '@tanstack/react-query';
 import { api } from './api.ts';
 
 /** The query of it; every screen below the shell can rely on its answer. */
@@ -7,3 +8,8 @@ export const me = {
   queryFn: () => api.getSignIn(),
   staleTime: Number.POSITIVE_INFINITY,
 };
+
+/** Whether that person may change something: a viewer has no buttons for it. */
+export function useCanAct(): boolean {
+  return useSuspenseQuery(me).data.role !== 'viewer';
+}

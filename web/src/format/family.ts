@@ -69,8 +69,8 @@ export function activeAbove(runs: readonly FamilyRun[], run: FamilyRun): FamilyR
 /** How the end of a run reached a session above it, in words. */
 export const ANNOUNCED: Readonly<Record<NonNullable<FamilyRun['announcement']>['how'], string>> = {
   waiting: 'queued',
-  steered: 'steered into a running turn',
+  steered: 'into a running turn',
   ownTurn: 'in its own turn',
   notSent: 'not sent',
-  noRecipient: 'no session was left',
+  noRecipient: 'no session was left for it',
 };

@@ -3,6 +3,7 @@ import type { ReactElement, ReactNode } from 'react';
 import { useNow, useSettings } from '../settings.tsx';
 import { columnDollarsText, dollarsText } from '../format/amounts.ts';
 import { ageText, timeText } from '../format/time.ts';
+import { Button } from './button.tsx';
 
 const TONES: Readonly<Record<string, string>> = {
   running: 'live',
@@ -37,6 +38,10 @@ const TONES: Readonly<Record<string, string>> = {
   unknown: 'bad',
   lost: 'bad',
   full: 'warn',
+  open: 'good',
+  limited: 'warn',
+  away: 'bad',
+  blocked: 'bad',
   draining: 'warn',
 };
 
@@ -94,6 +99,16 @@ export function Empty({ children, command }: { children: ReactNode; command?: st
     <div className="empty">
       <p>{children}</p>
       {command !== undefined && <code>{command}</code>}
+    </div>
+  );
+}
+
+/** A list whose filters fit nothing. */
+export function NoMatch({ noun, onClear }: { noun: string; onClear: () => void }): ReactElement {
+  return (
+    <div className="empty">
+      <p>No {noun} fits the filters.</p>
+      <Button onClick={onClear}>Clear the filters</Button>
     </div>
   );
 }

@@ -3,23 +3,19 @@ import type { ReactElement } from 'react';
 import type { Cron, CronFire } from '../api.ts';
 import { Cost } from './bits.tsx';
 
-/** Whether it fires, and why not. */
-export function CronState({ cron }: { cron: Cron }): ReactElement {
-  if (!cron.enabled)
-    return (
-      <span className="chip" data-tone="warn">
-        {cron.disabledReason === null ? 'paused' : 'disabled'}
-      </span>
-    );
-  if (cron.failures > 0)
-    return (
-      <span className="chip" data-tone="bad">
-        {cron.failures} failed
-      </span>
-    );
+/** What can create one, in words. */
+export const ORIGINS = { config: 'configuration', api: 'a request', agent: 'an agent' } as const;
+
+/** Whether it runs, and why not. */
+export function CronState({ cron: { enabled, disabledReason, failures } }: { cron: Cron }): ReactElement {
+  const [text, tone] = enabled
+    ? failures > 0
+      ? [`${failures} failed`, 'bad']
+      : ['on', 'good']
+    : [disabledReason === null ? 'paused' : 'disabled', 'warn'];
   return (
-    <span className="chip" data-tone="good">
-      on
+    <span className="chip" data-tone={tone}>
+      {text}
     </span>
   );
 }

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useMemo, useState, type ReactElement, type Reac
 import { me } from '../me.ts';
 import { Choice, TextFilter } from '../screens/filters.tsx';
 import { useSettings } from '../settings.tsx';
-import { Empty } from './bits.tsx';
+import { Empty, NoMatch } from './bits.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { chosenColumns, ColumnChooser } from './chosen-columns.tsx';
 import { CopyRow } from './copy-row.tsx';
@@ -71,7 +71,11 @@ export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
       {children}
       {query.isError && <Problem error={query.error} onRetry={() => void query.refetch()} />}
       {query.isSuccess && rows.length === 0 && !query.hasNextPage ? (
-        <NoRows list={list} isFiltered={Object.keys(filters).length > 0} onClear={state.clear} />
+        Object.keys(filters).length > 0 ? (
+          <NoMatch noun={list.noun} onClear={state.clear} />
+        ) : (
+          <Empty {...list.empty}>{list.empty.text}</Empty>
+        )
       ) : (
         <Rows
           {...{ list, state, onOpen }}
@@ -197,19 +201,6 @@ function Rows<Row>(props: {
       {...(list.bulk === undefined ? {} : selecting)}
       isLoadingMore={query.isFetchingNextPage}
     />
-  );
-}
-
-function NoRows<Row>(props: { list: List<Row>; isFiltered: boolean; onClear: () => void }): ReactElement {
-  const { list, isFiltered, onClear } = props;
-  if (!isFiltered) return <Empty {...list.empty}>{list.empty.text}</Empty>;
-  return (
-    <div className="empty">
-      <p>No {list.noun} fits the filters.</p>
-      <button type="button" className="button" onClick={onClear}>
-        Clear the filters
-      </button>
-    </div>
   );
 }
 

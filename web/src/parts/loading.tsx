@@ -13,7 +13,14 @@ export function Loading(): ReactElement {
   return <p className="soft">Loading…</p>;
 }
 
+type Shown = Pick<UseQueryResult, 'isError' | 'error' | 'refetch'>;
+
+/** What went wrong with a query; nothing if it did not. */
+export function Fault({ query }: { query: Shown }): ReactElement | null {
+  return query.isError ? <Problem error={query.error} onRetry={() => void query.refetch()} /> : null;
+}
+
 /** Stands in the place of the data that a query does not have yet, or could not get. */
-export function NoData({ query }: { query: Pick<UseQueryResult, 'isError' | 'error' | 'refetch'> }): ReactElement {
-  return query.isError ? <Problem error={query.error} onRetry={() => void query.refetch()} /> : <Loading />;
+export function NoData({ query }: { query: Shown }): ReactElement {
+  return query.isError ? <Fault query={query} /> : <Loading />;
 }

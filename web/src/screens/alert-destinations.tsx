@@ -4,8 +4,11 @@ import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { destinationsQuery } from '../attention.ts';
 import { Age } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { Field, Select } from '../parts/fields.tsx';
 import { NoData } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
@@ -19,8 +22,7 @@ export function AlertDestinations(): ReactElement {
   const [removed, setRemoved] = useState<Destination | null>(null);
   const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: destinationsQuery.queryKey });
   return (
-    <section className="panel" aria-labelledby="alerts">
-      <h2 id="alerts">Alerts</h2>
+    <Panel title="Alerts">
       <p className="soft">
         What needs attention is sent to these webhooks, once when it begins and once when it ends. What you acknowledge
         or snooze is not sent.
@@ -39,7 +41,7 @@ export function AlertDestinations(): ReactElement {
       {removed !== null && (
         <Confirm
           title={`Remove the destination ${removed.name}?`}
-          verb="Remove"
+          verb="Remove the destination"
           onClose={() => setRemoved(null)}
           perform={async () => {
             await api.deleteAlertDestination({ id: removed.id });
@@ -49,7 +51,7 @@ export function AlertDestinations(): ReactElement {
           <p>It receives nothing any more, also nothing that waits to be sent there now.</p>
         </Confirm>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -72,18 +74,12 @@ function DestinationRow({
         <span className="chip" data-tone={failingSince === null ? (triedAt === null ? undefined : 'good') : 'bad'}>
           {failingSince === null ? (triedAt === null ? 'not used yet' : 'works') : 'fails'}
         </span>
-        <button
-          type="button"
-          className="button"
-          disabled={test.isPending}
-          aria-label={`Send a test to ${name}`}
-          onClick={() => test.mutate()}
-        >
+        <Button disabled={test.isPending} aria-label={`Send a test to ${name}`} onClick={() => test.mutate()}>
           {test.isPending ? 'Sending…' : 'Send a test'}
-        </button>
-        <button type="button" className="button" data-tone="bad" aria-label={`Remove… ${name}`} onClick={onRemove}>
+        </Button>
+        <Button tone="bad" aria-label={`Remove… ${name}`} onClick={onRemove}>
           Remove…
-        </button>
+        </Button>
       </div>
       <p className="soft">
         Sends {SENT[severity]}
@@ -132,27 +128,12 @@ function NewDestination({ onAdded }: { onAdded: () => Promise<void> }): ReactEle
         add.mutate();
       }}
     >
-      <label>
-        Name
-        <input required maxLength={64} value={name} onChange={({ target }) => setName(target.value)} />
-      </label>
-      <label className="wide">
-        URL of the webhook
-        <input required type="url" maxLength={2000} value={url} onChange={({ target }) => setUrl(target.value)} />
-      </label>
-      <label>
-        Sends
-        <select value={severity} onChange={({ target }) => setSeverity(target.value === 'error' ? 'error' : 'warning')}>
-          {Object.entries(SENT).map(([each, text]) => (
-            <option key={each} value={each}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button type="submit" className="button" data-tone="main" disabled={add.isPending}>
+      <Field name="Name" required maxLength={64} value={name} onChange={setName} />
+      <Field name="URL of the webhook" required type="url" maxLength={2000} value={url} onChange={setUrl} />
+      <Select name="Sends" value={severity} options={SENT} onChange={setSeverity} />
+      <Button type="submit" tone="main" disabled={add.isPending}>
         Add a destination
-      </button>
+      </Button>
       {add.isError && <Problem error={add.error} />}
       {add.data !== undefined && (
         <p role="status">

@@ -1,10 +1,13 @@
 // API keys: those that were created, and the form that creates one.
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
-import { Age, Time } from '../parts/bits.tsx';
+import { Age } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { Field, Select } from '../parts/fields.tsx';
 import { NoData } from '../parts/loading.tsx';
+import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
@@ -12,135 +15,98 @@ const ROLES = ['viewer', 'operator', 'admin'] as const;
 
 export const keysQuery = { queryKey: ['keys'], queryFn: () => api.listKeys({ limit: 200 }) };
 
+type ApiKey = Awaited<ReturnType<typeof api.listKeys>>['items'][number];
+
+const COLUMNS: readonly PlainColumn<ApiKey>[] = [
+  { title: 'Name', cell: ({ name }) => <SafeText text={name} /> },
+  { title: 'Role', cell: ({ role }) => role },
+  {
+    title: 'Created',
+    cell: ({ createdAt, createdBy }) => (
+      <>
+        <Age at={createdAt} /> by <SafeText text={createdBy} />
+      </>
+    ),
+  },
+  { title: 'Last used', cell: ({ lastUsedAt }) => <Age at={lastUsedAt} /> },
+  { title: 'Expires', cell: ({ expiresAt }) => <Age at={expiresAt} /> },
+];
+
 export function ApiKeys(): ReactElement {
   const queries = useQueryClient();
   const list = useQuery(keysQuery);
-  const [revoked, setRevoked] = useState<{ id: string; name: string } | null>(null);
+  const keys = list.data?.items ?? [];
+  const [revoked, setRevoked] = useState<ApiKey | null>(null);
+  const refresh = (): Promise<void> => queries.invalidateQueries(keysQuery);
+  const state: PlainColumn<ApiKey> = {
+    title: 'State',
+    cell: (key) =>
+      key.revokedAt === null ? (
+        <Button tone="bad" onClick={() => setRevoked(key)}>
+          Revoke…
+        </Button>
+      ) : (
+        <span className="soft">
+          revoked <Age at={key.revokedAt} />
+        </span>
+      ),
+  };
   return (
-    <section className="panel" aria-labelledby="keys">
-      <h2 id="keys">API keys</h2>
-      <NewKey onMade={() => void queries.invalidateQueries({ queryKey: ['keys'] })} />
+    <Panel title="API keys">
+      <NewKey onMade={refresh} />
       {list.data === undefined && <NoData query={list} />}
       {list.data?.items.length === 0 && (
         <p className="soft">No key was created yet. Keys of the configuration are not listed.</p>
       )}
-      {(list.data?.items.length ?? 0) > 0 && (
+      {keys.length > 0 && (
         <div className="scroll-x">
-          <table className="plain cards">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Role</th>
-                <th scope="col">Created</th>
-                <th scope="col">Last used</th>
-                <th scope="col">Expires</th>
-                <th scope="col">State</th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.data?.items.map((key) => (
-                <KeyRow key={key.id} apiKey={key} onRevoke={() => setRevoked(key)} />
-              ))}
-            </tbody>
-          </table>
+          <PlainTable columns={[...COLUMNS, state]} rows={keys} idOf={({ id }) => id} />
         </div>
       )}
       {revoked !== null && (
         <Confirm
           title={`Revoke the key ${revoked.name}?`}
-          verb="Revoke"
+          verb="Revoke the key"
           onClose={() => setRevoked(null)}
           perform={async () => {
             await api.revokeKey({ id: revoked.id });
-            void queries.invalidateQueries({ queryKey: ['keys'] });
+            void refresh();
           }}
         >
           <p>Programs that use it are refused, and browsers that signed in with it are signed out.</p>
         </Confirm>
       )}
-    </section>
+    </Panel>
   );
 }
 
-type ApiKey = Awaited<ReturnType<typeof api.listKeys>>['items'][number];
-
-function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }): ReactElement {
-  return (
-    <tr>
-      <td data-label="Name">
-        <SafeText text={apiKey.name} />
-      </td>
-      <td data-label="Role">{apiKey.role}</td>
-      <td data-label="Created">
-        <Age at={apiKey.createdAt} /> by <SafeText text={apiKey.createdBy} />
-      </td>
-      <td data-label="Last used">
-        <Age at={apiKey.lastUsedAt} />
-      </td>
-      <td data-label="Expires">{apiKey.expiresAt === null ? 'never' : <Time at={apiKey.expiresAt} />}</td>
-      <td data-label="State">
-        {apiKey.revokedAt === null ? (
-          <button type="button" className="button" data-tone="bad" onClick={onRevoke}>
-            Revoke…
-          </button>
-        ) : (
-          <span className="soft">
-            revoked <Age at={apiKey.revokedAt} />
-          </span>
-        )}
-      </td>
-    </tr>
-  );
-}
-
-function NewKey({ onMade }: { onMade: () => void }): ReactElement {
+function NewKey({ onMade }: { onMade: () => Promise<void> }): ReactElement {
   const [name, setName] = useState('');
   const [role, setRole] = useState<(typeof ROLES)[number]>('viewer');
-  const [made, setMade] = useState<{ name: string; key: string | null } | null>(null);
-  const [error, setError] = useState<unknown>(null);
-
-  async function submit(): Promise<void> {
-    setError(null);
-    try {
-      const answer = await api.createKey({ body: { name, role } });
-      setMade({ name, key: answer.key });
+  const make = useMutation({
+    mutationFn: () => api.createKey({ body: { name, role } }),
+    async onSuccess() {
       setName('');
-      onMade();
-    } catch (cause) {
-      setError(cause);
-    }
-  }
-
+      await onMade();
+    },
+  });
   return (
     <form
       className="filters"
       onSubmit={(event) => {
         event.preventDefault();
-        void submit();
+        make.mutate();
       }}
     >
-      <label>
-        Name
-        <input required maxLength={64} value={name} onChange={(event) => setName(event.target.value)} />
-      </label>
-      <label>
-        Role
-        <select
-          value={role}
-          onChange={(event) => setRole(ROLES.find((each) => each === event.target.value) ?? 'viewer')}
-        >
-          {ROLES.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
-      <button type="submit" className="button" data-tone="main">
+      <Field name="Name" required maxLength={64} value={name} onChange={setName} />
+      <Select name="Role" value={role} options={ROLES} onChange={setRole} />
+      <Button type="submit" tone="main" disabled={make.isPending}>
         Create a key
-      </button>
-      {error !== null && <Problem error={error} />}
-      {made !== null && (
+      </Button>
+      {make.isError && <Problem error={make.error} />}
+      {make.data !== undefined && (
         <p role="status">
-          The key {made.name}, which is not shown again: <code>{made.key}</code>
+          The key {make.data.name}, which is not shown again: <code>{make.data.key}</code>
         </p>
       )}
     </form>

@@ -1,93 +1,79 @@
 // The budgets: their spending and reservations, the expected spending of the window, and forms for those that can be changed here.
-import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Budget } from '../api.ts';
 import { usdText } from '../format/amounts.ts';
 import { forecastUsd } from '../format/spend.ts';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Age } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Field, Select } from '../parts/fields.tsx';
+import { Fault } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useNow } from '../settings.tsx';
 
 const PERIODS = ['hour', 'day', 'month', 'total'] as const;
-const ACTIONS = ['pause', 'fail'] as const;
+const ACTIONS = { pause: 'wait', fail: 'fail' } as const;
 
-type Question = { kind: 'new' } | { kind: 'change' | 'remove'; budget: Budget };
+/** Null: a new one. */
+type Question = { kind: 'save'; budget: Budget | null } | { kind: 'remove'; budget: Budget };
 
 export const budgetsQuery = queryOptions({ queryKey: ['budgets'], queryFn: () => api.listBudgets() });
 
-/** Why a budget cannot be changed here; null: it can. */
-function reasonFixed({ origin }: Budget): string | null {
-  if (origin === 'config') return 'change it in the configuration file';
-  return origin === 'batch' ? 'change the cap of the batch' : null;
-}
+/** Why a budget cannot be changed here, by who has made it; null: it can. */
+const FIXED = {
+  config: 'change it in the configuration file',
+  batch: 'change the cap of the batch',
+  api: null,
+} as const;
 
 export function Budgets(): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
+  const canAct = useCanAct();
   const queries = useQueryClient();
   const [question, setQuestion] = useState<Question | null>(null);
   const list = useQuery(budgetsQuery);
-  const budgets = list.data?.items ?? [];
+  const close = (): void => setQuestion(null);
   const done = (): Promise<void> => queries.invalidateQueries({ queryKey: ['budgets'] });
   return (
-    <section className="panel" aria-labelledby="budgets">
-      <div className="row">
-        <h2 id="budgets">Budgets</h2>
-        {who.role !== 'viewer' && (
-          <button type="button" className="button" onClick={() => setQuestion({ kind: 'new' })}>
-            New budget…
-          </button>
-        )}
-      </div>
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && budgets.length === 0 && <p className="soft">There is none: nothing limits what is spent.</p>}
+    <Panel
+      title="Budgets"
+      buttons={canAct && <Button onClick={() => setQuestion({ kind: 'save', budget: null })}>Add a budget…</Button>}
+    >
+      <Fault query={list} />
+      {list.data?.items.length === 0 && <p className="soft">There is no budget yet: nothing limits what is spent.</p>}
       <ul className="plain-list">
-        {budgets.map((budget) => (
+        {list.data?.items.map((budget) => (
           <li key={budget.id} className="row">
             <BudgetLine budget={budget} />
-            {reasonFixed(budget) === null
-              ? who.role !== 'viewer' && (
-                  <>
-                    <button type="button" className="button" onClick={() => setQuestion({ kind: 'change', budget })}>
-                      Change…
-                    </button>
-                    <button
-                      type="button"
-                      className="button"
-                      data-tone="bad"
-                      onClick={() => setQuestion({ kind: 'remove', budget })}
-                    >
-                      Remove…
-                    </button>
-                  </>
-                )
-              : who.role !== 'viewer' && <span className="soft">{reasonFixed(budget)}</span>}
+            {canAct && FIXED[budget.origin] !== null && <span className="soft">{FIXED[budget.origin]}</span>}
+            {canAct && FIXED[budget.origin] === null && (
+              <>
+                <Button onClick={() => setQuestion({ kind: 'save', budget })}>Change…</Button>
+                <Button tone="bad" onClick={() => setQuestion({ kind: 'remove', budget })}>
+                  Remove…
+                </Button>
+              </>
+            )}
           </li>
         ))}
       </ul>
       {question?.kind === 'remove' && (
         <Confirm
           title={`Remove the budget of ${question.budget.scope} per ${question.budget.per}?`}
-          verb="Remove"
-          onClose={() => setQuestion(null)}
+          verb="Remove the budget"
+          onClose={close}
           perform={async () => {
             await api.deleteBudget({ id: question.budget.id });
             await done();
           }}
         >
-          <p>Turns that wait for it continue, and nothing limits them any more.</p>
+          <p>Turns that wait for it continue, and it limits nothing any more.</p>
         </Confirm>
       )}
-      {(question?.kind === 'new' || question?.kind === 'change') && (
-        <BudgetForm
-          budget={question.kind === 'new' ? null : question.budget}
-          onClose={() => setQuestion(null)}
-          onSaved={done}
-        />
-      )}
-    </section>
+      {question?.kind === 'save' && <BudgetForm budget={question.budget} onClose={close} onSaved={done} />}
+    </Panel>
   );
 }
 
@@ -113,13 +99,13 @@ function BudgetLine({ budget }: { budget: Budget }): ReactElement {
       </span>
       {isReached && (
         <span className="chip" data-tone="bad">
-          reached, turns {action}
+          reached: turns {ACTIONS[action]}
         </span>
       )}
       {endsAt !== null && (
         <span className="soft">
-          window ends <Age at={endsAt} />
-          {forecast !== null && `, then ${usdText(forecast)} at this rate`}
+          ends <Age at={endsAt} />
+          {forecast !== null && `, with ${usdText(forecast)} spent at this rate`}
         </span>
       )}
     </>
@@ -147,39 +133,24 @@ function BudgetForm({ budget, onClose, onSaved }: BudgetFormProps): ReactElement
   }
   return (
     <Confirm
-      title={budget === null ? 'New budget' : `Change the budget of ${budget.scope} per ${budget.per}`}
-      verb={budget === null ? 'Add' : 'Save'}
+      title={budget === null ? 'Add a budget' : `Change the budget of ${budget.scope} per ${budget.per}`}
+      verb={budget === null ? 'Add the budget' : 'Save the budget'}
+      tone="main"
       onClose={onClose}
       perform={save}
     >
       {budget === null && (
         <>
-          <label className="field">
-            {'What it limits: all, agent:<id>, session:<key pattern> or key:<name>'}
-            <input value={scope} onChange={(event) => setScope(event.target.value)} />
-          </label>
-          <label className="field">
-            Per
-            <select value={per} onChange={(event) => setPer(event.target.value as Budget['per'])}>
-              {PERIODS.map((period) => (
-                <option key={period}>{period}</option>
-              ))}
-            </select>
-          </label>
+          <Field
+            name="What it limits: all, agent:<id>, session:<key pattern> or key:<name>"
+            value={scope}
+            onChange={setScope}
+          />
+          <Select name="Per" value={per} options={PERIODS} onChange={setPer} />
         </>
       )}
-      <label className="field">
-        Limit in US dollars
-        <input type="number" min="0" step="any" value={limit} onChange={(event) => setLimit(event.target.value)} />
-      </label>
-      <label className="field">
-        When it is reached, turns
-        <select value={action} onChange={(event) => setAction(event.target.value as Budget['action'])}>
-          {ACTIONS.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
+      <Field name="Limit in US dollars" type="number" min="0" step="any" value={limit} onChange={setLimit} />
+      <Select name="When it is reached, turns" value={action} options={ACTIONS} onChange={setAction} />
     </Confirm>
   );
 }

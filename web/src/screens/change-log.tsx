@@ -6,6 +6,7 @@ import { destinationsQuery } from '../attention.ts';
 import { deedText, objectOf } from '../format/audit-text.ts';
 import { Age } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { keysQuery } from './api-keys.tsx';
 
@@ -18,8 +19,7 @@ export function ChangeLog(): ReactElement {
   const named = [...(useQuery(keysQuery).data?.items ?? []), ...(useQuery(destinationsQuery).data?.items ?? [])];
   const names = new Map(named.map(({ id, name }) => [id, `‘${name}’`]));
   return (
-    <section className="panel" aria-labelledby="changes">
-      <h2 id="changes">Audit log</h2>
+    <Panel title="Audit log">
       {list.data === undefined && <NoData query={list} />}
       {list.data?.items.length === 0 && <p className="soft">Nothing was changed yet.</p>}
       <ol className="changes">
@@ -27,7 +27,7 @@ export function ChangeLog(): ReactElement {
           <Entry key={change.id} change={change} names={names} />
         ))}
       </ol>
-    </section>
+    </Panel>
   );
 }
 

@@ -5,8 +5,9 @@ import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { shortened } from '../format/long-text.ts';
-import { Empty } from '../parts/bits.tsx';
+import { NoMatch } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
+import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { Choice, Filters, TextFilter } from './filters.tsx';
 import { configuration } from './configuration-query.ts';
@@ -33,8 +34,7 @@ export function Configuration(): ReactElement {
     ({ path, source }) => path.toLowerCase().includes(wanted) && (only !== 'changed' || source !== 'default'),
   );
   return (
-    <section className="panel" aria-labelledby="configuration">
-      <h2 id="configuration">Configuration</h2>
+    <Panel title="Configuration">
       <p className="soft">
         Of the process that answers this page. {file === null ? 'It has read no file.' : <SafeText text={file} />} A
         change of a variable takes effect when the process starts again, one of the file as the table says.
@@ -47,54 +47,33 @@ export function Configuration(): ReactElement {
         {countText(shown.length)} of {countText(items.length)} settings
       </p>
       {shown.length === 0 ? (
-        <Empty>No setting fits. Clear the filters to see all.</Empty>
+        <NoMatch noun="setting" onClear={() => filter({ q: undefined, only: undefined })} />
       ) : (
-        <table className="plain cards">
-          <thead>
-            <tr>
-              <th scope="col">Path</th>
-              <th scope="col">Value</th>
-              <th scope="col">Decided by</th>
-              <th scope="col">Takes effect</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((setting) => (
-              <SettingRow key={setting.path} setting={setting} />
-            ))}
-          </tbody>
-        </table>
+        <PlainTable columns={COLUMNS} rows={shown} idOf={({ path }) => path} />
       )}
-    </section>
+    </Panel>
   );
 }
 
-function SettingRow({ setting }: { setting: Setting }): ReactElement {
-  const { path, source, at, needsRestart } = setting;
-  return (
-    <tr>
-      <th scope="row" className="mono">
-        <SafeText text={path} />
-      </th>
-      <td data-label="Value" className="mono">
-        <Value setting={setting} />
-      </td>
-      <td data-label="Decided by">
-        {source === 'default' ? (
-          <span className="soft">default</span>
-        ) : (
-          <>
-            <span className="chip" data-tone="live">
-              {source}
-            </span>{' '}
-            <SafeText text={at ?? ''} />
-          </>
-        )}
-      </td>
-      <td data-label="Takes effect">{needsRestart ? 'after a restart' : 'immediately'}</td>
-    </tr>
-  );
-}
+const COLUMNS: readonly PlainColumn<Setting>[] = [
+  { title: 'Path', className: 'mono', cell: ({ path }) => <SafeText text={path} /> },
+  { title: 'Value', className: 'mono', cell: (setting) => <Value setting={setting} /> },
+  {
+    title: 'Decided by',
+    cell: ({ source, at }) =>
+      source === 'default' ? (
+        <span className="soft">default</span>
+      ) : (
+        <>
+          <span className="chip" data-tone="live">
+            {source}
+          </span>{' '}
+          <SafeText text={at ?? ''} />
+        </>
+      ),
+  },
+  { title: 'Takes effect', cell: ({ needsRestart }) => (needsRestart ? 'after a restart' : 'immediately') },
+];
 
 function Value({ setting: { value, isSecret } }: { setting: Setting }): ReactElement {
   if (isSecret) {

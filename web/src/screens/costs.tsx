@@ -2,13 +2,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, type ReactElement } from 'react';
+import { CHOICES } from '../../../src/client/generated/choices.ts';
 import { api } from '../api.ts';
-import { columnDollarsText, countText, dollarsText, percentText, usdText } from '../format/amounts.ts';
+import { columnDollarsText, countText, dollarsText, namedCountText, percentText, usdText } from '../format/amounts.ts';
 import { cacheSavingUsd, csvOf, sumOf, sumsBy, type Spend, type UsedStep } from '../format/spend.ts';
 import { serverNowMs } from '../format/time.ts';
-import { Empty, Figure } from '../parts/bits.tsx';
-import { haveBegun, Loading } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Empty, Figure, NoMatch } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
+import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
+import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
@@ -18,13 +20,13 @@ import { TopCosts } from './top-costs.tsx';
 
 const route = getRouteApi('/app/costs');
 
-const GROUPS = ['agent', 'model', 'lane', 'tier', 'kind'] as const;
 const STEPS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 const SPANS = { minute: 'last hour', hour: 'last two days', day: 'last 30 days' } as const;
 const STEPS_SHOWN = { minute: 60, hour: 48, day: 30 } as const;
 
 type By = keyof typeof STEPS;
-type Group = (typeof GROUPS)[number];
+type Group = (typeof CHOICES.getUsage.group)[number];
+type SpentName = 'costMicros' | 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens';
 type Search = ReturnType<typeof route.useSearch>;
 
 interface UsageShown {
@@ -46,18 +48,24 @@ export function Costs(): ReactElement {
       <h1>Costs</h1>
       <Filters>
         <Choice
-          name="Steps"
+          name="Interval"
           value={by}
-          options={Object.keys(STEPS)}
+          options={CHOICES.getUsage.by}
           usual="day"
           onChange={(next) => change({ by: next })}
         />
-        <Choice name="By" value={group} options={GROUPS} usual="model" onChange={(next) => change({ group: next })} />
+        <Choice
+          name="Group by"
+          value={group}
+          options={CHOICES.getUsage.group}
+          usual="model"
+          onChange={(next) => change({ group: next })}
+        />
         <TextFilter name="Tag, as key:value" value={tag} onChange={(next) => change({ tag: next })} />
       </Filters>
       {haveBegun(useUsage({ by, group, tag }), useQuery(budgetsQuery)) ? (
         <>
-          <Spent by={by} group={group} tag={tag} />
+          <Spent {...{ by, group, tag }} onClear={() => change({ tag: undefined })} />
           <TopCosts from={beginningOf(by)} span={SPANS[by]} tag={tag} />
           <Budgets />
           <p className="soft">
@@ -75,23 +83,25 @@ export function Costs(): ReactElement {
   );
 }
 
-function Spent({ by, group, tag }: UsageShown): ReactElement {
+function Spent({ by, group, tag, onClear }: UsageShown & { onClear: () => void }): ReactElement {
   const usage = useUsage({ by, group, tag });
   const byModel = useUsage({ by, group: 'model', tag });
   const steps = usage.data?.items;
   const prices = useQuery({ queryKey: ['prices'], queryFn: () => api.getPrices(), enabled: (steps?.length ?? 0) > 0 });
   const times = useMemo(() => stepsOf(by, steps ?? []), [by, steps]);
-  if (usage.isError) return <Problem error={usage.error} onRetry={() => void usage.refetch()} />;
-  if (steps === undefined) return <Loading />;
-  if (steps.length === 0)
-    return <Empty command={'npx holdfast send main "Hello"'}>Nothing was spent in this time.</Empty>;
+  if (usage.isError || steps === undefined) return <NoData query={usage} />;
+  if (steps.length === 0) {
+    return tag === undefined ? (
+      <Empty command={'npx holdfast send main "Hello"'}>
+        No model was called in the {SPANS[by]}. A message causes a call:
+      </Empty>
+    ) : (
+      <NoMatch noun={`model call of the ${SPANS[by]}`} onClear={onClear} />
+    );
+  }
   const sum = sumOf(steps);
   const spendAt = new Map(sumsBy(steps, 'startsAt'));
-  const valuesOf = (figure: (spend: Spend) => number): number[] =>
-    times.map((time) => {
-      const spend = spendAt.get(time);
-      return spend === undefined ? 0 : figure(spend);
-    });
+  const valuesOf = (name: SpentName): number[] => times.map((time) => spendAt.get(time)?.[name] ?? 0);
   const saved =
     byModel.data === undefined || prices.data === undefined
       ? null
@@ -107,7 +117,7 @@ function Spent({ by, group, tag }: UsageShown): ReactElement {
           title="Cost"
           span={SPANS[by]}
           times={times}
-          panes={[{ text: dollarsText, series: [{ name: 'Cost', values: valuesOf(({ costMicros }) => costMicros) }] }]}
+          panes={[{ text: dollarsText, series: [{ name: 'Cost', values: valuesOf('costMicros') }] }]}
         />
         <TimeChart
           title="Tokens"
@@ -117,10 +127,10 @@ function Spent({ by, group, tag }: UsageShown): ReactElement {
             {
               text: countText,
               series: tokenSeries({
-                inputTokens: valuesOf(({ inputTokens }) => inputTokens),
-                cacheReadTokens: valuesOf(({ cacheReadTokens }) => cacheReadTokens),
-                cacheWriteTokens: valuesOf(({ cacheWriteTokens }) => cacheWriteTokens),
-                outputTokens: valuesOf(({ outputTokens }) => outputTokens),
+                inputTokens: valuesOf('inputTokens'),
+                cacheReadTokens: valuesOf('cacheReadTokens'),
+                cacheWriteTokens: valuesOf('cacheWriteTokens'),
+                outputTokens: valuesOf('outputTokens'),
               }),
             },
           ]}
@@ -155,86 +165,79 @@ function beginningOf(by: By): string {
 }
 
 function FigureList({ sum, saved, span }: { sum: Spend; saved: number | null; span: string }): ReactElement {
-  const read = sum.inputTokens + sum.cacheReadTokens + sum.cacheWriteTokens;
+  const read = readOf(sum);
+  const unpriced = `without ${namedCountText(sum.unpricedCalls, 'call')} of models without a price`;
   return (
     <dl className="figures">
-      <Figure
-        name="Cost"
-        note={
-          sum.unpricedCalls === 0 ? span : `without ${countText(sum.unpricedCalls)} calls of models without a price`
-        }
-      >
+      <Figure name="Cost" note={sum.unpricedCalls === 0 ? span : unpriced}>
         {dollarsText(sum.costMicros)}
       </Figure>
-      <Figure name="Model calls" note={`${countText(sum.failures)} failed, ${countText(sum.turns)} turns`}>
+      <Figure name="Model calls" note={`in ${namedCountText(sum.turns, 'turn')}; ${countText(sum.failures)} failed`}>
         {countText(sum.calls)}
       </Figure>
-      <Figure name="Input" note={`${percentText(sum.cacheReadTokens, read)} from the cache`}>
+      <Figure name="Input tokens" note={`${percentText(sum.cacheReadTokens, read)} read from the cache`}>
         {countText(read)}
       </Figure>
-      <Figure name="Written to the cache">{countText(sum.cacheWriteTokens)}</Figure>
-      <Figure name="Output">{countText(sum.outputTokens)}</Figure>
-      <Figure name="Saved by the cache" note="by the standard prices of now">
+      <Figure name="Written to the cache" note="tokens">
+        {countText(sum.cacheWriteTokens)}
+      </Figure>
+      <Figure name="Output tokens">{countText(sum.outputTokens)}</Figure>
+      <Figure name="Saved by the cache" note="at today's standard prices">
         {saved === null ? 'not known' : `${saved < 0 ? '−' : ''}${usdText(Math.abs(saved))}`}
       </Figure>
     </dl>
   );
 }
 
+/** All tokens of the input. */
+const readOf = (of: Spend): number => of.inputTokens + of.cacheReadTokens + of.cacheWriteTokens;
+
+const CSV_HEADS = ['turns', 'calls', 'input', 'cacheRead', 'cacheWrite', 'output', 'costUsd'] as const;
+
+function download(steps: readonly UsedStep[], group: string): void {
+  const rows = steps.map((step) => [
+    step.startsAt,
+    step.group,
+    step.turns,
+    step.calls,
+    step.inputTokens,
+    step.cacheReadTokens,
+    step.cacheWriteTokens,
+    step.outputTokens,
+    step.costMicros === null ? null : step.costMicros / 1_000_000,
+  ]);
+  const text = csvOf([['starts', group, ...CSV_HEADS], ...rows]);
+  saveFile({ name: `holdfast-costs-by-${group}.csv`, text, type: 'text/csv' });
+}
+
 function GroupTable(props: { steps: readonly UsedStep[]; group: string; whole: number }): ReactElement {
   const { steps, group, whole } = props;
-  const groups = sumsBy(steps, 'group').toSorted(([, a], [, b]) => b.costMicros - a.costMicros);
-  function download(): void {
-    const heads = ['starts', group, 'turns', 'calls', 'input', 'cacheRead', 'cacheWrite', 'output', 'costUsd'];
-    const rows = steps.map((step) => [
-      step.startsAt,
-      step.group,
-      step.turns,
-      step.calls,
-      step.inputTokens,
-      step.cacheReadTokens,
-      step.cacheWriteTokens,
-      step.outputTokens,
-      step.costMicros === null ? null : step.costMicros / 1_000_000,
-    ]);
-    saveFile({ name: `holdfast-costs-by-${group}.csv`, text: csvOf([heads, ...rows]), type: 'text/csv' });
-  }
+  const number = (title: string, text: (sum: Spend) => string): PlainColumn<[string, Spend]> => ({
+    title,
+    isNumber: true,
+    cell: ([, sum]) => text(sum),
+  });
   return (
-    <section className="panel scroll-x" aria-labelledby="groups" tabIndex={0}>
-      <div className="row">
-        <h2 id="groups">By {group}</h2>
-        <button type="button" className="button" onClick={download}>
-          Download CSV
-        </button>
-      </div>
-      <table className="plain">
-        <thead>
-          <tr>
-            <th scope="col">{group}</th>
-            {['Cost', 'Part', 'Turns', 'Calls', 'Input', 'From the cache', 'Output'].map((title) => (
-              <th key={title} scope="col" className="number">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {groups.map(([name, sum]) => (
-            <tr key={name}>
-              <th scope="row">
-                <SafeText text={name} />
-              </th>
-              <td className="number">{columnDollarsText(sum.costMicros)}</td>
-              <td className="number">{percentText(sum.costMicros, whole)}</td>
-              <td className="number">{countText(sum.turns)}</td>
-              <td className="number">{countText(sum.calls)}</td>
-              <td className="number">{countText(sum.inputTokens + sum.cacheReadTokens + sum.cacheWriteTokens)}</td>
-              <td className="number">{countText(sum.cacheReadTokens)}</td>
-              <td className="number">{countText(sum.outputTokens)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Panel
+      title={`By ${group}`}
+      buttons={<Button onClick={() => download(steps, group)}>Download CSV</Button>}
+      className="scroll-x"
+      tabIndex={0}
+    >
+      <PlainTable
+        columns={[
+          { title: `${group.charAt(0).toUpperCase()}${group.slice(1)}`, cell: ([name]) => <SafeText text={name} /> },
+          number('Cost', ({ costMicros }) => columnDollarsText(costMicros)),
+          number('Share', ({ costMicros }) => percentText(costMicros, whole)),
+          number('Turns', ({ turns }) => countText(turns)),
+          number('Model calls', ({ calls }) => countText(calls)),
+          number('Input tokens', (sum) => countText(readOf(sum))),
+          number('From the cache', ({ cacheReadTokens }) => countText(cacheReadTokens)),
+          number('Output tokens', ({ outputTokens }) => countText(outputTokens)),
+        ]}
+        rows={sumsBy(steps, 'group').toSorted(([, a], [, b]) => b.costMicros - a.costMicros)}
+        idOf={([name]) => name}
+      />
+    </Panel>
   );
 }

@@ -2,19 +2,23 @@
 import { useState, type ReactElement } from 'react';
 import { api, type Cron } from '../api.ts';
 import { Confirm } from '../parts/confirm.tsx';
+import { Field, LongField, Select } from '../parts/fields.tsx';
 
 type Body = Parameters<typeof api.createCron>[0]['body'];
+
+const WHEN = { cron: 'by a cron expression', every: 'at an interval', at: 'once' } as const;
+const WHAT = { agentTurn: 'the agent gets a message', systemEvent: 'the session gets a system event' } as const;
 
 interface Fields {
   name: string;
   agentId: string;
   target: string;
-  when: 'cron' | 'every' | 'at';
+  when: keyof typeof WHEN;
   expr: string;
   tz: string;
   every: string;
   at: string;
-  what: 'agentTurn' | 'systemEvent';
+  what: keyof typeof WHAT;
   text: string;
 }
 
@@ -45,66 +49,32 @@ export function CronForm({ cron, onClose, onSaved }: CronFormProps): ReactElemen
     const body = bodyOf(fields, cron);
     onSaved(cron === undefined ? await api.createCron({ body }) : await api.updateCron({ id: cron.id, body }));
   }
+  const text = (name: 'name' | 'agentId' | 'target' | 'expr' | 'tz' | 'every' | 'at', title: string): ReactElement => (
+    <Field name={title} value={fields[name]} onChange={(value) => change({ [name]: value })} />
+  );
   return (
     <Confirm
-      title={cron === undefined ? 'New cron' : 'Change the cron'}
-      verb={cron === undefined ? 'Add' : 'Save'}
+      title={cron === undefined ? 'Add a cron' : 'Change the cron'}
+      verb={cron === undefined ? 'Add the cron' : 'Save the cron'}
+      tone="main"
       onClose={onClose}
       perform={save}
     >
-      <Field name="Name" value={fields.name} onChange={(name) => change({ name })} />
-      <Field name="Agent (empty: the first one)" value={fields.agentId} onChange={(agentId) => change({ agentId })} />
-      <Field
-        name="Session: main, isolated or session:<key> (empty: as usual for what it does)"
-        value={fields.target}
-        onChange={(target) => change({ target })}
-      />
-      <label className="field">
-        When
-        <select value={fields.when} onChange={(event) => change({ when: event.target.value as Fields['when'] })}>
-          <option value="cron">by a cron expression</option>
-          <option value="every">at an interval</option>
-          <option value="at">once</option>
-        </select>
-      </label>
+      {text('name', 'Name')}
+      {text('agentId', 'Agent (empty: the first one)')}
+      {text('target', 'Session: main, isolated or session:<key> (empty: as usual for what it does)')}
+      <Select name="When" value={fields.when} options={WHEN} onChange={(when) => change({ when })} />
       {fields.when === 'cron' && (
         <>
-          <Field name="Cron expression" value={fields.expr} onChange={(expr) => change({ expr })} />
-          <Field
-            name="Time zone, such as Europe/Berlin (empty: that of the agent)"
-            value={fields.tz}
-            onChange={(tz) => change({ tz })}
-          />
+          {text('expr', 'Cron expression')}
+          {text('tz', 'Time zone, such as Europe/Berlin (empty: that of the agent)')}
         </>
       )}
-      {fields.when === 'every' && (
-        <Field name="Interval, such as 30m" value={fields.every} onChange={(every) => change({ every })} />
-      )}
-      {fields.when === 'at' && (
-        <Field name="Time, such as 2027-01-31T09:00:00Z" value={fields.at} onChange={(at) => change({ at })} />
-      )}
-      <label className="field">
-        What a run does
-        <select value={fields.what} onChange={(event) => change({ what: event.target.value as Fields['what'] })}>
-          <option value="agentTurn">the agent gets a message</option>
-          <option value="systemEvent">the session gets a system event</option>
-        </select>
-      </label>
-      <label className="field">
-        Text
-        <textarea value={fields.text} onChange={(event) => change({ text: event.target.value })} />
-      </label>
+      {fields.when === 'every' && text('every', 'Interval, such as 30m')}
+      {fields.when === 'at' && text('at', 'Time, such as 2027-01-31T09:00:00Z')}
+      <Select name="What a run does" value={fields.what} options={WHAT} onChange={(what) => change({ what })} />
+      <LongField name="Text" value={fields.text} onChange={(written) => change({ text: written })} />
     </Confirm>
-  );
-}
-
-function Field(props: { name: string; value: string; onChange: (value: string) => void }): ReactElement {
-  const { name, value, onChange } = props;
-  return (
-    <label className="field">
-      {name}
-      <input value={value} onChange={(event) => onChange(event.target.value)} />
-    </label>
   );
 }
 

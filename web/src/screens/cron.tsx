@@ -1,18 +1,20 @@
-// One cron: its schedule in words, its next slots, and the outcomes of past ones.
-import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+// One cron: its schedule in words, its next runs, and how the last ones ended.
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
 import { api, type Cron, type CronFire, type CronSlot } from '../api.ts';
-import { countText } from '../format/amounts.ts';
+import { namedCountText } from '../format/amounts.ts';
 import { scheduleText } from '../format/schedule.ts';
 import { durationText, isZone } from '../format/time.ts';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Age, Cost, Empty, Fact, Figure, Status, Time } from '../parts/bits.tsx';
+import { Button, useActions } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { CronState, RunCost } from '../parts/cron-state.tsx';
+import { CronState, ORIGINS, RunCost } from '../parts/cron-state.tsx';
 import { FireStrip } from '../parts/fire-strip.tsx';
-import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { TurnLink } from '../parts/links.tsx';
+import { Fault, haveBegun, Loading, NoData } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
 import { useSettings } from '../settings.tsx';
@@ -39,7 +41,6 @@ export function CronScreen(): ReactElement {
 }
 
 function CronView({ cron }: { cron: Cron }): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
   const { id, name, schedule, disabledReason } = cron;
   const summaries = useQuery(summaryQuery(id));
   const next = useQuery({
@@ -55,39 +56,48 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
           <SafeText text={name} />
         </h1>
         <CronState cron={cron} />
-        {who.role !== 'viewer' && <CronActions cron={cron} />}
+        {useCanAct() && <CronActions cron={cron} />}
       </div>
       {disabledReason !== null && (
         <p className="banner" role="status">
-          Holdfast has disabled it: <SafeText text={disabledReason} />. Correct the cause, then resume it.
+          Holdfast has disabled this cron: <SafeText text={disabledReason} />. Correct the cause, then resume it.
         </p>
       )}
       <p>
         <span className="mono">{scheduleText(schedule)}</span> <Sentence schedule={schedule} />
       </p>
       <dl className="figures">
-        <Figure name="Next" note={schedule.kind === 'cron' ? schedule.tz : undefined}>
-          {cron.enabled ? <Age at={cron.nextRunAt} /> : 'not now'}
+        <Figure name="Next run" note={schedule.kind === 'cron' ? schedule.tz : undefined}>
+          {cron.enabled ? <Age at={cron.nextRunAt} /> : 'paused'}
         </Figure>
         <Figure name="Last cost">
           <RunCost micros={summary?.lastCost.costMicros ?? null} fires={summary?.fires ?? []} />
         </Figure>
         <Figure
-          name="This month would cost"
-          note={summary && `${countText(summary.month.slotCount)} slots at the mean of the last fires`}
+          name="Estimated cost this month"
+          note={summary && `${namedCountText(summary.month.slotCount, 'run')} at the average cost of the last ones`}
         >
           <RunCost micros={summary?.month.costMicros ?? null} fires={summary?.fires ?? []} />
         </Figure>
-        <Figure name="Failed in a row" note={summary?.restsUntil != null && <Rest until={summary.restsUntil} />}>
+        <Figure
+          name="Failures in a row"
+          note={
+            summary?.restsUntil != null && (
+              <>
+                skips runs after a failure, runs again <Age at={summary.restsUntil} />
+              </>
+            )
+          }
+        >
           {cron.failures}
         </Figure>
       </dl>
       <CronFacts cron={cron} />
-      {summaries.isError && <Problem error={summaries.error} onRetry={() => void summaries.refetch()} />}
+      <Fault query={summaries} />
       {haveBegun(next) ? (
         <div className="split">
-          <NextSlots slots={next.data?.items ?? []} />
-          <Fires fires={summary?.fires ?? []} isRead={summaries.isSuccess} />
+          <NextRuns slots={next.data?.items ?? []} />
+          <LastRuns fires={summary?.fires ?? []} isRead={summaries.isSuccess} />
         </div>
       ) : (
         <Loading />
@@ -96,21 +106,23 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
   );
 }
 
+const TARGETS: Readonly<Record<string, string>> = { main: 'the main one', isolated: 'one of its own' };
+const REPLIES = { none: 'not sent', last: 'sent where the last one was sent', webhook: 'sent to a webhook' } as const;
+
 function CronFacts({ cron }: { cron: Cron }): ReactElement {
-  const { payload } = cron;
+  const { payload, target, origin, misfire, delivery } = cron;
   return (
     <dl className="facts">
       <Fact name="Agent">{cron.agentId}</Fact>
-      <Fact name="Session">
-        <SafeText text={cron.target} />
+      <Fact name="Session">{TARGETS[target] ?? <SafeText text={target} />}</Fact>
+      <Fact name="Created by">
+        {origin === 'config'
+          ? 'the configuration file: change it there; here you can pause it and run it'
+          : ORIGINS[origin]}
       </Fact>
-      <Fact name="From">
-        {cron.origin}
-        {cron.origin === 'config' && ': edit it in the configuration file; here it can be paused and run'}
-      </Fact>
-      <Fact name="Missed slots">{cron.misfire ?? 'as configured'}</Fact>
+      <Fact name="Missed runs">{misfire?.replaceAll('_', ' ') ?? 'as configured'}</Fact>
       <TagsFact tags={cron.tags} />
-      <Fact name="Reply goes">{cron.delivery?.mode ?? 'as configured'}</Fact>
+      <Fact name="Reply">{delivery === null ? 'as configured' : REPLIES[delivery.mode]}</Fact>
       <Fact name={payload.kind === 'agentTurn' ? 'Message' : 'System event'}>
         <SafeText text={payload.kind === 'agentTurn' ? payload.message : payload.text} />
       </Fact>
@@ -144,24 +156,20 @@ function Sentence({ schedule }: { schedule: Cron['schedule'] }): ReactElement | 
   }
 }
 
-function Rest({ until }: { until: string }): ReactElement {
-  return (
-    <>
-      rests after a failure, until <Age at={until} />
-    </>
-  );
-}
+const ZONES: Readonly<Record<string, string>> = { local: 'the time zone of this device', utc: 'UTC' };
 
-function NextSlots({ slots }: { slots: readonly CronSlot[] }): ReactElement {
+function NextRuns({ slots }: { slots: readonly CronSlot[] }): ReactElement {
   const { zone } = useSettings();
   return (
-    <section className="panel" aria-labelledby="next">
-      <h2 id="next">Next slots</h2>
-      {slots.length === 0 && <p className="soft">There are none.</p>}
+    <Panel title="Next runs">
+      {slots.length === 0 && <p className="soft">No run is planned.</p>}
       <ol>
         {slots.map(({ slotAt, clockChange }) => (
           <li key={slotAt}>
             <Time at={slotAt} />{' '}
+            <span className="soft">
+              <Age at={slotAt} />
+            </span>{' '}
             {clockChange !== null && (
               <span className="chip" data-tone="warn">
                 {clockChangeText(clockChange)}
@@ -170,11 +178,8 @@ function NextSlots({ slots }: { slots: readonly CronSlot[] }): ReactElement {
           </li>
         ))}
       </ol>
-      <p className="soft">
-        All times of this page are {zone === 'local' ? 'of this device' : `of ${zone === 'utc' ? 'UTC' : zone}`}, as
-        chosen in the header.
-      </p>
-    </section>
+      <p className="soft">Times are in {ZONES[zone] ?? zone}, as chosen in the header.</p>
+    </Panel>
   );
 }
 
@@ -183,11 +188,10 @@ function clockChangeText({ offsetMinutesBefore, offsetMinutesAfter }: NonNullabl
   return `after the clocks went ${minutes > 0 ? 'forward' : 'back'} ${durationText(Math.abs(minutes) * 60_000)}`;
 }
 
-function Fires({ fires, isRead }: { fires: readonly CronFire[]; isRead: boolean }): ReactElement {
+function LastRuns({ fires, isRead }: { fires: readonly CronFire[]; isRead: boolean }): ReactElement {
   return (
-    <section className="panel" aria-labelledby="fires">
-      <h2 id="fires">Last fires</h2>
-      {isRead && fires.length === 0 && <Empty>It has not fired yet.</Empty>}
+    <Panel title="Last runs">
+      {isRead && fires.length === 0 && <Empty>It has not run yet.</Empty>}
       {fires.length > 0 && <FireStrip fires={fires} />}
       <ol className="plain-list">
         {fires.map((fire) => (
@@ -197,74 +201,46 @@ function Fires({ fires, isRead }: { fires: readonly CronFire[]; isRead: boolean 
             {fire.slots > 1 && ` and ${fire.slots - 1} more`}{' '}
             {fire.turnId !== null && (
               <>
-                <Link to="/turns/$id" params={{ id: fire.turnId }}>
-                  turn {fire.turnId.slice(-6)}
-                </Link>{' '}
-                <Cost of={fire} isInColumn />{' '}
+                <TurnLink id={fire.turnId} /> <Cost of={fire} isInColumn />{' '}
               </>
             )}
             <SafeText text={fire.reason ?? ''} />
           </li>
         ))}
       </ol>
-    </section>
+    </Panel>
   );
 }
 
 function CronActions({ cron }: { cron: Cron }): ReactElement {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [question, setQuestion] = useState<'edit' | 'delete' | null>(null);
-  const [error, setError] = useState<unknown>(null);
+  const [question, setQuestion] = useState<'change' | 'delete' | null>(null);
+  const { act, problem } = useActions('crons');
   const { id, name, enabled, origin } = cron;
-
-  async function act(change: () => Promise<unknown>): Promise<void> {
-    setError(null);
-    try {
-      await change();
-      await queries.invalidateQueries({ queryKey: ['crons'] });
-    } catch (cause) {
-      setError(cause);
-    }
-  }
-
   const close = (): void => setQuestion(null);
   return (
     <>
-      <button type="button" className="button" onClick={() => void act(() => api.runCron({ id }))}>
-        Run now
-      </button>
-      <button
-        type="button"
-        className="button"
-        onClick={() => void act(() => api.updateCron({ id, body: { enabled: !enabled } }))}
-      >
+      <Button onClick={() => act(() => api.runCron({ id }))}>Run now</Button>
+      <Button onClick={() => act(() => api.updateCron({ id, body: { enabled: !enabled } }))}>
         {enabled ? 'Pause cron' : 'Resume cron'}
-      </button>
+      </Button>
       {origin !== 'config' && (
         <>
-          <button type="button" className="button" onClick={() => setQuestion('edit')}>
-            Edit…
-          </button>
-          <button type="button" className="button" data-tone="bad" onClick={() => setQuestion('delete')}>
+          <Button onClick={() => setQuestion('change')}>Change…</Button>
+          <Button tone="bad" onClick={() => setQuestion('delete')}>
             Delete…
-          </button>
+          </Button>
         </>
       )}
-      {error !== null && <Problem error={error} />}
-      {question === 'edit' && (
-        <CronForm
-          cron={cron}
-          onClose={close}
-          onSaved={(saved) => {
-            queries.setQueryData(['crons', id], saved);
-          }}
-        />
+      {problem}
+      {question === 'change' && (
+        <CronForm cron={cron} onClose={close} onSaved={(saved) => queries.setQueryData(['crons', id], saved)} />
       )}
       {question === 'delete' && (
         <Confirm
           title={`Delete the cron “${name}”?`}
-          verb="Delete"
+          verb="Delete the cron"
           onClose={close}
           perform={async () => {
             await api.deleteCron({ id });
@@ -272,7 +248,7 @@ function CronActions({ cron }: { cron: Cron }): ReactElement {
             await navigate({ to: '/crons' });
           }}
         >
-          <p>It fires no more, and its record of fires is deleted. The transcripts of its runs stay.</p>
+          <p>It runs no more, and the record of its runs is deleted. The transcripts of its runs stay.</p>
         </Confirm>
       )}
     </>

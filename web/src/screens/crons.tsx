@@ -1,10 +1,11 @@
-// All crons: when they run next, how their last fires went, and what they cost.
+// All crons: when they run next, how their last runs ended, and what they cost.
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Cron, type CronSummary } from '../api.ts';
 import { scheduleText } from '../format/schedule.ts';
 import { Age } from '../parts/bits.tsx';
-import { CronState, RunCost } from '../parts/cron-state.tsx';
+import { Button } from '../parts/button.tsx';
+import { CronState, ORIGINS, RunCost } from '../parts/cron-state.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { FireStrip } from '../parts/fire-strip.tsx';
 import type { List } from '../parts/list.ts';
@@ -18,16 +19,23 @@ interface Row {
   summary: CronSummary | undefined;
 }
 
+const costColumn = (title: string, of: 'lastCost' | 'month'): Column<Row> => ({
+  title,
+  width: '136px',
+  isNumber: true,
+  cell: ({ summary }) => summary && <RunCost micros={summary[of].costMicros} fires={summary.fires} isInColumn />,
+});
+
 const COLUMNS: readonly Column<Row>[] = [
   {
     title: 'State',
-    width: '96px',
+    width: '104px',
     cell: ({ cron, summary }) => (
       <>
         <CronState cron={cron} />
         {summary?.restsUntil != null && (
           <div className="soft">
-            rests, until <Age at={summary.restsUntil} />
+            again <Age at={summary.restsUntil} />
           </div>
         )}
       </>
@@ -35,7 +43,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     title: 'Cron',
-    width: 'minmax(110px, 2fr)',
+    width: 'minmax(110px, 1fr)',
     cell: ({ cron: { id, name } }) => (
       <Link to="/crons/$id" params={{ id }}>
         <SafeText text={name} />
@@ -44,40 +52,29 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     title: 'Schedule',
-    width: 'minmax(140px, 2fr)',
+    width: 'minmax(215px, 2fr)',
     cell: ({ cron: { schedule } }) => <span className="mono">{scheduleText(schedule)}</span>,
   },
   { title: 'Agent', width: 'minmax(70px, 1fr)', cell: ({ cron: { agentId } }) => agentId },
-  { title: 'From', width: '68px', cell: ({ cron: { origin } }) => origin },
-  { title: 'Next', width: '84px', cell: ({ cron, summary }) => <Next isEnabled={cron.enabled} summary={summary} /> },
-  { title: 'Last fires', width: '136px', cell: ({ summary }) => summary && <FireStrip fires={summary.fires} /> },
+  { title: 'Created by', width: '104px', cell: ({ cron: { origin } }) => ORIGINS[origin] },
   {
-    title: 'Last cost',
-    width: '124px',
-    isNumber: true,
-    cell: ({ summary }) => summary && <RunCost micros={summary.lastCost.costMicros} fires={summary.fires} isInColumn />,
+    title: 'Next runs',
+    width: '84px',
+    cell: ({ cron, summary }) =>
+      summary === undefined || summary.slots.length === 0 ? (
+        <span className="soft">{cron.enabled ? 'none' : 'paused'}</span>
+      ) : (
+        summary.slots.map(({ slotAt, runAt }) => (
+          <div key={slotAt}>
+            <Age at={runAt} />
+          </div>
+        ))
+      ),
   },
-  {
-    title: 'Month',
-    width: '124px',
-    isNumber: true,
-    cell: ({ summary }) => summary && <RunCost micros={summary.month.costMicros} fires={summary.fires} isInColumn />,
-  },
+  { title: 'Last runs', width: '136px', cell: ({ summary }) => summary && <FireStrip fires={summary.fires} /> },
+  costColumn('Last cost', 'lastCost'),
+  costColumn('Month, estimated', 'month'),
 ];
-
-function Next({ isEnabled, summary }: { isEnabled: boolean; summary: CronSummary | undefined }): ReactElement {
-  if (!isEnabled) return <span className="soft">not now</span>;
-  return (
-    <>
-      {summary?.slots.length === 0 && <span className="soft">none</span>}
-      {summary?.slots.map(({ slotAt, runAt }) => (
-        <div key={slotAt}>
-          <Age at={runAt} />
-        </div>
-      ))}
-    </>
-  );
-}
 
 const CRONS: List<Row> = {
   title: 'Crons',
@@ -94,12 +91,12 @@ const CRONS: List<Row> = {
   columns: COLUMNS,
   filters: [
     { name: 'agent', title: 'Agent' },
-    { name: 'enabled', title: 'Fires', options: ['yes', 'no'] },
+    { name: 'enabled', title: 'Enabled', options: ['yes', 'no'] },
   ],
   idOf: ({ cron }) => cron.id,
   pathOf: ({ cron }) => `/crons/${cron.id}`,
   empty: {
-    text: 'There is no cron yet. A cron lets an agent run by the clock.',
+    text: 'There is no cron yet. A cron runs an agent on a schedule. Add one with the button above, or with this command:',
     command: 'npx holdfast cron add morning --cron "0 9 * * 1-5" --message "What is new?"',
   },
 };
@@ -112,9 +109,9 @@ export function Crons(): ReactElement {
     <ListScreen
       list={CRONS}
       buttons={
-        <button type="button" className="button" data-tone="main" onClick={() => setNewOpen(true)}>
-          New cron…
-        </button>
+        <Button tone="main" onClick={() => setNewOpen(true)}>
+          Add a cron…
+        </Button>
       }
     >
       {isNewOpen && (

@@ -1,13 +1,15 @@
 // The live log of events, of one session or of some types. It has a stream of its own, because that of the tabs leaves types out. At most so
 // many events are kept, and only those are in the document that can be seen.
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { countText } from '../format/amounts.ts';
 import { createEventLog, type EventLog, type LoggedEvent } from '../live/event-log.ts';
 import { Empty, Time } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { quoted } from '../parts/copy-row.tsx';
+import { KeyLink, TurnLink } from '../parts/links.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
@@ -50,16 +52,9 @@ export function Events(): ReactElement {
     return () => stop.abort();
   }, [log, isFollowing]);
 
-  const change = (part: { types?: string | undefined; session?: string | undefined }): void =>
-    void navigate({
-      search: (before) => {
-        const after = { ...before, ...part };
-        return {
-          ...(after.types === undefined ? {} : { types: after.types }),
-          ...(after.session === undefined ? {} : { session: after.session }),
-        };
-      },
-    });
+  const change = (part: Partial<ReturnType<typeof route.useSearch>>): void =>
+    void navigate({ search: (before) => ({ ...before, ...part }) });
+  const isFiltered = (types ?? session) !== undefined;
   const state = log === null ? STATES.connecting : STATES[log.state];
   return (
     <>
@@ -68,27 +63,31 @@ export function Events(): ReactElement {
         <span className="chip" role="status" data-tone={isFollowing ? state.tone : undefined}>
           {isFollowing ? state.text : 'Paused'}
         </span>
-        <button type="button" className="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+        <Button aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           {isPaused ? 'Resume events' : 'Pause events'}
-        </button>
-        <button type="button" className="button" onClick={() => log?.clear()}>
-          Clear
-        </button>
+        </Button>
+        <Button onClick={() => log?.clear()}>Clear the list</Button>
         <CopyButton name="Copy as curl" text={() => curlOf({ types: typesOf(types), session, after: log?.lastId })} />
       </div>
       <Filters>
-        <TextFilter name="Types" value={types} onChange={(next) => change({ types: next })} />
+        <TextFilter name="Types, with commas between them" value={types} onChange={(next) => change({ types: next })} />
         <TextFilter name="Session" value={session} onChange={(next) => change({ session: next })} />
       </Filters>
       {log?.error != null && <Problem error={log.error} />}
       <p className="soft">
-        Last id <span className="mono">{log?.lastId ?? 'none yet'}</span>, {countText(log?.events.length ?? 0)} shown
+        Last event <span className="mono">{log?.lastId ?? 'none yet'}</span>, {countText(log?.events.length ?? 0)} shown
         {(log?.dropped ?? 0) > 0 && `, ${countText(log?.dropped ?? 0)} older ones dropped`}
       </p>
       {log === null || log.events.length === 0 ? (
-        <Empty command={'npx holdfast send main "Hello"'}>
-          No event has arrived since this screen was opened. Events appear as things happen.
-        </Empty>
+        <>
+          <Empty command={'npx holdfast send main "Hello"'}>
+            No event {isFiltered && 'that fits the filters '}has arrived since this screen was opened. Events appear as
+            they happen; this command causes some:
+          </Empty>
+          {isFiltered && (
+            <Button onClick={() => change({ types: undefined, session: undefined })}>Clear the filters</Button>
+          )}
+        </>
       ) : (
         <EventRows events={log.events} />
       )}
@@ -141,16 +140,8 @@ function EventRow(props: {
       <div className="row">
         <Time at={at} />
         <strong className="mono">{type}</strong>
-        {sessionKey !== null && (
-          <Link to="/sessions/$key" params={{ key: sessionKey }}>
-            <SafeText text={sessionKey} />
-          </Link>
-        )}
-        {turnId !== null && (
-          <Link to="/turns/$id" params={{ id: turnId }}>
-            turn {turnId.slice(-6)}
-          </Link>
-        )}
+        {sessionKey !== null && <KeyLink sessionKey={sessionKey} />}
+        {turnId !== null && <TurnLink id={turnId} />}
       </div>
       <div className="mono event-data">{type === 'reset' ? RESET : <SafeText text={text} />}</div>
     </div>
@@ -160,15 +151,8 @@ function EventRow(props: {
 const RESET = 'Events after the last id were deleted. What follows is what is left of them.';
 
 /** The command that follows the same events in a terminal; the key comes from a variable, so that it is in no history. */
-function curlOf({
-  types,
-  session,
-  after,
-}: {
-  types: string[];
-  session: string | undefined;
-  after?: string | null | undefined;
-}): string {
+function curlOf(choice: { types: string[]; session: string | undefined; after: string | null | undefined }): string {
+  const { types, session, after } = choice;
   const query = new URLSearchParams({
     ...(types.length === 0 ? {} : { types: types.join(',') }),
     ...(session === undefined ? {} : { session }),

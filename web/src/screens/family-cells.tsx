@@ -6,6 +6,7 @@ import type { FamilyRun } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { ANNOUNCED, nameOf, type TreeRow } from '../format/family.ts';
 import { Age, Cost, Status } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 /** The actions on a run; absent for a viewer. */
@@ -60,15 +61,15 @@ export function RunFacts({ run }: { run: FamilyRun }): ReactElement {
       <TextCell title="Status">
         <Status status={run.status} />
       </TextCell>
-      <TextCell title="Age">
+      <TextCell title="Started">
         <Age at={run.createdAt} />
       </TextCell>
-      <TextCell title="Own">
+      <TextCell title="Own cost">
         <Used used={own} />
       </TextCell>
-      <TextCell title="With those below">
+      <TextCell title="With subagents">
         {subtree.runs === 1 ? (
-          <span className="soft">none below</span>
+          <span className="soft">no subagents</span>
         ) : (
           <Used used={subtree} note={`, ${countText(subtree.runs)} runs`} />
         )}
@@ -99,11 +100,11 @@ function Used({ used, note }: { used: FamilyRun['own']; note?: string }): ReactE
 }
 
 function AnnouncedCell({ announcement }: { announcement: FamilyRun['announcement'] }): ReactElement {
-  if (announcement === null) return <TextCell title="Announced">not yet</TextCell>;
+  if (announcement === null) return <TextCell title="Result sent">not yet</TextCell>;
   const { how, status, sessionKey, turnId } = announcement;
   if (sessionKey === null) {
     return (
-      <span role="gridcell" data-label="Announced">
+      <span role="gridcell" data-label="Result sent">
         {ANNOUNCED[how]}
         <small>
           <Link to="/dead-letters" tabIndex={-1} data-stop="told">
@@ -114,7 +115,7 @@ function AnnouncedCell({ announcement }: { announcement: FamilyRun['announcement
     );
   }
   return (
-    <span role="gridcell" data-label="Announced">
+    <span role="gridcell" data-label="Result sent">
       {turnId === null ? (
         <span>
           {ANNOUNCED[how]}
@@ -142,20 +143,13 @@ export function ActionCell({ run, actions }: { run: FamilyRun; actions: RunActio
   return (
     <span role="gridcell" className="actions">
       {run.status === 'running' && (
-        <button type="button" className="button" tabIndex={-1} data-stop="steer" onClick={() => actions.steer(run)}>
+        <Button tabIndex={-1} data-stop="steer" onClick={() => actions.steer(run)}>
           Steer… {name}
-        </button>
+        </Button>
       )}
-      <button
-        type="button"
-        className="button"
-        data-tone="bad"
-        tabIndex={-1}
-        data-stop="stop"
-        onClick={() => actions.stop(run)}
-      >
+      <Button tone="bad" tabIndex={-1} data-stop="stop" onClick={() => actions.stop(run)}>
         Stop… {name}
-      </button>
+      </Button>
     </span>
   );
 }

@@ -15,7 +15,7 @@ interface FamilyTreeProps {
 
 const PLACE = 'table Runs';
 
-const TITLES = ['Run', 'Status', 'Age', 'Own', 'With those below', 'Announced'] as const;
+const TITLES = ['Run', 'Status', 'Started', 'Own cost', 'With subagents', 'Result sent'] as const;
 const WIDTHS = 'minmax(170px, 3fr) 92px 84px 104px 118px minmax(130px, 2fr)';
 
 export function FamilyTree({ runs, sessionKey, actions }: FamilyTreeProps): ReactElement {

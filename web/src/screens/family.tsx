@@ -1,15 +1,18 @@
 // The family of a session: all runs of subagents below its root, their usage, how their ends were announced, and actions to steer and to stop them.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';
 import { api, type FamilyRun } from '../api.ts';
-import { countText } from '../format/amounts.ts';
+import { countText, namedCountText } from '../format/amounts.ts';
 import { activeAbove, nameOf, runningBelow } from '../format/family.ts';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Cost, Empty, Fact } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { haveBegun, Loading } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { quoted } from '../parts/copy-row.tsx';
+import { LongField, Select } from '../parts/fields.tsx';
+import { KeyLink } from '../parts/links.tsx';
+import { Fault, haveBegun, Loading } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { FamilyTree } from './family-tree.tsx';
 
@@ -28,14 +31,14 @@ export function Family(): ReactElement {
     <>
       <h1>Family</h1>
       {!haveBegun(family) && <Loading />}
-      {family.isError && <Problem error={family.error} onRetry={() => void family.refetch()} />}
+      <Fault query={family} />
       {data !== undefined && <FamilyView family={data} sessionKey={key} />}
     </>
   );
 }
 
 function FamilyView({ family, sessionKey }: { family: FamilyData; sessionKey: string }): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
+  const canAct = useCanAct();
   const [question, setQuestion] = useState<Question | null>(null);
   const [result, setResult] = useState('');
   const { items } = family;
@@ -49,42 +52,31 @@ function FamilyView({ family, sessionKey }: { family: FamilyData; sessionKey: st
   );
   const close = (): void => setQuestion(null);
   const running = runningBelow(items, null).count;
-  const isOperator = who.role !== 'viewer';
   return (
     <>
       <FamilyFacts family={family} running={running} />
-      {isOperator && (
+      {canAct && (
         <div className="row">
           {running > 0 && (
-            <button
-              type="button"
-              className="button"
-              data-tone="bad"
-              onClick={() => setQuestion({ kind: 'stop', run: null })}
-            >
+            <Button tone="bad" onClick={() => setQuestion({ kind: 'stop', run: null })}>
               Stop all that run…
-            </button>
+            </Button>
           )}
           <p role="status">{result}</p>
         </div>
       )}
       {items.length === 0 ? (
-        <Empty command={`npx holdfast spawn ${commandWord(family.rootKey)} 'Count the files.'`}>
+        <Empty command={`npx holdfast spawn ${quoted(family.rootKey)} 'Count the files.'`}>
           This session has no subagents. An agent spawns them with its tool <code>sessions_spawn</code>, and a person
           with this command; each works in a session of its own and announces its result here.
         </Empty>
       ) : (
-        <FamilyTree runs={items} sessionKey={sessionKey} actions={isOperator ? actions : undefined} />
+        <FamilyTree runs={items} sessionKey={sessionKey} actions={canAct ? actions : undefined} />
       )}
       {question?.kind === 'steer' && <Steer run={question.run} onClose={close} onDone={setResult} />}
       {question?.kind === 'stop' && <Stop runs={items} top={question.run} onClose={close} onDone={setResult} />}
     </>
   );
-}
-
-/** A session key as a word of a shell. */
-function commandWord(key: string): string {
-  return /^[\w:.-]+$/.test(key) ? key : `'${key.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function FamilyFacts({ family, running }: { family: FamilyData; running: number }): ReactElement {
@@ -96,19 +88,17 @@ function FamilyFacts({ family, running }: { family: FamilyData; running: number 
   const tokens = all.reduce((sum, used) => sum + used.tokens.input + used.tokens.output, 0);
   return (
     <dl className="facts panel">
-      <Fact name="Root">
-        <Link to="/sessions/$key" params={{ key: rootKey }}>
-          <SafeText text={rootKey} />
-        </Link>
+      <Fact name="Root session">
+        <KeyLink sessionKey={rootKey} />
       </Fact>
-      <Fact name="Runs">
+      <Fact name="Subagents">
         {countText(items.length)}
-        {isCapped && ' are shown, and there are more'}, {countText(running)} running
+        {isCapped && ' are shown, and there are more'}; {countText(running)} running
       </Fact>
-      <Fact name="Root alone">
+      <Fact name="Cost of the root">
         <Cost of={root} />, {countText(root.tokens.input + root.tokens.output)} tokens
       </Fact>
-      <Fact name="Whole family">
+      <Fact name="Cost of the family">
         <Cost of={{ costMicros, simulated: all.some(({ simulated }) => simulated) }} />, {countText(tokens)} tokens
       </Fact>
     </dl>
@@ -133,7 +123,7 @@ function Steer({ run, onClose, onDone }: QuestionProps & { run: FamilyRun }): Re
   return (
     <Confirm
       title="Steer this run"
-      verb="Send"
+      verb="Steer the run"
       tone="main"
       onClose={onClose}
       perform={async () => {
@@ -145,10 +135,7 @@ function Steer({ run, onClose, onDone }: QuestionProps & { run: FamilyRun }): Re
       <p>
         <SafeText text={nameOf(run)} /> receives it as a message, in its running turn if it has one.
       </p>
-      <label className="field">
-        Text
-        <textarea required value={text} onChange={(event) => setText(event.target.value)} />
-      </label>
+      <LongField name="Text" required value={text} onChange={setText} />
     </Confirm>
   );
 }
@@ -179,19 +166,18 @@ function Stop({
             ended += (await api.killSubagent({ runId, body: isAlone ? { below: 'keep' } : {} })).killed;
           }
         } finally {
-          onDone(ended === 1 ? '1 run was stopped.' : `${countText(ended)} runs were stopped.`);
+          onDone(`${runsText(ended)} ${ended === 1 ? 'was' : 'were'} stopped.`);
           void queries.invalidateQueries({ queryKey: ['session'] });
         }
       }}
     >
       {below > 0 && (
-        <label className="field">
-          Scope
-          <select value={String(keepsBelow)} onChange={({ target }) => setKeepsBelow(target.value === 'true')}>
-            <option value="false">the run and all that run below it: {runsText(all.count)}</option>
-            <option value="true">the run alone: {runsText(1)}</option>
-          </select>
-        </label>
+        <Select
+          name="Scope"
+          value={String(keepsBelow)}
+          options={{ false: `the run and all that run below it: ${runsText(all.count)}`, true: 'the run alone: 1 run' }}
+          onChange={(choice) => setKeepsBelow(choice === 'true')}
+        />
       )}
       {isAlone && below > 0 ? (
         <AloneScope run={now} below={below} recipient={activeAbove(runs, now)} />
@@ -204,9 +190,7 @@ function Stop({
   );
 }
 
-function runsText(count: number): string {
-  return count === 1 ? '1 run' : `${countText(count)} runs`;
-}
+const runsText = (count: number): string => namedCountText(count, 'run');
 
 interface AloneScopeProps {
   run: FamilyRun;

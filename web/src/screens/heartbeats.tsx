@@ -1,19 +1,23 @@
 // The polls of the agents: how often each is polled, and the outcomes of the last polls.
-import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import type { ReactElement } from 'react';
+import { CHOICES } from '../../../src/client/generated/choices.ts';
 import { api, type Heartbeat } from '../api.ts';
 import { durationText } from '../format/time.ts';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Age, Status } from '../parts/bits.tsx';
+import { Button, useActions } from '../parts/button.tsx';
 import type { Column } from '../parts/data-table.tsx';
+import { TurnLink } from '../parts/links.tsx';
 import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
-import { haveBegun } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Fault, haveBegun } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { SessionLink } from '../parts/short-key.tsx';
 import { TryAgent } from './try-dialog.tsx';
+
+const TRIGGERS = { interval: 'its interval', manual: 'a request' } as const;
 
 const COLUMNS: readonly Column<Heartbeat>[] = [
   { title: 'Status', width: '120px', cell: ({ status, result }) => <Status status={result ?? status} /> },
@@ -23,25 +27,14 @@ const COLUMNS: readonly Column<Heartbeat>[] = [
     width: 'minmax(140px, 2fr)',
     cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
   },
-  { title: 'By', width: '80px', cell: ({ trigger }) => trigger },
+  { title: 'Started by', width: '100px', cell: ({ trigger }) => TRIGGERS[trigger] },
+  { title: 'Turn', width: '110px', cell: ({ turnId }) => turnId !== null && <TurnLink id={turnId} /> },
   {
-    title: 'Turn',
-    width: '110px',
-    cell: ({ turnId }) =>
-      turnId === null ? (
-        ''
-      ) : (
-        <Link to="/turns/$id" params={{ id: turnId }}>
-          turn {turnId.slice(-6)}
-        </Link>
-      ),
-  },
-  {
-    title: 'Why',
+    title: 'Reason',
     width: 'minmax(160px, 3fr)',
     cell: ({ reason, detail }) => <SafeText text={[reason, detail].filter((text) => text !== null).join(': ')} />,
   },
-  { title: 'Slot', width: '96px', cell: ({ scheduledFor }) => <Age at={scheduledFor} /> },
+  { title: 'When', width: '96px', cell: ({ scheduledFor }) => <Age at={scheduledFor} /> },
 ];
 
 const POLLS: List<Heartbeat> = {
@@ -54,14 +47,14 @@ const POLLS: List<Heartbeat> = {
   columns: COLUMNS,
   filters: [
     { name: 'agent', title: 'Agent' },
-    { name: 'status', title: 'Status', options: ['claimed', 'fired', 'skipped'] },
+    { name: 'status', title: 'Status', options: CHOICES.listHeartbeats.status },
   ],
   idOf: ({ id }) => id,
   pathOf: ({ turnId }) => turnId && `/turns/${turnId}`,
   empty: {
     text: (
       <>
-        There was no poll yet. An agent is polled when its configuration has <code>heartbeat.every</code>.
+        There was no poll yet. Set <code>heartbeat.every</code> of an agent in the configuration, or poll one above.
       </>
     ),
   },
@@ -85,44 +78,39 @@ function limitsText({ activeHours, gate }: Polls): string {
   return gate === null ? hours : `${hours}, if ${GATES[gate]} has changed`;
 }
 
+/** Where its alerts are sent. */
+function alertsText({ target }: Polls): string {
+  if (target === 'none') return 'alerts are not sent';
+  return target === 'last' ? 'alerts are sent where the last reply was sent' : `alerts are sent to ${target}`;
+}
+
 /** Each agent with its interval, and the button that polls it. */
 function Agents(): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
-  const queries = useQueryClient();
+  const canAct = useCanAct();
   const agents = useQuery(agentsQuery);
-  const [error, setError] = useState<unknown>(null);
-  async function poll(agent: string): Promise<void> {
-    setError(null);
-    try {
-      await api.pollAgent({ agent });
-      await queries.invalidateQueries({ queryKey: ['heartbeats'] });
-    } catch (cause) {
-      setError(cause);
-    }
-  }
+  const { act, problem } = useActions('heartbeats');
   return (
-    <section className="panel" aria-labelledby="agents">
-      <h2 id="agents">Agents</h2>
+    <Panel title="Agents">
       <ul className="plain-list">
         {agents.data?.items.map(({ id, heartbeat }) => (
           <li key={id} className="row">
             <strong>{id}</strong>
             <span>{heartbeat.everyMs === 0 ? 'is not polled' : `every ${durationText(heartbeat.everyMs)}`}</span>
-            {heartbeat.everyMs !== 0 && <span className="soft">{limitsText(heartbeat)}</span>}
-            <span className="soft">alerts go to {heartbeat.target}</span>
-            {who.role !== 'viewer' && (
+            <span className="soft">
+              {heartbeat.everyMs !== 0 && `${limitsText(heartbeat)}; `}
+              {alertsText(heartbeat)}
+            </span>
+            {canAct && (
               <>
-                <button type="button" className="button" onClick={() => void poll(id)}>
-                  Poll {id} now
-                </button>
+                <Button onClick={() => act(() => api.pollAgent({ agent: id }))}>Poll {id} now</Button>
                 <TryAgent agentId={id} />
               </>
             )}
           </li>
         ))}
       </ul>
-      {agents.isError && <Problem error={agents.error} onRetry={() => void agents.refetch()} />}
-      {error !== null && <Problem error={error} />}
-    </section>
+      <Fault query={agents} />
+      {problem}
+    </Panel>
   );
 }

@@ -1,24 +1,25 @@
 // The models that no worker calls for a time, each with a button that lifts its block.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
-import { me } from '../me.ts';
-import { Time } from '../parts/bits.tsx';
+import { useCanAct } from '../me.ts';
+import { Age } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Fault } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 /** The blocks; nothing when there are none. */
 export function ModelBlocks(): ReactElement | null {
   const list = useQuery({ queryKey: ['model-blocks'], queryFn: () => api.listModelBlocks() });
-  const { data: who } = useSuspenseQuery(me);
+  const canAct = useCanAct();
   const queries = useQueryClient();
   const [model, setModel] = useState<string | null>(null);
   const items = list.data?.items ?? [];
-  if (items.length === 0) return list.isError ? <Problem error={list.error} /> : null;
+  if (items.length === 0) return <Fault query={list} />;
   return (
-    <section className="panel" aria-labelledby="blocked-models">
-      <h2 id="blocked-models">Blocked models</h2>
+    <Panel title="Blocked models">
       <ul className="plain-list">
         {items.map((block) => (
           <li key={`${block.model} ${block.since}`} className="row">
@@ -26,23 +27,18 @@ export function ModelBlocks(): ReactElement | null {
               <SafeText text={block.model} />
             </strong>
             <span>
-              {block.kind === 'away' ? 'away; the next call tests it after ' : 'not called until '}
-              <Time at={block.until} />
+              {block.kind === 'away' ? 'does not answer' : 'not called, because its provider has asked for that'}
               {block.text !== null && (
                 <>
                   : <SafeText text={block.text} />
                 </>
               )}
+              ; {block.kind === 'away' ? 'tested' : 'called'} again <Age at={block.until} />
             </span>
-            {who.role !== 'viewer' && (
-              <button
-                type="button"
-                className="button"
-                aria-label={`Unblock… ${block.model}`}
-                onClick={() => setModel(block.model)}
-              >
+            {canAct && (
+              <Button aria-label={`Unblock… ${block.model}`} onClick={() => setModel(block.model)}>
                 Unblock…
-              </button>
+              </Button>
             )}
           </li>
         ))}
@@ -63,6 +59,6 @@ export function ModelBlocks(): ReactElement | null {
           </p>
         </Confirm>
       )}
-    </section>
+    </Panel>
   );
 }

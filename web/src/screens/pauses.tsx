@@ -1,14 +1,17 @@
 // The pauses, and forms to pause and resume work.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Pause } from '../api.ts';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Age } from '../parts/bits.tsx';
+import { Button, useActions } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Field, Select } from '../parts/fields.tsx';
+import { Fault } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
-const LANES = ['main', 'subagent', 'cron', 'batch'] as const;
+const LANES = { '': 'any', main: 'main', subagent: 'subagent', cron: 'cron', batch: 'batch' } as const;
 
 interface Scope {
   lane?: Pause['lane'];
@@ -34,26 +37,13 @@ function namedOf({ lane, agent, session }: Scope) {
 /** The pauses, each with its end; nothing when there are none. */
 export function Pauses(): ReactElement | null {
   const list = useQuery({ queryKey: ['pauses'], queryFn: () => api.listPauses() });
-  const { data: who } = useSuspenseQuery(me);
-  const queries = useQueryClient();
-  const [error, setError] = useState<unknown>(null);
+  const canAct = useCanAct();
+  const { act, problem } = useActions('pauses', 'waiting');
   const items = list.data?.items ?? [];
-  if (items.length === 0 && error === null) return list.isError ? <Problem error={list.error} /> : null;
-
-  async function resume(scope: Scope): Promise<void> {
-    setError(null);
-    try {
-      await api.resume({ body: namedOf(scope) });
-    } catch (cause) {
-      setError(cause);
-    }
-    await Promise.all(['pauses', 'waiting'].map((name) => queries.invalidateQueries({ queryKey: [name] })));
-  }
-
+  if (items.length === 0 && problem === null) return <Fault query={list} />;
   return (
-    <section className="panel" aria-labelledby="paused">
-      <h2 id="paused">Paused</h2>
-      {error !== null && <Problem error={error} />}
+    <Panel title="Paused">
+      {problem}
       <ul className="plain-list">
         {items.map((pause) => (
           <li key={pause.id} className="row">
@@ -61,85 +51,73 @@ export function Pauses(): ReactElement | null {
               <SafeText text={scopeText(pause)} />
             </strong>
             <span>
-              <Age at={pause.since} />, by <SafeText text={pause.pausedBy} />
+              <Age at={pause.since} /> by <SafeText text={pause.pausedBy} />
               {pause.reason !== null && (
                 <>
                   : <SafeText text={pause.reason} />
                 </>
               )}
             </span>
-            {who.role !== 'viewer' && (
-              <button
-                type="button"
-                className="button"
+            {canAct && (
+              <Button
                 aria-label={`Resume ${scopeText(pause)}`}
-                onClick={() => void resume(pause)}
+                onClick={() => act(() => api.resume({ body: namedOf(pause) }))}
               >
                 Resume
-              </button>
+              </Button>
             )}
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }
 
 /** The button that asks what to pause. */
 export function PauseWork(): ReactElement | null {
-  const { data: who } = useSuspenseQuery(me);
-  const queries = useQueryClient();
-  const [scope, setScope] = useState<Scope | null>(null);
-  if (who.role === 'viewer') return null;
+  const [isOpen, setOpen] = useState(false);
+  if (!useCanAct()) return null;
   return (
     <>
-      <button type="button" className="button" onClick={() => setScope({})}>
-        Pause work…
-      </button>
-      {scope !== null && (
-        <Confirm
-          title={`Pause ${scopeText(scope)}?`}
-          verb={`Pause ${scopeText(scope)}`}
-          asksReason
-          onClose={() => setScope(null)}
-          perform={async (reason) => {
-            await api.pause({ body: { ...namedOf(scope), ...(reason === undefined ? {} : { reason }) } });
-            await queries.invalidateQueries();
-          }}
-        >
-          <p>Running turns finish. No other turn begins until the pause ends; messages are accepted and wait.</p>
-          <label className="field">
-            Lane
-            <select
-              value={scope.lane ?? ''}
-              onChange={({ target }) =>
-                setScope({ ...scope, lane: LANES.find((lane) => lane === target.value) ?? null })
-              }
-            >
-              <option value="">any</option>
-              {LANES.map((lane) => (
-                <option key={lane}>{lane}</option>
-              ))}
-            </select>
-          </label>
-          <label className="field">
-            Agent
-            <input
-              value={scope.agent ?? ''}
-              placeholder="any"
-              onChange={({ target }) => setScope({ ...scope, agent: target.value.trim() })}
-            />
-          </label>
-          <label className="field">
-            Session
-            <input
-              value={scope.session ?? ''}
-              placeholder="any"
-              onChange={({ target }) => setScope({ ...scope, session: target.value.trim() })}
-            />
-          </label>
-        </Confirm>
-      )}
+      <Button onClick={() => setOpen(true)}>Pause work…</Button>
+      {isOpen && <PauseForm onClose={() => setOpen(false)} />}
     </>
+  );
+}
+
+/** Asks what to pause; `lane`: the one that is proposed. */
+export function PauseForm({ lane, onClose }: { lane?: Pause['lane']; onClose: () => void }): ReactElement {
+  const queries = useQueryClient();
+  const [scope, setScope] = useState<Scope>({ lane: lane ?? null });
+  return (
+    <Confirm
+      title={`Pause ${scopeText(scope)}?`}
+      verb={`Pause ${scopeText(scope)}`}
+      asksReason
+      onClose={onClose}
+      perform={async (reason) => {
+        await api.pause({ body: { ...namedOf(scope), ...(reason === undefined ? {} : { reason }) } });
+        await queries.invalidateQueries();
+      }}
+    >
+      <p>
+        Running turns finish. No other turn begins in any process until the pause ends; messages are accepted and wait.
+      </p>
+      <Select
+        name="Lane"
+        value={scope.lane ?? ''}
+        options={LANES}
+        onChange={(chosen) => setScope({ ...scope, lane: chosen === '' ? null : chosen })}
+      />
+      {(['agent', 'session'] as const).map((kind) => (
+        <Field
+          key={kind}
+          name={kind === 'agent' ? 'Agent' : 'Session'}
+          value={scope[kind] ?? ''}
+          placeholder="any"
+          onChange={(text) => setScope({ ...scope, [kind]: text.trim() })}
+        />
+      ))}
+    </Confirm>
   );
 }

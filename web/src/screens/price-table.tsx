@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { NoData } from '../parts/loading.tsx';
+import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 export function PriceTable(): ReactElement {
@@ -10,59 +11,45 @@ export function PriceTable(): ReactElement {
   if (found.isError || found.data === undefined) return <NoData query={found} />;
   const { version, rows } = found.data;
   return (
-    <section className="panel" aria-labelledby="prices">
-      <h2 id="prices">Price table</h2>
+    <Panel title="Price table">
       <p>
         Version <code>{version}</code>. Dollars per million tokens. The first row that fits a model and a day holds;
         rows of <code>models.prices</code> come first.
       </p>
-      <table className="plain cards">
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col">In effect</th>
-            <th scope="col">Input</th>
-            <th scope="col">Output</th>
-            <th scope="col">Cache read</th>
-            <th scope="col">Cache write 5 min, 1 h</th>
-            <th scope="col">In batches</th>
-            <th scope="col">Source</th>
-            <th scope="col">Last check</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, at) => (
-            <tr key={at}>
-              <th scope="row" className="mono">
-                <SafeText text={row.model} />
-              </th>
-              <td data-label="In effect">{effectText(row.from, row.to)}</td>
-              <td data-label="Input">
-                {row.inputPerMTok}
-                {row.longPrompt !== null && (
-                  <small className="soft">
-                    {' '}
-                    (above {row.longPrompt.overTokens.toLocaleString('en-US')} tokens: {row.longPrompt.inputPerMTok})
-                  </small>
-                )}
-              </td>
-              <td data-label="Output">{row.outputPerMTok}</td>
-              <td data-label="Cache read">{row.cacheReadPerMTok}</td>
-              <td data-label="Cache write 5 min, 1 h">
-                {row.cacheWrite5mPerMTok}, {row.cacheWrite1hPerMTok}
-              </td>
-              <td data-label="In batches">{row.batchPercent} %</td>
-              <td data-label="Source">
-                <SafeText text={row.source} />
-              </td>
-              <td data-label="Last check">{row.checkedAt ?? 'not known'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+      <PlainTable columns={COLUMNS} rows={rows} idOf={(_row, at) => at} />
+    </Panel>
   );
 }
+
+type Price = Awaited<ReturnType<typeof api.getPrices>>['rows'][number];
+
+const COLUMNS: readonly PlainColumn<Price>[] = [
+  { title: 'Model', className: 'mono', cell: ({ model }) => <SafeText text={model} /> },
+  { title: 'In effect', cell: ({ from, to }) => effectText(from, to) },
+  {
+    title: 'Input',
+    cell: ({ inputPerMTok, longPrompt }) => (
+      <>
+        {inputPerMTok}
+        {longPrompt !== null && (
+          <small className="soft">
+            {' '}
+            (above {longPrompt.overTokens.toLocaleString('en-US')} tokens: {longPrompt.inputPerMTok})
+          </small>
+        )}
+      </>
+    ),
+  },
+  { title: 'Output', cell: ({ outputPerMTok }) => outputPerMTok },
+  { title: 'Cache read', cell: ({ cacheReadPerMTok }) => cacheReadPerMTok },
+  {
+    title: 'Cache write 5 min, 1 h',
+    cell: ({ cacheWrite5mPerMTok, cacheWrite1hPerMTok }) => `${cacheWrite5mPerMTok}, ${cacheWrite1hPerMTok}`,
+  },
+  { title: 'In batches', cell: ({ batchPercent }) => `${batchPercent} %` },
+  { title: 'Source', cell: ({ source }) => <SafeText text={source} /> },
+  { title: 'Last check', cell: ({ checkedAt }) => checkedAt ?? 'not known' },
+];
 
 /** The days on which a row is in effect. */
 function effectText(from: string | null, to: string | null): string {

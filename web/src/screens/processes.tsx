@@ -1,17 +1,18 @@
 // The processes of the service: what each runs right now, how it feels, and ways to let one stop or to pause work.
-import { queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
-import { api } from '../api.ts';
+import { api, type Pause } from '../api.ts';
 import { bytesText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Age, Empty, Fact, Status } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { KeyLink, TurnLink } from '../parts/links.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
-import { Pauses, PauseWork } from './pauses.tsx';
+import { PauseForm, Pauses, PauseWork } from './pauses.tsx';
 
 const WORKERS_SHOWN = 50;
 /** How often a process reports. */
@@ -31,10 +32,11 @@ export function useWorkers() {
 
 export function Processes(): ReactElement {
   const list = useWorkers();
-  const [drained, setDrained] = useState<Worker | null>(null);
-  if (list.data === undefined) return <NoData query={list} />;
-  const lost = list.data.items.filter(({ state }) => state === 'lost');
-  const present = list.data.items.filter(({ state }) => state !== 'lost');
+  const [question, setQuestion] = useState<Question | null>(null);
+  const ask = useCanAct() ? setQuestion : undefined;
+  const close = (): void => setQuestion(null);
+  const lost = list.data?.items.filter(({ state }) => state === 'lost') ?? [];
+  const present = list.data?.items.filter(({ state }) => state !== 'lost') ?? [];
   return (
     <>
       <div className="row">
@@ -42,10 +44,13 @@ export function Processes(): ReactElement {
         <PauseWork />
       </div>
       <Pauses />
-      {present.length === 0 && <Empty command="npx holdfast start">No process has reported within 15 s.</Empty>}
+      {list.data === undefined && <NoData query={list} />}
+      {list.data !== undefined && present.length === 0 && (
+        <Empty command="npx holdfast start">No process has reported within 15 s. Start one:</Empty>
+      )}
       <div className="processes">
         {present.map((worker) => (
-          <Process key={worker.id} worker={worker} onDrain={() => setDrained(worker)} />
+          <Process key={worker.id} worker={worker} ask={ask} />
         ))}
       </div>
       {lost.length > 0 && (
@@ -56,27 +61,38 @@ export function Processes(): ReactElement {
           </p>
           <div className="processes">
             {lost.map((worker) => (
-              <Process key={worker.id} worker={worker} onDrain={null} />
+              <Process key={worker.id} worker={worker} ask={undefined} />
             ))}
           </div>
         </>
       )}
-      {drained !== null && (
+      {question?.kind === 'pause' && <PauseForm lane={question.lane} onClose={close} />}
+      {question?.kind === 'drain' && (
         <Confirm
-          title={`Drain ${drained.name}?`}
+          title={`Drain ${question.worker.name}?`}
           verb="Drain the process"
-          onClose={() => setDrained(null)}
-          perform={() => api.drainWorker({ id: drained.id })}
+          onClose={close}
+          perform={() => api.drainWorker({ id: question.worker.id })}
         >
-          <p>It begins nothing new, finishes its step, and ends. Other processes take over its turns.</p>
+          <p>
+            It begins nothing new, finishes its step, and ends. Other processes take over its turns. To hold work back
+            in all processes, pause a lane instead.
+          </p>
         </Confirm>
       )}
     </>
   );
 }
 
-function Process({ worker, onDrain }: { worker: Worker; onDrain: (() => void) | null }): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
+type Question = { kind: 'drain'; worker: Worker } | { kind: 'pause'; lane: Pause['lane'] };
+
+interface ProcessProps {
+  worker: Worker;
+  /** Absent: nothing can be done to it, or not by this person. */
+  ask: ((question: Question) => void) | undefined;
+}
+
+function Process({ worker, ask }: ProcessProps): ReactElement {
   const { name, host, pid, roles, version, state, startedAt, seenAt, memoryBytes, loopDelayMs } = worker;
   return (
     <article className="panel" aria-label={name}>
@@ -86,10 +102,10 @@ function Process({ worker, onDrain }: { worker: Worker; onDrain: (() => void) | 
           <SafeText text={host} />:{pid}
         </h3>
         <span>{roles.join(', ')}</span>
-        {who.role !== 'viewer' && state === 'running' && onDrain !== null && (
-          <button type="button" className="button" aria-label={`Drain… ${name}`} onClick={onDrain}>
+        {ask !== undefined && state === 'running' && (
+          <Button aria-label={`Drain… ${name}`} onClick={() => ask({ kind: 'drain', worker })}>
             Drain…
-          </button>
+          </Button>
         )}
       </div>
       <dl className="facts">
@@ -110,30 +126,34 @@ function Process({ worker, onDrain }: { worker: Worker; onDrain: (() => void) | 
           </Fact>
         )}
       </dl>
-      <Slots worker={worker} />
+      <Slots {...{ worker, ask }} />
     </article>
   );
 }
 
 /** The slots of each lane, and the turn that runs in each. */
-function Slots({ worker: { name, lanes, running } }: { worker: Worker }): ReactElement {
+function Slots({ worker: { name, lanes, running }, ask }: ProcessProps): ReactElement {
   return (
     <ul className="slots" aria-label={`Slots of ${name}`}>
       {Object.entries(lanes).map(([lane, { slots, inUse }]) => (
         <li key={lane}>
-          <span className="soft">
-            {lane}, {inUse} of {slots} in use
-          </span>
+          <div className="row soft">
+            {lane}: {inUse} of {slots} slots in use
+            {ask !== undefined && (
+              <Button
+                aria-label={`Pause lane ${lane}… (${name})`}
+                onClick={() => ask({ kind: 'pause', lane: lane as Pause['lane'] })}
+              >
+                Pause lane…
+              </Button>
+            )}
+          </div>
           {running
             .filter((turn) => turn.lane === lane)
             .map(({ turnId, sessionKey, startedAt }) => (
               <div key={turnId} className="row">
-                <Link to="/turns/$id" params={{ id: turnId }}>
-                  turn {turnId.slice(-6)}
-                </Link>
-                <Link to="/sessions/$key" params={{ key: sessionKey }}>
-                  <SafeText text={sessionKey} />
-                </Link>
+                <TurnLink id={turnId} />
+                <KeyLink sessionKey={sessionKey} />
                 <span className="soft">
                   started <Age at={startedAt} />
                 </span>

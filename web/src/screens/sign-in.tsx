@@ -1,5 +1,5 @@
 // Signing in with an API key. The key is sent once, in the body of a request, and kept nowhere in the page.
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
@@ -8,6 +8,8 @@ import { readyQuery } from '../live/outage.ts';
 import { noticeSignIn, onSignInElsewhere } from '../live/sign-in-notice.ts';
 import { Environment } from '../parts/environment.tsx';
 import { Away, awayParts } from '../parts/away.tsx';
+import { Button } from '../parts/button.tsx';
+import { Field } from '../parts/fields.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 /** How often the page looks whether the service works. */
@@ -25,9 +27,6 @@ export function SignIn(): ReactElement {
   const router = useRouter();
   const queries = useQueryClient();
   const [key, setKey] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
-
   function proceed(): void {
     queries.clear();
     router.history.push(pathOf(to));
@@ -37,46 +36,39 @@ export function SignIn(): ReactElement {
   const isEmpty = key === '';
   useEffect(() => (isEmpty ? onSignInElsewhere(proceed) : undefined));
 
-  async function submit(): Promise<void> {
-    setBusy(true);
-    setError(null);
-    try {
-      await api.signIn({ body: { key: key.trim() } });
+  const signIn = useMutation({
+    mutationFn: () => api.signIn({ body: { key: key.trim() } }),
+    onSuccess() {
       noticeSignIn();
       proceed();
-    } catch (cause) {
-      setError(cause);
-      setBusy(false);
-    }
-  }
+    },
+  });
 
   return (
     <main className="sign-in">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void submit();
+          signIn.mutate();
         }}
       >
         <Installation />
-        <label className="field">
-          API key
-          <input
-            type="password"
-            autoComplete="current-password"
-            required
-            autoFocus
-            value={key}
-            onChange={(event) => setKey(event.target.value)}
-          />
-        </label>
-        {error !== null && <Problem error={error} />}
-        <button type="submit" className="button" data-tone="main" disabled={isBusy}>
-          {isBusy ? 'Signing in…' : 'Sign in'}
-        </button>
+        <Field
+          name="API key"
+          type="password"
+          autoComplete="current-password"
+          required
+          autoFocus
+          value={key}
+          onChange={setKey}
+        />
+        {signIn.isError && <Problem error={signIn.error} />}
+        <Button type="submit" tone="main" disabled={signIn.isPending}>
+          {signIn.isPending ? 'Signing in…' : 'Sign in'}
+        </Button>
         <p className="soft">
-          On the machine of the service, <code>npx holdfast open</code> signs this browser in. The key of a new service
-          is in the file <code>api-key</code> of its data directory.
+          Without a key: run <code>npx holdfast open</code> on the machine of the service, which signs this browser in.
+          A new service writes its first key into the file <code>api-key</code> of its data directory.
         </p>
       </form>
     </main>

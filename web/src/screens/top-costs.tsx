@@ -1,11 +1,13 @@
 // What cost the most: turns, sessions and crons.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState, type ReactElement, type ReactNode } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { Age, Cost, Empty } from '../parts/bits.tsx';
+import { KeyLink } from '../parts/links.tsx';
 import { NoData } from '../parts/loading.tsx';
+import { PlainTable, type PlainColumn } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 interface TopCostsShown {
@@ -29,7 +31,7 @@ export function TopCosts(shown: TopCostsShown): ReactElement {
 function TopTables({ from, span, tag }: TopCostsShown): ReactElement {
   const top = useQuery({ queryKey: ['usage', 'top', from, tag], queryFn: () => api.getTopCosts({ from, tag }) });
   if (top.isError || top.data === undefined) return <NoData query={top} />;
-  if (top.data.turns.length === 0) return <Empty>No turn has a cost in this time.</Empty>;
+  if (top.data.turns.length === 0) return <Empty>No turn of the {span} has a cost.</Empty>;
   const { turns, sessions, crons, turnsRead, isCapped } = top.data;
   return (
     <>
@@ -39,46 +41,33 @@ function TopTables({ from, span, tag }: TopCostsShown): ReactElement {
       <div className="split">
         <CostTable
           title="Turns"
-          rows={turns.map(({ id, sessionKey, startedAt, ...cost }) => ({
-            key: id,
-            cost,
-            name: (
-              <Link to="/turns/$id" params={{ id }}>
-                {id.slice(-6)} <SafeText text={sessionKey} />
-              </Link>
-            ),
-            note: <Age at={startedAt} />,
-          }))}
-          note="Started"
+          rows={turns}
+          idOf={({ id }) => id}
+          name={({ id, sessionKey }) => (
+            <Link to="/turns/$id" params={{ id }}>
+              {id.slice(-6)} <SafeText text={sessionKey} />
+            </Link>
+          )}
+          note={{ title: 'Started', isNumber: true, cell: ({ startedAt }) => <Age at={startedAt} /> }}
         />
         <CostTable
           title="Sessions"
-          rows={sessions.map(({ sessionKey, turns: count, ...cost }) => ({
-            key: sessionKey,
-            cost,
-            name: (
-              <Link to="/sessions/$key" params={{ key: sessionKey }}>
-                <SafeText text={sessionKey} />
-              </Link>
-            ),
-            note: countText(count),
-          }))}
-          note="Turns"
+          rows={sessions}
+          idOf={({ sessionKey }) => sessionKey}
+          name={({ sessionKey }) => <KeyLink sessionKey={sessionKey} />}
+          note={TURNS}
         />
         {crons.length > 0 && (
           <CostTable
             title="Crons"
-            rows={crons.map(({ id, name, turns: count, ...cost }) => ({
-              key: id,
-              cost,
-              name: (
-                <Link to="/crons/$id" params={{ id }}>
-                  <SafeText text={name} />
-                </Link>
-              ),
-              note: countText(count),
-            }))}
-            note="Turns"
+            rows={crons}
+            idOf={({ id }) => id}
+            name={({ id, name }) => (
+              <Link to="/crons/$id" params={{ id }}>
+                <SafeText text={name} />
+              </Link>
+            )}
+            note={TURNS}
           />
         )}
       </div>
@@ -86,39 +75,26 @@ function TopTables({ from, span, tag }: TopCostsShown): ReactElement {
   );
 }
 
-function CostTable(props: {
+const TURNS = { title: 'Turns', isNumber: true, cell: ({ turns }: { turns: number }) => countText(turns) } as const;
+
+function CostTable<Row extends { costMicros: number; simulated: boolean }>(props: {
   title: string;
-  rows: { key: string; name: ReactNode; note: ReactNode; cost: { costMicros: number; simulated: boolean } }[];
-  /** The head of the column of notes. */
-  note: string;
+  rows: readonly Row[];
+  idOf: (row: Row) => string;
+  name: PlainColumn<Row>['cell'];
+  note: PlainColumn<Row>;
 }): ReactElement {
-  const { title, rows, note } = props;
+  const { title, rows, idOf, name, note } = props;
   return (
     <section className="panel scroll-x" aria-label={`Most expensive ${title.toLowerCase()}`} tabIndex={0}>
-      <table className="plain">
-        <thead>
-          <tr>
-            <th scope="col">{title}</th>
-            <th scope="col" className="number">
-              {note}
-            </th>
-            <th scope="col" className="number">
-              Cost
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.key}>
-              <th scope="row">{row.name}</th>
-              <td className="number">{row.note}</td>
-              <td className="number">
-                <Cost of={row.cost} isInColumn />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        columns={[
+          { title, cell: name },
+          note,
+          { title: 'Cost', isNumber: true, cell: (row) => <Cost of={row} isInColumn /> },
+        ]}
+        {...{ rows, idOf }}
+      />
     </section>
   );
 }

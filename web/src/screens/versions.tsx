@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { Fact } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { configuration } from './configuration-query.ts';
 
 export function Versions(): ReactElement {
@@ -10,8 +11,7 @@ export function Versions(): ReactElement {
   if (found.isError || found.data === undefined) return <NoData query={found} />;
   const { versions, model } = found.data;
   return (
-    <section className="panel" aria-labelledby="versions">
-      <h2 id="versions">Versions</h2>
+    <Panel title="Versions">
       <dl className="facts">
         <Fact name="Holdfast">{versions.holdfast}</Fact>
         <Fact name="Node">{versions.node}</Fact>
@@ -25,6 +25,6 @@ export function Versions(): ReactElement {
         </Fact>
       </dl>
       <p className="soft">Of the process that answers this page. Processes has the versions of the others.</p>
-    </section>
+    </Panel>
   );
 }
