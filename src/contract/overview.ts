@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { LANES } from '../config/choices.ts';
 import { ATTENTION_KINDS, ATTENTION_STATES } from '../features/overview/rules/attention.ts';
+import { PROVIDER_STATES } from '../features/overview/rules/providers.ts';
 import { simulated } from './costs.ts';
 import { why } from './views.ts';
 import { text, flag, amount, uuid, iso, count, sessionKey, lane, reason } from './fields.ts';
@@ -95,6 +96,23 @@ export const overview = z.strictObject({
       }),
     )
     .describe('The models that were called in the last hour or are blocked, most calls first, at most 20'),
+  providers: z
+    .array(
+      z.strictObject({
+        provider: text.describe('The name of the provider'),
+        state: z
+          .enum(PROVIDER_STATES)
+          .describe(
+            '`limited`: turns wait for a rate limit or to repeat a call; `away`: a model does not answer; `blocked`: the provider has asked for no calls of a model',
+          ),
+        until: iso.nullable().describe('When that ends or is tested; null: it is open, or this is not known'),
+        text: text.nullable().describe('Why it is not open, for people; null: it is open'),
+        calls: count.describe('The calls of its models in the last hour'),
+        failures: count.describe('Those of them that failed'),
+        inBatches: count.describe('Turns that wait for a batch of the provider'),
+      }),
+    )
+    .describe('The providers of these models, and those that turns wait for, most calls first, at most 20'),
   lanes: z
     .array(
       z.strictObject({

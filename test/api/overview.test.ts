@@ -114,6 +114,22 @@ describe('GET /v1/overview', () => {
     expect(models.map((each: { model: string }) => each.model)).not.toContain(model);
   });
 
+  test('has the providers, each with its state, until when, and why', async () => {
+    const { rig } = holder;
+    const providerNamed = async (name: string) => {
+      monotonicMs += 1_000;
+      const { providers } = (await rig.get('/v1/overview')).body;
+      return providers.find(({ provider }: { provider: string }) => provider === name);
+    };
+    await play('provided', '[[reply: ok]]');
+    expect(await providerNamed('anthropic')).toMatchObject({ state: 'open', until: null, text: null, inBatches: 0 });
+    await addModelBlocks(rig, { account: 'x', model: 'asked/one', until: ahead('1 hour'), detail: 'Overloaded' });
+    const { state, until, text, calls } = await providerNamed('asked');
+    expect({ state, text, calls }).toEqual({ state: 'blocked', text: 'asked/one: Overloaded', calls: 0 });
+    expect(Date.parse(until)).toBeGreaterThan(Date.now());
+    await removeModelBlocks(rig);
+  });
+
   test('has for each minute the most messages that waited and turns that ran when a scheduler looked', async () => {
     const { rig } = holder;
     const { database } = rig.turns;

@@ -107,19 +107,23 @@ test('each of the 15 reasons for which a message waits is read on the screen', a
   for (const { sessionKey, why } of listed) expect(shown.get(sessionKey)).toBe(`${why.code} ${why.text}`);
 });
 
-test('the overview says of each lane why its oldest message waits', async () => {
+test('the overview says of each lane why its oldest message waits, and of each provider why it is not open', async () => {
   const { page, rig, signIn, open } = dashboard;
   await waitFor('overview', { lane: 'subagent' });
+  await waitFor('overview-limited', { set: parked('rate_limited') });
   const { lanes } = (await rig.get('/v1/overview')).body;
   await signIn();
   await open('/');
   const table = page.getByRole('region', { name: 'Lanes' });
   for (const { lane, oldest } of lanes) {
     const row = table.getByRole('row').filter({ has: page.getByRole('link', { name: lane, exact: true }) });
-    const cell = row.getByRole('cell').nth(3);
+    const cell = row.getByRole('cell').nth(2);
     if (oldest === null) expect(await cell.textContent()).toBe('');
     else await cell.getByText(`${oldest.why.code} ${oldest.why.text} ${oldest.sessionKey}`).waitFor();
   }
+  const provider = page.getByRole('region', { name: 'Providers' }).getByRole('listitem').filter({ hasText: 'anthropic' });
+  await provider.getByText('limited', { exact: true }).waitFor();
+  await provider.getByText(/^anthropic: \d+ turns? waits? for room in the rate limits/).waitFor();
   const { oldest } = lanes.find(({ lane }: { lane: string }) => lane === 'subagent');
   await table.getByRole('link', { name: oldest.sessionKey, exact: true }).click();
   await expect.poll(() => decodeURIComponent(new URL(page.url()).pathname)).toBe(`/sessions/${oldest.sessionKey}`);

@@ -7,6 +7,7 @@ import {
   compareAttention,
 } from '../../src/features/overview/rules/attention.ts';
 import { toPoints, computeRates } from '../../src/features/overview/rules/figures.ts';
+import { toProviders } from '../../src/features/overview/rules/providers.ts';
 
 test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) => {
   const item = attentionItem({ kind, name: 'name/of:it', count: 2000, since: null });
@@ -103,6 +104,33 @@ test('rates are of minutes that are over, and shares of nothing are not known', 
     minute(5, { turns: 100 }),
   ];
   expect(computeRates(minutes)).toEqual({ turnsPerMinute: 4, successRate: 1 - 5 / 120, cacheHitRatio: 0.75 });
+});
+
+test('a provider has the worst state of its models and of the turns that wait for it, with the reason', () => {
+  const until = '2026-01-01T00:10:00.000Z';
+  const models = [
+    { model: 'a/one', calls: 3, failures: 1 },
+    { model: 'a/two', calls: 1, failures: 0 },
+    { model: 'b/one', calls: 9, failures: 0 },
+  ];
+  const wait = (by: string, code: string, count: number) => ({ by, code, count, until });
+  const waits = [wait('a', 'retry_wait', 1), wait('c/x', 'rate_limited', 2), wait('d', 'provider_batch', 4)];
+  const away = { model: 'a/one', isAway: true, until, text: null };
+  const asked = { model: 'a/two', isAway: false, until, text: 'Overloaded' };
+  const shown = toProviders(models, [], waits);
+  expect(shown.map(({ provider, state }) => `${provider} ${state}`)).toEqual([
+    'b open',
+    'a limited',
+    'c limited',
+    'd open',
+  ]);
+  expect(shown[0]).toMatchObject({ until: null, text: null, calls: 9, inBatches: 0 });
+  expect(shown[1]).toMatchObject({ text: 'a: 1 turn waits to repeat a failed call.', calls: 4, failures: 1 });
+  expect(shown[2]?.text).toBe('c/x: 2 turns wait for room in the rate limits (models.limits).');
+  expect(shown[3]).toMatchObject({ calls: 0, inBatches: 4 });
+  const stateOfA = (...blocks: (typeof away | typeof asked)[]) => toProviders(models, blocks, waits)[1];
+  expect(stateOfA(away)).toMatchObject({ state: 'away', until, text: 'a/one: It does not answer.' });
+  expect(stateOfA(away, asked)).toMatchObject({ state: 'blocked', until, text: 'a/two: Overloaded' });
 });
 
 test('the oldest wait of a minute belongs to a message that was claimed in it, or that still waits', () => {

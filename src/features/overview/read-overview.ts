@@ -13,6 +13,7 @@ import {
 } from './rules/attention.ts';
 import { budgetName } from '../budgets/rules/budget.ts';
 import { toPoints, computeRates } from './rules/figures.ts';
+import { toProviders } from './rules/providers.ts';
 import { toDollars } from '../../core/prices/call-cost.ts';
 import type { Budget } from '../budgets/store/budgets.ts';
 import { readAttention, readAttentionMarks } from './views/attention.ts';
@@ -27,7 +28,7 @@ export { markAttention } from './store/attention-marks.ts';
 
 export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
   const { now, waiting, parked, lanes, spentTodayMicros, isTodaySimulated, ...facts } = await readOverview(reads);
-  const { minutes: read, dayBefore, ...measured } = facts;
+  const { minutes: read, dayBefore, blocks, waits, ...measured } = facts;
   const both = read.map((minute) => ({
     ...minute,
     startsAtMs: Date.parse(minute.startsAt),
@@ -44,6 +45,7 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
     slots: { inUse: running, total: lanes.reduce((sum, lane) => sum + lane.slots, 0) },
     ...computeRates(minutes),
     ...measured,
+    providers: toProviders(measured.models, blocks, waits),
     spentTodayUsd: toDollars(spentTodayMicros) ?? 0,
     budget: tightest(budgetBookOf(service).all),
     simulated: isTodaySimulated || minutes.some(({ isSimulated }) => isSimulated),

@@ -8,7 +8,9 @@ import { countText, namedCountText, usdText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { readyQuery } from '../live/outage.ts';
 import { Age, Status } from '../parts/bits.tsx';
+import { KeyLink } from '../parts/links.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
+import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { WhyText } from '../parts/why-text.tsx';
@@ -94,55 +96,64 @@ function LastHour({ figures: { points, dayBefore } }: { figures: Figures }): Rea
   );
 }
 
+type Lane = Figures['lanes'][number];
+
+const LANE_COLUMNS: readonly PlainColumn<Lane>[] = [
+  {
+    title: 'Lane',
+    className: 'nowrap',
+    cell: ({ lane }) => (
+      <Link to="/turns" search={{ lane }}>
+        {lane}
+      </Link>
+    ),
+  },
+  {
+    title: 'Waiting sessions',
+    cell: ({ depth, parked }) => `${countText(depth)}${parked > 0 ? `, ${countText(parked)} parked` : ''}`,
+  },
+  {
+    title: 'Oldest',
+    className: 'nowrap',
+    cell: ({ oldestAt }) => (oldestAt === null ? 'none' : <Age at={oldestAt} />),
+  },
+  {
+    title: 'Why it waits',
+    isClear: true,
+    cell: ({ oldest }) =>
+      oldest !== null && (
+        <>
+          <WhyText why={oldest.why} /> <KeyLink sessionKey={oldest.sessionKey} />
+        </>
+      ),
+  },
+  {
+    title: 'Running turns',
+    className: 'nowrap',
+    cell: ({ running, slots }) => (
+      <>
+        {countText(running)} of {countText(slots)} {slots > 0 && running >= slots && <Status status="full" />}
+      </>
+    ),
+  },
+];
+
 function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
   return (
-    <section className="panel" aria-labelledby="lanes">
-      <h2 id="lanes">Lanes</h2>
+    <Panel title="Lanes">
       <div className="scroll-x">
-        <table className="plain cards">
-          <thead>
-            <tr>
-              <th scope="col">Lane</th>
-              <th scope="col">Waiting sessions</th>
-              <th scope="col">Oldest</th>
-              <th scope="col">Why it waits</th>
-              <th scope="col">Running turns</th>
-            </tr>
-          </thead>
-          <tbody>
-            {lanes.map(({ lane, depth, parked, oldestAt, oldest, running, slots }) => (
-              <tr key={lane}>
-                <td>
-                  <Link to="/turns" search={{ lane }}>
-                    {lane}
-                  </Link>
-                </td>
-                <td data-label="Waiting sessions">
-                  {countText(depth)}
-                  {parked > 0 && `, ${countText(parked)} parked`}
-                </td>
-                <td data-label="Oldest">{oldestAt === null ? 'none' : <Age at={oldestAt} />}</td>
-                <td>{oldest !== null && <WhyFirst {...oldest} />}</td>
-                <td data-label="Running turns">
-                  {countText(running)}
-                  of {countText(slots)} {slots > 0 && running >= slots && <Status status="full" />}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable columns={LANE_COLUMNS} rows={lanes} idOf={({ lane }) => lane} />
       </div>
-    </section>
+    </Panel>
   );
 }
 
-/** What the work runs on: processes, models, the queue and the database. */
-function Ground({ figures: { processes, models } }: { figures: Figures }): ReactElement {
+/** What the work runs on: processes, the queue, the database and the providers of models. */
+function Ground({ figures: { processes, providers, models } }: { figures: Figures }): ReactElement {
   const { data: ready } = useQuery(readyQuery);
   return (
     <div className="split">
-      <section className="panel" aria-labelledby="parts">
-        <h2 id="parts">Service</h2>
+      <Panel title="Service">
         <ul className="states">
           <li>
             <Link to="/processes">Processes</Link>
@@ -170,43 +181,64 @@ function Ground({ figures: { processes, models } }: { figures: Figures }): React
             </li>
           ))}
         </ul>
-      </section>
-      <section className="panel" aria-labelledby="models">
-        <h2 id="models">Models</h2>
-        {models.length === 0 && <p className="soft">No model was called in the last hour.</p>}
+      </Panel>
+      <Panel title="Providers">
+        {providers.length === 0 && <p className="soft">No model was called in the last hour.</p>}
         <ul className="states">
-          {models.map(({ model, calls, failures, blockedUntil }) => (
-            <li key={model}>
-              <Link to="/turns" search={{ model }}>
-                <SafeText text={model} />
-              </Link>
-              <span>
-                {namedCountText(calls, 'call')}
-                {failures > 0 && `, ${countText(failures)} failed`}{' '}
-                {blockedUntil === null ? (
-                  <Status status="ok" />
-                ) : (
-                  <Link to="/waiting">
-                    blocked, tested <Age at={blockedUntil} />
-                  </Link>
-                )}
-              </span>
-            </li>
+          {providers.map((each) => (
+            <Provider key={each.provider} provider={each} models={models} />
           ))}
         </ul>
-      </section>
+      </Panel>
     </div>
   );
 }
 
-/** Why the message that waits longest in a lane does so. */
-function WhyFirst({ sessionKey, why }: NonNullable<Figures['lanes'][number]['oldest']>): ReactElement {
+interface ProviderProps {
+  provider: Figures['providers'][number];
+  models: Figures['models'];
+}
+
+/** A provider with its state and the reason of it, and the models that were called. */
+function Provider({ provider, models }: ProviderProps): ReactElement {
+  const { provider: name, state, until, text, calls, failures, inBatches } = provider;
   return (
-    <>
-      <WhyText why={why} />{' '}
-      <Link to="/sessions/$key" params={{ key: sessionKey }}>
-        <SafeText text={sessionKey} />
-      </Link>
-    </>
+    <li>
+      <strong>
+        <SafeText text={name} />
+      </strong>
+      <span>
+        {callsText(calls, failures)}
+        {inBatches > 0 && `, ${namedCountText(inBatches, 'turn')} in batches`} <Status status={state} />
+      </span>
+      {text !== null && (
+        <p>
+          {until !== null && (
+            <>
+              {state === 'limited' ? 'The first continues' : 'Called again'} <Age at={until} />.{' '}
+            </>
+          )}
+          <SafeText text={text} /> <Link to="/waiting">What waits</Link>
+        </p>
+      )}
+      <ul>
+        {models
+          .filter(({ model }) => model.startsWith(`${name}/`))
+          .map((model) => (
+            <li key={model.model}>
+              <Link to="/turns" search={{ model: model.model }}>
+                <SafeText text={model.model.slice(name.length + 1)} />
+              </Link>{' '}
+              <span className="soft">
+                {callsText(model.calls, model.failures)}
+                {model.blockedUntil !== null && ', not called now'}
+              </span>
+            </li>
+          ))}
+      </ul>
+    </li>
   );
 }
+
+const callsText = (calls: number, failures: number): string =>
+  `${namedCountText(calls, 'call')}${failures > 0 ? `, ${countText(failures)} failed` : ''}`;

@@ -14,6 +14,7 @@ import {
   WAITING_MAX,
 } from '../../costs/store/usage-rows.ts';
 import { describeWait, waitingCountSql, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
+import type { LastingBlock, ModelWait } from '../rules/providers.ts';
 import { idOfTimeSql, type ViewDatabase } from '../../../database/page.ts';
 import { doorsSql } from './stats.ts';
 
@@ -50,6 +51,8 @@ export interface OverviewFacts {
   /** Oldest first: those of the day before, then those of the last hour. */
   minutes: MinuteFacts[];
   models: Overview['models'];
+  blocks: LastingBlock[];
+  waits: ModelWait[];
   processes: Overview['processes'];
   spentTodayMicros: number;
   isTodaySimulated: boolean;
@@ -95,7 +98,7 @@ hours as materialized (
 ),
 ${doorsSql(OLDEST_COLUMNS_SQL)},
 open_turns as materialized (
-  select t.id, t.session_id, t.lane, t.status from holdfast.turns t where t.ended_at is null
+  select t.id, t.session_id, t.lane, t.status, t.park_code, t.park_by from holdfast.turns t where t.ended_at is null
 ),
 oldest as materialized (
   select distinct on (lane) lane, session_id, oldest_at from (
@@ -186,6 +189,16 @@ select json_build_object(
       select model, max(until) as until from holdfast.model_blocks where until > clock_timestamp() and lifted_at is null group by model
     ) as b on b.model = u.model order by calls desc, model limit ${MODELS_MAX}
   ) as shown),
+  'blocks', (select coalesce(json_agg(json_build_object('model', model, 'isAway', probe_at is not null,
+      'until', ${isoSql('coalesce(probe_at, until)')}, 'text', detail) order by until desc), '[]') from (
+    select * from holdfast.model_blocks where until > clock_timestamp() and lifted_at is null order by until desc limit ${MODELS_MAX}
+  ) as lasting),
+  'waits', (select coalesce(json_agg(json_build_object('by', park_by, 'code', park_code, 'count', turns, 'until', ${isoSql('until')})), '[]') from (
+    select t.park_by, t.park_code, count(*) as turns, min(d.due_at) as until
+    from open_turns t left join holdfast.doorbells d on d.session_id = t.session_id
+    where t.status = 'parked' and t.park_code in ('rate_limited', 'retry_wait', 'provider_batch')
+    group by t.park_by, t.park_code order by turns desc limit ${MODELS_MAX}
+  ) as held),
   ${measuredFields('=')}, 'dayBefore', json_build_object(${measuredFields('<')})
 ) as facts`,
 });
