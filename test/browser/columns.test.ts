@@ -108,6 +108,10 @@ test('the current row is copied as a command for curl, as one of the command lin
   await expect.poll(() => copied('CLI')).toBe(`npx holdfast turns show ${id}`);
   await expect.poll(async () => (await copied('JSON')).startsWith('{')).toBe(true);
   expect(JSON.parse(await copied('JSON'))).toMatchObject({ id, sessionKey: 'agent:main:copied' });
+  const key = 'agent:main:copied';
+  await page.getByRole('link', { name: key }).selectText();
+  await page.keyboard.press('Control+c');
+  await expect.poll(() => page.evaluate<string>('navigator.clipboard.readText()')).toBe(key);
 });
 
 test('facets lead to the turns of an agent, a kind, a lane or a model', async () => {
