@@ -6,9 +6,11 @@ import { ProviderError } from './provider-error.ts';
 import { parseJson } from './read-body.ts';
 import type { RecordedRequest, RequestLog } from './request-log.ts';
 import type { ScriptMemory } from './script-memory.ts';
+import { sealOf } from './signature.ts';
 import { pause, scriptedError, streamAnswer } from './stream-answer.ts';
 import { CHAT_WIRE } from './wires/chat-wire.ts';
 import { MESSAGES_WIRE } from './wires/messages-wire.ts';
+import { RESPONSES_WIRE } from './wires/responses-wire.ts';
 import type { Exchange, ModelWire } from './wires/model-wire.ts';
 
 /** What the server has for all calls. */
@@ -32,6 +34,7 @@ export interface Call {
 /** The wire of a path; errors of other paths are written as the Messages API writes them. */
 export function wireOf(path: string): ModelWire {
   if (path.startsWith('/v1/chat/')) return CHAT_WIRE;
+  if (path.startsWith('/v1/responses')) return RESPONSES_WIRE;
   return MESSAGES_WIRE;
 }
 
@@ -77,10 +80,10 @@ async function answer(server: CallParts, call: Call, record: RecordedRequest): P
   return response.headersSent ? 200 : null;
 }
 
-/** What stands before the first dot of the key: keys of one organisation read what the others have signed. */
+/** Keys with the same text before their first dot are of one organisation, which reads what it has signed. No key is in a signature. */
 function organisationOf(headers: http.IncomingHttpHeaders): string {
   const key = headers.authorization?.replace(/^Bearer /, '') ?? headers['x-goog-api-key'] ?? headers['x-api-key'] ?? '';
-  return String(key).split('.', 1)[0] ?? '';
+  return sealOf(String(key).split('.', 1)[0] ?? '');
 }
 
 function auditHeadersOf(headers: http.IncomingHttpHeaders): Record<string, string> {

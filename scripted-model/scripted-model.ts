@@ -161,6 +161,7 @@ async function route(server: Server, call: Call): Promise<void> {
   switch (`${call.request.method} ${pathname}`) {
     case 'POST /v1/messages':
     case 'POST /v1/chat/completions':
+    case 'POST /v1/responses':
       return answerModelCall(server, call, pathname);
     case 'POST /v1/messages/count_tokens': {
       const inputTokens = server.cache.count(validateCountRequest(parseJson(call.text)));

@@ -33,7 +33,8 @@ export async function streamAnswer(
   }
   const frames = wire.frames(answer, exchange);
   const sent = fault ? frames.slice(0, fault.after ?? 0) : frames;
-  if (fault?.kind === 'error') sent.push(wire.errorFrame(scriptedError(fault, wire, answer.model), requestId));
+  if (fault?.kind === 'error')
+    sent.push(wire.errorFrame(scriptedError(fault, wire, answer.model), { requestId, answer, index: sent.length }));
   const isWhole = !fault || fault.kind === 'error';
   const headers = {
     'content-type': 'text/event-stream; charset=utf-8',

@@ -14,7 +14,7 @@ export const MESSAGES_WIRE: ModelWire = {
   messageOf: ({ status }) => messageOfStatus(status),
   errorHeaders: retryHeaders,
   errorBody,
-  errorFrame: (error, requestId) => frameOf('error', errorBody(error, requestId)),
+  errorFrame: (error, { requestId }) => frameOf('error', errorBody(error, requestId)),
   frames: framesOf,
   body: messageBody,
 };

@@ -29,7 +29,11 @@ export interface ModelWire {
   errorHeaders(this: void, error: ProviderError): Record<string, string>;
   errorBody(this: void, error: ProviderError, requestId: string): string;
   /** An error inside a stream. */
-  errorFrame(this: void, error: ProviderError, requestId: string): string;
+  errorFrame(
+    this: void,
+    error: ProviderError,
+    place: { requestId: string; answer: ComposedAnswer; index: number },
+  ): string;
   /** The events of a stream. */
   frames(this: void, answer: ComposedAnswer, exchange: Exchange): string[];
   /** The answer without a stream. */

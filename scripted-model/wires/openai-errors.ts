@@ -37,7 +37,7 @@ export const OPENAI_ERRORS: Pick<ModelWire, 'messageOf' | 'errorHeaders' | 'erro
 
 /** The fields of an error. */
 export function errorFields(error: ProviderError): Record<string, unknown> {
-  const code = error.errorCode ?? CODES.get(error.status) ?? null;
+  const code = error.errorCode ?? (error.param === null ? CODES.get(error.status) : null) ?? null;
   return { message: error.message, type: error.type ?? typeOf(error.status, code), param: error.param, code };
 }
 

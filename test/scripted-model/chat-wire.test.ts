@@ -1,10 +1,10 @@
 // Chat Completions of the scripted model, as OpenAI's own client reads it.
 import OpenAI, { APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ProviderError } from '../../scripted-model/provider-error.ts';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import { CHAT_WIRE } from '../../scripted-model/wires/chat-wire.ts';
 import { readChat } from '../../scripted-model/wires/read-chat.ts';
+import { refusalOf } from './refusal-of.ts';
 
 type Message = OpenAI.Chat.ChatCompletionMessageParam;
 
@@ -293,19 +293,10 @@ describe('the request', () => {
       },
     ],
   ])('with %s is refused in the words of OpenAI', (_, body, { message, param, code }) => {
-    const error = refusalOf({ model: 'm', ...body });
+    const error = refusalOf(() => readChat({ model: 'm', ...body }));
     expect(error.message).toMatch(message);
     expect(JSON.parse(CHAT_WIRE.errorBody(error, ''))).toMatchObject({
       error: { type: 'invalid_request_error', param, code },
     });
   });
 });
-
-function refusalOf(body: unknown): ProviderError {
-  try {
-    readChat(body);
-  } catch (error) {
-    if (error instanceof ProviderError) return error;
-  }
-  throw new Error('The request was accepted.');
-}
