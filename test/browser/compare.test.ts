@@ -199,6 +199,8 @@ describe('an alignment', () => {
         const [left, right] = [pairs.flatMap((pair) => pair.a ?? []), pairs.flatMap((pair) => pair.b ?? [])];
         expect(left).toEqual(a);
         expect(right.toSorted(byText)).toEqual(b.toSorted(byText));
+        // Equal items are different calls: each stands on the side of its turn.
+        expect(left.every((one) => a.includes(one)) && right.every((one) => b.includes(one))).toBe(true);
         for (const { state, a: one, b: other } of pairs) {
           if (state === 'same') expect(one).toEqual(other);
           if (state === 'changed') expect(one?.kind).toBe(other?.kind);

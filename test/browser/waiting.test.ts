@@ -121,7 +121,10 @@ test('the overview says of each lane why its oldest message waits, and of each p
     if (oldest === null) expect(await cell.textContent()).toBe('');
     else await cell.getByText(`${oldest.why.code} ${oldest.why.text} ${oldest.sessionKey}`).waitFor();
   }
-  const provider = page.getByRole('region', { name: 'Providers' }).getByRole('listitem').filter({ hasText: 'anthropic' });
+  const provider = page
+    .getByRole('region', { name: 'Providers' })
+    .getByRole('listitem')
+    .filter({ hasText: 'anthropic' });
   await provider.getByText('limited', { exact: true }).waitFor();
   await provider.getByText(/^anthropic: \d+ turns? waits? for room in the rate limits/).waitFor();
   const { oldest } = lanes.find(({ lane }: { lane: string }) => lane === 'subagent');

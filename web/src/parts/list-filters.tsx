@@ -92,7 +92,7 @@ function Views({ memory, remember }: ViewsProps): ReactElement {
             Save these filters
           </button>
         </form>
-        <CopyButton name="link" text={() => location.href} />
+        <CopyButton name="Copy link" text={() => location.href} />
       </div>
     </>
   );

@@ -39,12 +39,19 @@ export function alignItems<Item>(a: readonly Item[], b: readonly Item[], of: (it
     { removed: true, added: false, value: [...a] },
     { removed: false, added: true, value: [...b] },
   ];
-  for (const change of changes) {
-    if (change.removed) removed = change.value;
-    else if (change.added) added = change.value;
+  // What is equal is given once, from one of the lists: each side is read from its own.
+  let [atA, atB] = [0, 0];
+  const takeA = (count: number): Item[] => a.slice(atA, (atA += count));
+  const takeB = (count: number): Item[] => b.slice(atB, (atB += count));
+  for (const { removed: isRemoved, added: isAdded, value } of changes) {
+    if (isRemoved) removed = takeA(value.length);
+    else if (isAdded) added = takeB(value.length);
     else {
       flush();
-      pairs.push(...change.value.map((item): Pair<Item> => ({ state: 'same', a: item, b: item })));
+      const others = takeB(value.length);
+      pairs.push(
+        ...takeA(value.length).map((item, n): Pair<Item> => ({ state: 'same', a: item, b: others[n] ?? null })),
+      );
     }
   }
   flush();

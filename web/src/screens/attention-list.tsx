@@ -33,30 +33,34 @@ export function AttentionList(): ReactElement {
   }
   return (
     <>
-      <ul>
+      <ul className="attention-list">
         {data.items.map((item) => (
           <li key={item.id} className={item.state === 'open' ? undefined : 'soft'}>
-            {item.mark === null ? (
-              <span className="chip" data-tone={item.severity === 'error' ? 'bad' : 'warn'}>
-                {item.severity}
-              </span>
-            ) : (
-              <span className="chip">{item.state}</span>
-            )}{' '}
-            <PathLink href={item.href}>
-              <SafeText text={item.text} />
-            </PathLink>{' '}
-            {item.since !== null && (
-              <span className="soft">
-                since <Age at={item.since} />
-              </span>
-            )}
+            <div>
+              {item.mark === null ? (
+                <span className="chip" data-tone={item.severity === 'error' ? 'bad' : 'warn'}>
+                  {item.severity}
+                </span>
+              ) : (
+                <span className="chip">{item.state}</span>
+              )}{' '}
+              <PathLink href={item.href}>
+                <SafeText text={item.text} />
+              </PathLink>{' '}
+              {item.since !== null && (
+                <span className="soft">
+                  since <Age at={item.since} />
+                </span>
+              )}
+              <p className="soft">
+                {item.mark === null ? <SafeText text={item.fix} /> : <MarkText mark={item.mark} />}
+              </p>
+            </div>
             {who.role !== 'viewer' && (
               <span className="row">
                 <Actions entry={item} onAsk={(to) => setAsked({ entry: item, to })} onDone={shown} />
               </span>
             )}
-            <p className="soft">{item.mark === null ? <SafeText text={item.fix} /> : <MarkText mark={item.mark} />}</p>
           </li>
         ))}
       </ul>

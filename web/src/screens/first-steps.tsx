@@ -1,5 +1,5 @@
 // What to do next in a new installation: each step with a button or a text to copy, and a tick when it is done. It is shown from the first visit
-// of an empty installation on, until all steps are done or it is hidden.
+// of an installation with few sessions on, until all steps are done or it is hidden.
 import { useMutation, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement, type ReactNode } from 'react';
@@ -12,6 +12,8 @@ import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 const STORED = 'holdfast.first-steps';
+/** So many sessions come from following the README. */
+const NEW_SESSIONS_MAX = 3;
 
 const KEY_COMMAND = 'export ANTHROPIC_API_KEY=<your key>';
 const AGENT_PIECE = `agents: {
@@ -25,13 +27,13 @@ const AGENT_PIECE = `agents: {
 export function FirstSteps({ children }: { children: ReactNode }): ReactNode {
   const stats = useQuery({ queryKey: ['stats'], queryFn: () => api.getStats() });
   const [stored, setStored] = useState(() => localStorage.getItem(STORED));
-  const [wasEmpty, setWasEmpty] = useState(stored === 'begun');
-  if (stats.data?.sessions === 0 && stored === null && !wasEmpty) {
-    setWasEmpty(true);
+  const [isNew, setNew] = useState(stored === 'begun');
+  if ((stats.data?.sessions ?? Infinity) <= NEW_SESSIONS_MAX && stored === null && !isNew) {
+    setNew(true);
     localStorage.setItem(STORED, 'begun');
   }
   if (!haveBegun(stats)) return <Loading />;
-  if (stats.data === undefined || stored === 'hidden' || !wasEmpty) return children;
+  if (stats.data === undefined || stored === 'hidden' || !isNew) return children;
   function hide(): void {
     localStorage.setItem(STORED, 'hidden');
     setStored('hidden');

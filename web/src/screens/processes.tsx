@@ -66,6 +66,11 @@ export function Processes(): ReactElement {
           </div>
         </>
       )}
+      {typeof list.data?.nextCursor === 'string' && (
+        <p className="soft">
+          The newest {WORKERS_SHOWN} are shown. <code>holdfast workers list</code> has all of them.
+        </p>
+      )}
       {question?.kind === 'pause' && <PauseForm lane={question.lane} onClose={close} />}
       {question?.kind === 'drain' && (
         <Confirm

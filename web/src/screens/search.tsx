@@ -26,7 +26,7 @@ export function SearchScreen(): ReactElement {
   const hits = useHits(search);
   const found = hits.data?.pages.flatMap(({ items }) => items) ?? [];
   const list = useRef<HTMLOListElement>(null);
-  const onKeyDown = useHitKeys(list);
+  const onKeyDown = useHitKeys(list, hits.isPlaceholderData);
   return (
     <>
       <h1>Search</h1>
@@ -99,16 +99,16 @@ function Words({ q, onChange }: { q: string | undefined; onChange: (q: string | 
   const [text, setText] = useState(q ?? '');
   const sent = useRef(q);
   const quiet = useQuiet(text.trim());
-  const send = useRef(onChange);
+  const send = useRef((words: string): void => void words);
   useEffect(() => {
-    send.current = onChange;
+    send.current = (words) => {
+      const next = words === '' ? undefined : words;
+      if (next === sent.current) return;
+      sent.current = next;
+      onChange(next);
+    };
   });
-  useEffect(() => {
-    const next = quiet === '' ? undefined : quiet;
-    if (next === sent.current) return;
-    sent.current = next;
-    send.current(next);
-  }, [quiet]);
+  useEffect(() => send.current(quiet), [quiet]);
   // Another address, such as that of a link to this screen.
   useEffect(() => {
     if (q === sent.current) return;
@@ -126,6 +126,12 @@ function Words({ q, onChange }: { q: string | undefined; onChange: (q: string | 
         maxLength={200}
         value={text}
         onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || text.trim() === (sent.current ?? '')) return;
+          // Words that were just typed are searched now; there is no hit of theirs to open yet.
+          event.stopPropagation();
+          send.current(text.trim());
+        }}
       />
     </label>
   );
@@ -167,15 +173,15 @@ function Hit({ hit }: { hit: SearchHit }): ReactElement {
   );
 }
 
-/** The keys of the list: from the field, the arrow leads into it, and Enter opens its first hit. */
-function useHitKeys(list: { current: HTMLOListElement | null }): (event: KeyboardEvent) => void {
+/** The keys of the list: from the field, the arrow leads into it, and Enter opens its first hit, unless the hits are those of earlier words. */
+function useHitKeys(list: { current: HTMLOListElement | null }, isOld: boolean): (event: KeyboardEvent) => void {
   const { hasShortcuts } = useSettings();
   return (event) => {
     const { key, target, ctrlKey, metaKey, altKey } = event;
     const links = [...(list.current?.querySelectorAll('a') ?? [])];
     const isField = target instanceof HTMLInputElement;
     if (ctrlKey || metaKey || altKey || target instanceof HTMLSelectElement || links.length === 0) return;
-    if (isField && target.type === 'search' && key === 'Enter') return links[0]?.click();
+    if (isField && target.type === 'search' && key === 'Enter') return isOld ? undefined : links[0]?.click();
     const isLetter = key === 'j' || key === 'k';
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[key];
     if (step === undefined || (isLetter && (isField || !hasShortcuts))) return;

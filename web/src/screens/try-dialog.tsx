@@ -74,7 +74,7 @@ function TryDialog({ title, turn, onClose, send, show }: TryDialogProps): ReactE
   const [text, setText] = useState<string | null>(null);
   const [model, setModel] = useState('');
   const [thinking, setThinking] = useState('');
-  const [systemPrompt, setSystemPrompt] = useState<string | null>(null);
+  const [systemPrompt, setSystemPrompt] = useState<SystemText | null>(null);
   const id = turn?.id ?? '';
   const inputs = useQuery({
     queryKey: ['turn', id, 'inputs', turn?.endedAt],
@@ -89,8 +89,13 @@ function TryDialog({ title, turn, onClose, send, show }: TryDialogProps): ReactE
       tone="main"
       onClose={onClose}
       perform={async () => {
-        const changed = { text, model: model.trim(), thinking, systemPrompt };
-        const given = Object.entries(changed).filter(([, value]) => value !== null && value !== '');
+        const changed = {
+          text: text === asked ? null : text,
+          model: model.trim() || null,
+          thinking: thinking || null,
+          systemPrompt: systemPrompt?.text === systemPrompt?.before ? null : systemPrompt?.text,
+        };
+        const given = Object.entries(changed).filter(([, value]) => typeof value === 'string');
         // A level that the service does not take is not in the list.
         const { message } = await send(Object.fromEntries(given) as Changes);
         const turnId = await turnOf(message.id);
@@ -108,12 +113,7 @@ function TryDialog({ title, turn, onClose, send, show }: TryDialogProps): ReactE
       </p>
       <label className="field">
         Message
-        <textarea
-          rows={5}
-          value={text ?? asked}
-          required={turn === null}
-          onChange={(event) => setText(event.target.value)}
-        />
+        <textarea rows={5} value={text ?? asked} required onChange={(event) => setText(event.target.value)} />
       </label>
       <div className="split">
         <label className="field">
@@ -139,6 +139,12 @@ function TryDialog({ title, turn, onClose, send, show }: TryDialogProps): ReactE
   );
 }
 
+/** A system prompt that is edited; `before`: that of the turn, or undefined where there is none to begin with. */
+interface SystemText {
+  text: string;
+  before: string | undefined;
+}
+
 /** The system prompt, from the moment on when it is to be edited. */
 function SystemPrompt({
   turn,
@@ -146,34 +152,35 @@ function SystemPrompt({
   onChange,
 }: {
   turn: Turn | null;
-  value: string | null;
-  onChange: (text: string) => void;
+  value: SystemText | null;
+  onChange: (value: SystemText) => void;
 }): ReactElement {
   const [error, setError] = useState<unknown>(null);
   if (value !== null)
     return (
       <label className="field">
         System prompt
-        <textarea rows={10} value={value} onChange={(event) => onChange(event.target.value)} />
+        <textarea rows={10} value={value.text} onChange={(event) => onChange({ ...value, text: event.target.value })} />
       </label>
     );
   return (
     <>
       <button type="button" className="button" onClick={() => void readSystem(turn).then(onChange, setError)}>
-        Edit the system prompt
+        {turn === null ? 'Replace the system prompt' : 'Edit the system prompt'}
       </button>
       {error !== null && <Problem error={error} />}
     </>
   );
 }
 
-/** The system prompt that a turn was opened with; empty: not known. */
-async function readSystem(turn: Turn | null): Promise<string> {
-  if (turn === null) return '';
+/** The system prompt that a turn was opened with. An agent has none before its turn is assembled. */
+async function readSystem(turn: Turn | null): Promise<SystemText> {
+  if (turn === null) return { text: '', before: undefined };
   const { request } = await api.getModelRequest({ id: turn.id, n: 1 });
   // The contract leaves the body of a request open: it is the provider's.
   const blocks = (request.system ?? []) as readonly { text: string }[];
-  return blocks.map(({ text }) => text).join('\n\n');
+  const before = blocks.map(({ text }) => text).join('\n\n');
+  return { text: before, before };
 }
 
 /** The turn that answers a message; null: it has not begun in time. */

@@ -107,17 +107,25 @@ function CameIn({ turn }: { turn: Turn }): ReactElement {
   );
 }
 
+function answerTone({ error, endedAt, status }: Turn): 'bad' | 'good' | 'live' | 'warn' {
+  if (error !== null) return 'bad';
+  if (endedAt !== null) return 'good';
+  return status === 'parked' ? 'warn' : 'live';
+}
+
 function Answer({ turn }: { turn: Turn }): ReactElement {
   const { error, why, reply, nextStep, endedAt } = turn;
   return (
-    <section className="said" data-tone={error === null ? 'good' : 'bad'} aria-labelledby="answered">
-      <h2 id="answered">{error === null ? 'Answer' : 'Why there is no answer'}</h2>
-      {error !== null && (
+    <section className="said" data-tone={answerTone(turn)} aria-labelledby="answered">
+      <h2 id="answered">{error !== null ? 'Why there is no answer' : endedAt === null ? 'No answer yet' : 'Answer'}</h2>
+      {(error !== null || endedAt === null) && (
         <p className="row">
           <Status status={turn.status} />
-          <strong className="mono">
-            <SafeText text={error.code} />
-          </strong>
+          {error !== null && (
+            <strong className="mono">
+              <SafeText text={error.code} />
+            </strong>
+          )}
         </p>
       )}
       {error !== null && <Words text={error.message} />}
