@@ -5,6 +5,7 @@ import { useVirtualizer, type VirtualizerOptions } from '@tanstack/react-virtual
 import {
   useEffect,
   useEffectEvent,
+  useMemo,
   useRef,
   useState,
   type CSSProperties,
@@ -213,6 +214,8 @@ export function useSeenRows<Row>(
     estimateSize: () => (isNarrow ? CARD_PX : rowPx),
     overscan: OVERSCAN,
     initialOffset: before?.scrollY ?? 0,
+    // Until it was measured: rows that are drawn in a second pass would delay the first frame.
+    initialRect: { width: innerWidth, height: innerHeight },
     getItemKey: (index) => idOf(rows[index]!),
     ...options,
   });
@@ -239,6 +242,21 @@ interface TableRowProps<Row> {
 
 function TableRow<Row>(props: TableRowProps<Row>): ReactElement {
   const { row, index, start, columns, isSelected, isCurrent, measure, onCurrent, onOpen } = props;
+  // Drawn once, not whenever the list is scrolled.
+  const cells = useMemo(
+    () =>
+      columns.map(({ title, isNumber, isClear, cell }) => (
+        <span
+          key={title}
+          role="cell"
+          data-label={title}
+          className={isNumber === true ? 'number' : isClear === true ? 'clear' : undefined}
+        >
+          {cell(row)}
+        </span>
+      )),
+    [columns, row],
+  );
   return (
     <div
       ref={measure}
@@ -252,16 +270,7 @@ function TableRow<Row>(props: TableRowProps<Row>): ReactElement {
       onFocus={onCurrent}
       onDoubleClick={() => onOpen(row)}
     >
-      {columns.map(({ title, isNumber, isClear, cell }) => (
-        <span
-          key={title}
-          role="cell"
-          data-label={title}
-          className={isNumber === true ? 'number' : isClear === true ? 'clear' : undefined}
-        >
-          {cell(row)}
-        </span>
-      ))}
+      {cells}
     </div>
   );
 }

@@ -46,6 +46,8 @@ export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
   const [focused, setFocused] = useState<Row | null>(null);
   const canAct = who.role !== 'viewer';
   const all = useColumns(list, canAct ? rowActions : undefined);
+  const shown = choice ?? memory.columns;
+  const columns = useMemo(() => chosenColumns(all, shown), [all, shown]);
   const title = fixed === undefined ? <h1>{list.title}</h1> : <h2 id="part">{list.title}</h2>;
   if (!isReady || !haveBegun(query))
     return (
@@ -77,11 +79,7 @@ export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
           <Empty {...list.empty}>{list.empty.text}</Empty>
         )
       ) : (
-        <Rows
-          {...{ list, state, onOpen }}
-          columns={chosenColumns(all, choice ?? memory.columns)}
-          onCurrent={setFocused}
-        />
+        <Rows {...{ list, state, columns, onOpen }} onCurrent={setFocused} />
       )}
     </>
   );

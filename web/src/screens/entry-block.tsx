@@ -1,6 +1,6 @@
 // One row of a transcript: what was said, or tool calls with their results.
 import { Link } from '@tanstack/react-router';
-import { useState, type ReactElement, type ReactNode } from 'react';
+import { memo, useState, type ReactElement, type ReactNode } from 'react';
 import type { Entry } from '../api.ts';
 import { callsAloneOf, imagesOf, resultText, type Call, type RunRow, type SaidRow } from '../format/conversation.ts';
 import { clockText, timeText } from '../format/time.ts';
@@ -27,14 +27,16 @@ const WHO: Readonly<Record<Entry['kind'], string>> = {
 
 interface RowProps {
   sessionKey: string;
-  /** Where it is in its list; the number of rows is -1 while it is not known. */
-  place: { index: number; count: number };
+  index: number;
+  /** Of the rows of its list; -1 while it is not known. */
+  count: number;
 }
 
-export function SaidBlock(
+/** Drawn when it changes, not whenever the transcript is scrolled. */
+export const SaidBlock = memo(function SaidBlock(
   props: RowProps & { row: SaidRow; onFork?: ((entry: Entry) => void) | undefined },
 ): ReactElement {
-  const { row, sessionKey, place, onFork } = props;
+  const { row, sessionKey, index, count, onFork } = props;
   const { entry, last, blocks, calls } = row;
   const { zone } = useSettings();
   const [isRaw, setRaw] = useState(false);
@@ -50,8 +52,8 @@ export function SaidBlock(
       data-step={isStep || undefined}
       data-seq={entry.seq}
       aria-label={`${who}, ${clockText(entry.createdAt, zone)}, #${entry.seq}`}
-      aria-posinset={place.index + 1}
-      aria-setsize={place.count}
+      aria-posinset={index + 1}
+      aria-setsize={count}
       tabIndex={-1}
     >
       <header>
@@ -89,18 +91,19 @@ export function SaidBlock(
       ))}
     </article>
   );
-}
+});
 
 /** The line above calls in a row, which folds them. */
 export function RunBlock({
   run,
-  place,
+  index,
+  count,
   isOpen,
   onToggle,
 }: RowProps & { run: RunRow; isOpen: boolean; onToggle: () => void }): ReactElement {
   const line = callsLine(run.calls);
   return (
-    <article className="run" aria-label={line} aria-posinset={place.index + 1} aria-setsize={place.count} tabIndex={-1}>
+    <article className="run" aria-label={line} aria-posinset={index + 1} aria-setsize={count} tabIndex={-1}>
       <button type="button" className="run-line" aria-expanded={isOpen} onClick={onToggle}>
         <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> {line}
       </button>

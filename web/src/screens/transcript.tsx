@@ -1,7 +1,17 @@
 // The transcript of a session as a conversation, oldest first, which opens at its end. Only the rows that can be seen are in the document, so it
 // may have any length; a link to an entry loads the list up to it.
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { Suspense, use, useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
+import {
+  Suspense,
+  use,
+  useCallback,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactElement,
+} from 'react';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import type { Entry, Session } from '../api.ts';
 import { rowsOf, shownRows, type Row, type RunRow } from '../format/conversation.ts';
@@ -26,6 +36,8 @@ export function Transcript({ session }: { session: Session }): ReactElement {
   const { state, transcript } = route.useSearch();
   const [forkAt, setForkAt] = useState<Entry | null>(null);
   const { list, entries, onEnd } = useEntries(session.key);
+  // The first screen of them takes longer to draw than a key may wait for its frame.
+  const isShown = useDeferredValue(entries.length > 0, false) && entries.length > 0;
   // Loaded together with the entries.
   void loadMarkdown();
   const turnId = transcript === undefined ? session.turnId : null;
@@ -36,7 +48,7 @@ export function Transcript({ session }: { session: Session }): ReactElement {
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {isEmpty && <Empty>This transcript has no entries. The first message begins it.</Empty>}
       {isEmpty && turnId !== null && <LiveReply key={turnId} turnId={turnId} lastEntryAt={null} />}
-      {entries.length > 0 && (
+      {isShown && (
         <Suspense fallback={<Loading />}>
           <Entries
             // Another list begins at its own end.
@@ -119,7 +131,7 @@ function Entries(props: EntriesProps): ReactElement {
           <div role="presentation" className="table-sizer" style={{ height: virtual.getTotalSize() }}>
             {virtual.getVirtualItems().map(({ index, key, start }) => {
               const row = rows[index]!;
-              const place = { index, count: hasMore ? -1 : rows.length };
+              const place = { index, count: hasMore ? -1 : rows.length, sessionKey: session.key };
               return (
                 <div
                   key={key}
@@ -130,15 +142,9 @@ function Entries(props: EntriesProps): ReactElement {
                   onFocus={() => setCurrentId(String(key))}
                 >
                   {row.kind === 'run' ? (
-                    <RunBlock
-                      run={row}
-                      sessionKey={session.key}
-                      {...{ place }}
-                      isOpen={isOpen(row)}
-                      onToggle={() => toggle(row)}
-                    />
+                    <RunBlock run={row} {...place} isOpen={isOpen(row)} onToggle={() => toggle(row)} />
                   ) : (
-                    <SaidBlock row={row} sessionKey={session.key} {...{ place, onFork }} />
+                    <SaidBlock row={row} {...place} onFork={onFork} />
                   )}
                 </div>
               );

@@ -62,6 +62,8 @@ export function useReading({ box, rows, sessionKey, onStart }: ReadingProps) {
     // Entries that are read above do not move those that are being read.
     anchorTo: 'end',
     initialOffset: before?.scrollY ?? rows.length * ROW_PX,
+    // Until it was measured.
+    initialRect: { width: innerWidth, height: innerHeight },
     // The row that has the focus keeps it when it is scrolled out of view.
     rangeExtractor: useCallback((range: Range) => withIndex(defaultRangeExtractor(range), current), [current]),
   });
