@@ -9,9 +9,13 @@ import type { ScriptMemory } from './script-memory.ts';
 import { sealOf } from './signature.ts';
 import { pause, scriptedError, streamAnswer } from './stream-answer.ts';
 import { CHAT_WIRE } from './wires/chat-wire.ts';
+import { GEMINI_WIRE } from './wires/gemini-wire.ts';
 import { MESSAGES_WIRE } from './wires/messages-wire.ts';
 import { RESPONSES_WIRE } from './wires/responses-wire.ts';
 import type { Exchange, ModelWire } from './wires/model-wire.ts';
+
+/** Says which model is called, and whether the answer is streamed. */
+const GEMINI_PATH = /^\/v1(?:beta)?\/models\/([^/:]+):(stream)?/;
 
 /** What the server has for all calls. */
 export interface CallParts {
@@ -34,6 +38,7 @@ export interface Call {
 /** The wire of a path; errors of other paths are written as the Messages API writes them. */
 export function wireOf(path: string): ModelWire {
   if (path.startsWith('/v1/chat/')) return CHAT_WIRE;
+  if (path.startsWith('/v1beta/') || GEMINI_PATH.test(path)) return GEMINI_WIRE;
   if (path.startsWith('/v1/responses')) return RESPONSES_WIRE;
   return MESSAGES_WIRE;
 }
@@ -61,7 +66,12 @@ export async function answerModelCall(server: CallParts, call: Call, path: strin
 async function answer(server: CallParts, call: Call, record: RecordedRequest): Promise<number | null> {
   const { response, requestId, wire } = call;
   const { headers } = record;
-  const exchange: Exchange = { body: parseJson(call.text), organisation: organisationOf(call.request.headers) };
+  const [, model, stream] = GEMINI_PATH.exec(record.path) ?? [];
+  const exchange: Exchange = {
+    body: parseJson(call.text),
+    organisation: organisationOf(call.request.headers),
+    ...(model !== undefined && { model: decodeURIComponent(model), isStream: stream !== undefined }),
+  };
   const request = wire.read(exchange.body, exchange);
   const composed = composeAnswer(request, {
     ...server,

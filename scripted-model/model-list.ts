@@ -16,3 +16,17 @@ export function modelList(): unknown {
   }));
   return { object: 'list', data, has_more: false, first_id: MODELS[0], last_id: MODELS.at(-1) };
 }
+
+/** As Gemini lists them. */
+export function geminiModelList(contextTokens: number): unknown {
+  const models = MODELS.map((id) => ({
+    name: `models/${id}`,
+    version: '1',
+    displayName: id,
+    inputTokenLimit: contextTokens,
+    outputTokenLimit: 64_000,
+    supportedGenerationMethods: ['generateContent'],
+    thinking: true,
+  }));
+  return { models };
+}

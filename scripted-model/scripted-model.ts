@@ -19,7 +19,7 @@ import { createRequestAnswering } from './batches/answer-request.ts';
 import { answerBatches, answerControl, type BatchCall } from './batches/batch-routes.ts';
 import { MessageBatches } from './batches/message-batches.ts';
 import { PromptCache } from './cache-figures.ts';
-import { modelList } from './model-list.ts';
+import { geminiModelList, modelList } from './model-list.ts';
 import { ProviderError } from './provider-error.ts';
 import type { RecordedRequest } from './request-log.ts';
 import { RequestLog } from './request-log.ts';
@@ -158,17 +158,25 @@ async function route(server: Server, call: Call): Promise<void> {
   const { response, requestId } = call;
   const { pathname, searchParams } = new URL(call.request.url ?? '/', 'http://scripted');
   if (pathname.startsWith(BATCHES_PATH)) return answerBatches(server.batches, batchCall(call, pathname, searchParams));
-  switch (`${call.request.method} ${pathname}`) {
+  // Clients of Gemini call both versions of its API.
+  const route = pathname.replace(/^\/v1(?:beta)?\/models\/[^/:]+(?=:)/, '/v1beta/models/{model}');
+  switch (`${call.request.method} ${route}`) {
     case 'POST /v1/messages':
     case 'POST /v1/chat/completions':
     case 'POST /v1/responses':
+    case 'POST /v1beta/models/{model}:generateContent':
+    case 'POST /v1beta/models/{model}:streamGenerateContent':
       return answerModelCall(server, call, pathname);
     case 'POST /v1/messages/count_tokens': {
       const inputTokens = server.cache.count(validateCountRequest(parseJson(call.text)));
       return sendJson(response, 200, JSON.stringify({ input_tokens: inputTokens }), requestId);
     }
     case 'GET /v1/models':
-      return sendJson(response, 200, JSON.stringify(modelList()), requestId);
+    case 'GET /v1beta/models': {
+      const isGemini = 'x-goog-api-key' in call.request.headers || pathname.startsWith('/v1beta/');
+      const list = isGemini ? geminiModelList(server.contextTokens) : modelList();
+      return sendJson(response, 200, JSON.stringify(list), requestId);
+    }
     case 'GET /requests':
       return sendJson(response, 200, JSON.stringify(shownRequests(server.log, searchParams)), requestId);
     case 'GET /batches':

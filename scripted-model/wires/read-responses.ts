@@ -20,7 +20,7 @@ import {
 import { openReasoning } from './sealed-reasoning.ts';
 
 const REQUEST_FIELDS: ReadonlySet<string> = new Set(
-  'model input instructions tools tool_choice parallel_tool_calls store stream stream_options include reasoning text max_output_tokens max_tool_calls temperature top_p top_logprobs truncation metadata previous_response_id prompt prompt_cache_key prompt_cache_retention safety_identifier service_tier user background conversation context_management'.split(
+  'model input instructions tools tool_choice parallel_tool_calls store stream stream_options include reasoning text max_output_tokens max_tool_calls temperature top_p top_logprobs truncation metadata previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention safety_identifier service_tier user background conversation context_management'.split(
     ' ',
   ),
 );

@@ -4,7 +4,16 @@ import { EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
+/** What the address of each API ends in, as its clients take it, and how they are given it. */
+const APIS = {
+  messages: { path: '', hint: 'set ANTHROPIC_BASE_URL to this URL and ANTHROPIC_API_KEY to any value' },
+  responses: { path: '/v1', hint: 'set OPENAI_BASE_URL to this URL and OPENAI_API_KEY to any value' },
+  chat: { path: '/v1', hint: 'set OPENAI_BASE_URL to this URL and OPENAI_API_KEY to any value' },
+  gemini: { path: '/v1beta', hint: 'give a client this URL as its base address and any key' },
+};
+
 interface Options {
+  api: keyof typeof APIS;
   port: number;
   host: string;
   batchDelayMs: number;
@@ -13,16 +22,20 @@ interface Options {
 }
 
 /** Serves until SIGINT, SIGTERM or SIGHUP. */
-export async function runScriptedModel({ batchCacheHits, ...rest }: Options, terminal: Terminal): Promise<ExitCode> {
+export async function runScriptedModel(
+  { api, batchCacheHits, ...rest }: Options,
+  terminal: Terminal,
+): Promise<ExitCode> {
   const { startScriptedModel } = await import('../../../scripted-model/scripted-model.ts');
   const options = { ...rest, ...(batchCacheHits === undefined ? {} : { batchCacheHits }) };
   const server = await startScriptedModel(options).catch((error: unknown) => {
     throw explainStartFault(error);
   });
   const stopped = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
-  if (terminal.isJson) terminal.jsonLine({ url: server.url });
-  else terminal.print(server.url);
-  terminal.note('set ANTHROPIC_BASE_URL to this URL and ANTHROPIC_API_KEY to any value; Ctrl-C stops the server');
+  const url = server.url + APIS[api].path;
+  if (terminal.isJson) terminal.jsonLine({ url });
+  else terminal.print(url);
+  terminal.note(`${APIS[api].hint}; Ctrl-C stops the server`);
   await stopped;
   await server.close();
   return EXIT.ok;

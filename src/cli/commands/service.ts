@@ -11,6 +11,7 @@ type Change = ConfigChanges['items'][number];
 const PROCESSES_SHOWN = 200;
 const PORT_MAX = 65_535;
 const DAY_MS = 86_400_000;
+const MODEL_APIS = ['messages', 'responses', 'chat', 'gemini'] as const;
 
 export const words: Words = {
   start: localCommand({
@@ -37,6 +38,7 @@ export const words: Words = {
     takes: {
       port: ['--port <port>', 'the port; 0: any free port', wholeNumber(0, PORT_MAX), 0],
       host: ['--host <host>', 'the address to listen on', undefined, '127.0.0.1'],
+      api: ['--api <api>', 'the API whose address is printed; all of them are served', MODEL_APIS, 'messages'],
       batchDelayMs: ['--batch-delay <ms>', 'duration of a message batch', wholeNumber(0, DAY_MS), 1000],
       batchCacheHits: [
         '--batch-cache-hits <rate>',
