@@ -2,7 +2,7 @@
 // A request to another origin and a violation of the Content-Security-Policy fail every test (dashboard-rig.ts).
 import { describe, expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
-import { RAN } from './fixture/hostile-corpus.ts';
+import { DEEP_TEXTS, HOSTILE_TEXTS, RAN } from './fixture/hostile-corpus.ts';
 import { fillHostileRows, HOSTILE_SESSION } from './fixture/hostile-rows.ts';
 import { SCREEN_TABLE } from './fixture/screen-table.ts';
 import { overflowOf } from './page-figures.ts';
@@ -60,4 +60,25 @@ test('each text of the corpus is shown in the transcript as it was written', asy
   await open(`/sessions/${HOSTILE_SESSION}?entry=10`);
   const line = page.locator('[data-seq="10"]');
   expect(await line.getByRole('button', { name: 'Show the rest' }).textContent()).toContain('983.6k');
+  // Their nesting would end the page.
+  for (const deep of DEEP_TEXTS) {
+    const seq = HOSTILE_TEXTS.indexOf(deep) + 1;
+    await open(`/sessions/${HOSTILE_SESSION}?entry=${seq}`);
+    const shown = page.locator(`[data-seq="${seq}"] pre`);
+    await expect.poll(async () => (await shown.textContent())?.trim()).toBe(deep);
+  }
+});
+
+test('a text whose markdown cannot be made is shown as it was written', async () => {
+  const { url, context, signIn } = dashboard;
+  await signIn();
+  // In a page that is not watched for errors: the parser is a file without it.
+  const page = await context.newPage();
+  await page.route(/\/markdown-[^/]*\.js$/, (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: 'export {}' }),
+  );
+  await page.goto(`${url}/sessions/${HOSTILE_SESSION}?entry=1`);
+  await expect
+    .poll(() => page.locator('[data-seq="1"] pre').textContent())
+    .toBe(`<script>globalThis.${RAN} = true</script>`);
 });

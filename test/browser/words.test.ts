@@ -4,6 +4,7 @@ import type { Entry } from '../../web/src/api.ts';
 import { rowsOf, shownRows } from '../../web/src/format/conversation.ts';
 import { argumentsLine, callsLine, lineOf, runsOf, type NamedCall } from '../../web/src/words/calls.ts';
 import { textUntil } from '../../web/src/format/long-text.ts';
+import { containerDepth, isDeeper } from '../../web/src/words/depth.ts';
 
 const calls = (count: number, name: string, state: NamedCall['state'] = 'done'): NamedCall[] =>
   Array.from({ length: count }, () => ({ name, state }));
@@ -73,4 +74,22 @@ test('a folded run shows the calls that failed, and those whose outcome is unkno
     'failed',
     'unknown',
   ]);
+});
+
+test('the depth of block quotes and lists is counted before a text is parsed', () => {
+  expect(containerDepth('Words - and more > words\n\n---\n**bold** *it* -5 1.5')).toBe(0);
+  expect(containerDepth('> one\n> > two\n>>> three')).toBeGreaterThanOrEqual(3);
+  expect(containerDepth('- one\n  - two\n    1. three\n\n      > four')).toBe(4);
+  expect(containerDepth(`text\n${'>'.repeat(3_500)} deep`)).toBe(3_500);
+  expect(containerDepth(`${'- '.repeat(1_900)}deep`)).toBe(1_900);
+  // Each line can continue the lists of the lines above it.
+  const more = '- '.repeat(40);
+  expect(containerDepth(`${more}a\nlazy\n${' '.repeat(80)}${more}b`)).toBe(80);
+  // Code is not deep because it is indented.
+  expect(containerDepth(`- list\n\n\`\`\`\n${' '.repeat(200)}x\n\`\`\``)).toBe(1);
+});
+
+test('a tree is as deep as its deepest node', () => {
+  const tree = { children: [{}, { children: [{ children: [{}] }] }] };
+  expect([2, 3].map((depth) => isDeeper(tree, depth))).toEqual([true, false]);
 });

@@ -4,8 +4,9 @@ import { memo, type ReactElement, type ReactNode } from 'react';
 import Parsed, { type Components } from 'react-markdown';
 import gfm from 'remark-gfm';
 import { piecesOf, withoutEscapes } from '../format/visible-text.ts';
-import { SafeText } from '../parts/safe-text.tsx';
+import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { CodeBlock } from './code-block.tsx';
+import { containerDepth, DEPTH_MAX, isDeeper } from './depth.ts';
 
 /** What the plugin below reads of the parsed tree. */
 interface Node {
@@ -17,14 +18,24 @@ interface Node {
   data?: unknown;
 }
 
+/** Nodes of a tree below each other: a container is up to two, and emphasis is nested, too. */
+const TREE_DEPTH_MAX = 3 * DEPTH_MAX;
+
 const LINK = /^(?:https?|mailto):/i;
 
 /** A text is parsed once, not whenever something beside it changes. */
 export const Markdown = memo(function Markdown({ text }: { text: string }): ReactElement {
+  const plain = withoutEscapes(text);
+  if (containerDepth(plain) > DEPTH_MAX) return <LongText text={text} />;
   return (
     <div className="words" dir="auto">
-      <Parsed remarkPlugins={[gfm]} rehypePlugins={[markUnseen]} urlTransform={(url) => url} components={COMPONENTS}>
-        {withoutEscapes(text)}
+      <Parsed
+        remarkPlugins={[gfm, deepAsWritten]}
+        rehypePlugins={[markUnseen]}
+        urlTransform={(url) => url}
+        components={COMPONENTS}
+      >
+        {plain}
       </Parsed>
     </div>
   );
@@ -67,6 +78,13 @@ const COMPONENTS: Components = {
 
 function codeOf({ data }: Node): string {
   return typeof data === 'string' ? data : '';
+}
+
+/** A tree that is too deep becomes its text. */
+function deepAsWritten() {
+  return (root: Node, file: { value: unknown }): void => {
+    if (isDeeper(root, TREE_DEPTH_MAX)) root.children = [{ type: 'code', value: String(file.value) }];
+  };
 }
 
 /** Shows invisible characters as marks; a text brings no ids into the page. */

@@ -1,5 +1,6 @@
 // What a person or a model wrote, as markdown. Its parser is a file of its own, which is loaded with the first text; until then, and where it
-// cannot be loaded, the text is shown as it was written.
+// cannot be loaded or fails, the text is shown as it was written.
+import { CatchBoundary } from '@tanstack/react-router';
 import { Suspense, use, useState, type ComponentType, type ReactElement } from 'react';
 import { countText } from '../format/amounts.ts';
 import { textUntil } from '../format/long-text.ts';
@@ -34,9 +35,11 @@ export function Words({ text, isRaw = false }: { text: string; isRaw?: boolean }
   const left = text.length - beginning.length;
   return (
     <>
-      <Suspense fallback={<LongText text={beginning} />}>
-        <Parsed text={beginning} />
-      </Suspense>
+      <CatchBoundary getResetKey={() => beginning} errorComponent={() => <LongText text={beginning} />}>
+        <Suspense fallback={<LongText text={beginning} />}>
+          <Parsed text={beginning} />
+        </Suspense>
+      </CatchBoundary>
       {left > 0 && (
         <button type="button" className="button" onClick={() => setShown(4 * shown)}>
           Show more ({countText(left)} characters left)
