@@ -27,7 +27,7 @@ const repeatSeconds = z
   .min(60)
   .max(30 * DAY_SECONDS)
   .describe(
-    'A problem is not sent again within this time, also if it ends and begins again; when it still lasts then, it is',
+    'A problem that lasts is sent again after this time. One that is worse than before, or comes back after its end was sent, is sent at once',
   );
 
 /** The body of `POST /v1/alert-destinations`. */
@@ -38,7 +38,7 @@ export const alertDestinationRequest = z.strictObject({
   kinds: kinds.exactOptional().describe('The kinds of problems that are sent; absent or null: all'),
   repeatSeconds: repeatSeconds
     .exactOptional()
-    .describe('A problem is not sent again within this time; absent: 14400, four hours'),
+    .describe('A problem that lasts is sent again after this time; absent: 14400, four hours'),
 });
 
 /** The body of `PATCH /v1/alert-destinations/{id}`; omitted fields are unchanged. */
@@ -102,22 +102,25 @@ export const alertPayload = z.strictObject({
         id: text.describe('Its id, the same as long as the problem lasts, and when it comes back'),
         kind: text.describe('What the problem is'),
         severity: z.enum(ALERT_SEVERITIES).describe('`error`: something fails; `warning`: something may fail soon'),
+        count: count.describe('How often it is there, such as the number of dead letters'),
         text: text.describe('What is wrong, for people'),
         fix: text.describe('What to do next, for people'),
         href,
         since: iso.nullable().describe('When the problem began; null: not known'),
       }),
     )
-    .describe('What needs attention now: it is new, or has lasted since the last alert about it'),
+    .describe(
+      'What needs attention now: it is new, worse than when it was sent (an error after a warning, or ten times as often), or has lasted for `repeatSeconds`',
+    ),
   ended: z
     .array(
       z.strictObject({
         id: text.describe('The id under which it was sent'),
-        severity: z.enum(ALERT_SEVERITIES).describe('Its severity when it was sent'),
+        severity: z.enum(ALERT_SEVERITIES).describe('The severity that it had'),
         text: text.describe('What was wrong, as it was sent'),
         href,
       }),
     )
-    .describe('What this destination was sent before, and has ended'),
+    .describe('What this destination was sent before, and has not been there for two minutes'),
   moreCount: count.describe('Further problems that began or ended, which are not named'),
 });

@@ -11,7 +11,7 @@ export const alertDestinations = holdfast.table('alert_destinations', {
   severity: text().$type<AlertSeverity>().notNull(),
   /** Null: all kinds of problems. */
   kinds: json().$type<readonly string[]>(),
-  /** A problem is not sent again within this time. */
+  /** A problem that lasts is sent again after this time. */
   repeatSeconds: integer().notNull(),
   createdBy: text().notNull(),
   createdAt: iso().notNull().default(now),
@@ -32,10 +32,13 @@ export const alertDestinations = holdfast.table('alert_destinations', {
 export const alerts = holdfast.table('alerts', {
   destinationId: uuid().notNull(),
   problemId: text().notNull(),
+  /** Null, as `count`: a version that does not store it has sent the alert. */
+  kind: text(),
   severity: text().$type<AlertSeverity>().notNull(),
+  count: integer(),
   text: text().notNull(),
   href: text().notNull(),
   alertedMs: ms('alerted_at').notNull(),
-  /** Null: it lasts. */
+  /** Since when it has not been there, or has been less severe; null: it lasts. */
   endedMs: ms('ended_at'),
 });

@@ -96,7 +96,15 @@ test('a problem is sent once when it begins and once when it ends, signed with t
   expect(call.problems.map(({ kind }: { kind: string }) => kind)).toEqual(['model_blocked', 'model_blocked']);
   expect(call.text).toContain('anthropic/claude-a');
 
+  // Within two minutes it comes and goes.
   await removeModelBlocks(rig);
+  await round();
+  await block('anthropic/claude-a');
+  await round();
+  await removeModelBlocks(rig);
+  await round();
+  expect(received).toHaveLength(1);
+  await changeAlerts(rig, {}, { endedAt: ago('2 minutes') });
   await round();
   await round();
   expect(received).toHaveLength(2);
@@ -106,13 +114,14 @@ test('a problem is sent once when it begins and once when it ends, signed with t
     call.problems.map((one: { id: string }) => one.id).toSorted(),
   );
 
-  // It comes back within the time of a repetition.
+  // Its end was sent, so it begins again; when it lasts for the time of a repetition, it is sent again.
   await block('anthropic/claude-a');
   await round();
-  expect(received).toHaveLength(2);
-  await changeAlerts(rig, {}, { alertedAt: ago('4 hours') });
   await round();
   expect(received).toHaveLength(3);
+  await changeAlerts(rig, {}, { alertedAt: ago('4 hours') });
+  await round();
+  expect(received).toHaveLength(4);
 
   const [listed] = (await rig.get('/v1/alert-destinations')).body.items;
   expect(listed).toMatchObject({ id, lastStatus: 204, lastError: null, failingSince: null, isSending: false });

@@ -9,12 +9,18 @@ const ATTEMPTS_MAX = 5;
 const REST_MS = 3_600_000;
 /** The most problems that a call names. */
 const NAMED_MAX = 50;
+/** A problem has ended when it has not been there for this time, in milliseconds: one that comes and goes is one problem. */
+const ENDED_AFTER_MS = 120_000;
+/** A problem that is there this many times as often as when it was sent is sent again. */
+const GROWTH = 10;
 
 /** What needs attention, as the API lists it. */
 export interface AlertProblem {
   id: string;
   kind: string;
   severity: AlertSeverity;
+  /** How often it is there. */
+  count: number;
   text: string;
   fix: string;
   href: string;
@@ -25,11 +31,14 @@ export interface AlertProblem {
 /** What a destination was sent about a problem. */
 export interface KnownAlert {
   problemId: string;
+  /** Null, as `count`: a version that does not store it has sent the alert. */
+  kind: string | null;
   severity: AlertSeverity;
+  count: number | null;
   text: string;
   href: string;
   alertedMs: number;
-  /** Null: it lasts. */
+  /** Since when it has not been there, or has been less severe; null: it lasts. */
   endedMs: number | null;
 }
 
@@ -40,12 +49,12 @@ export interface AlertFilter {
 }
 
 export interface AlertPlan {
-  /** Problems to be sent: they are new, or have lasted for the time of a repetition. */
+  /** Problems to be sent: they are new, worse than when they were sent, or have lasted for the time of a repetition. */
   begun: AlertProblem[];
-  /** Problems that were sent and have ended. */
+  /** Problems that were sent and have ended. Nothing needs to be known of them any more, so one that comes back is new. */
   ended: KnownAlert[];
-  /** Ended ones of which nothing needs to be known any more. */
-  forgotten: KnownAlert[];
+  /** What is known has changed in this way, which is not sent. */
+  changed: KnownAlert[];
 }
 
 /** Decides what a destination is sent now. What an operator has acknowledged or snoozed is not sent; its end is, if its beginning was. */
@@ -56,16 +65,32 @@ export function planAlerts(
   nowMs: number,
 ): AlertPlan {
   const known = new Map(sent.map((alert) => [alert.problemId, alert]));
-  const there = new Set(problems.map(({ id }) => id));
-  const mayRepeat = ({ alertedMs }: KnownAlert): boolean => nowMs - alertedMs >= filter.repeatSeconds * 1_000;
-  return {
-    begun: problems.filter((problem) => {
-      const before = known.get(problem.id);
-      return problem.state === 'open' && isChosen(filter, problem) && (before === undefined || mayRepeat(before));
-    }),
-    ended: sent.filter(({ problemId, endedMs }) => endedMs === null && !there.has(problemId)),
-    forgotten: sent.filter((alert) => alert.endedMs !== null && !there.has(alert.problemId) && mayRepeat(alert)),
-  };
+  const there = new Map(problems.map((problem) => [problem.id, problem]));
+  const isNew = (problem: AlertProblem, before: KnownAlert | undefined): boolean =>
+    before === undefined || isWorse(problem, before) || nowMs - before.alertedMs >= filter.repeatSeconds * 1_000;
+  const begun = problems.filter(
+    (problem) => problem.state === 'open' && isChosen(filter, problem) && isNew(problem, known.get(problem.id)),
+  );
+  const plan: AlertPlan = { begun, ended: [], changed: [] };
+  for (const alert of sent) {
+    const problem = there.get(alert.problemId);
+    if (problem !== undefined && !isWorse(alert, problem)) {
+      if (alert.endedMs !== null) plan.changed.push({ ...alert, endedMs: null });
+    } else if (alert.endedMs === null) plan.changed.push({ ...alert, endedMs: nowMs });
+    else if (nowMs - alert.endedMs >= ENDED_AFTER_MS) {
+      if (problem === undefined || !isChosen(filter, problem)) plan.ended.push(alert);
+      else plan.changed.push({ ...alert, severity: problem.severity, count: problem.count, endedMs: null });
+    }
+  }
+  return plan;
+}
+
+type Weight = Pick<KnownAlert, 'severity' | 'count'>;
+
+/** Whether one is worse than the other by so much that it counts as another problem. */
+function isWorse(one: Weight, other: Weight): boolean {
+  if (one.severity !== other.severity) return one.severity === 'error';
+  return one.count !== null && other.count !== null && one.count >= GROWTH * Math.max(1, other.count);
 }
 
 function isChosen({ severity, kinds }: AlertFilter, problem: AlertProblem): boolean {
@@ -86,7 +111,16 @@ export interface AlertCall {
 /** One call about all of it; null: there is nothing to say. */
 export function buildCall({ begun, ended }: Pick<AlertPlan, 'begun' | 'ended'>): AlertCall | null {
   if (begun.length + ended.length === 0) return null;
-  const problems = begun.slice(0, NAMED_MAX).map(({ state: _state, ...problem }) => problem);
+  const problems = begun.slice(0, NAMED_MAX).map(({ id, kind, severity, count, text, fix, href, since }) => ({
+    id,
+    kind,
+    severity,
+    count,
+    text,
+    fix,
+    href,
+    since,
+  }));
   const endedNamed = ended
     .slice(0, NAMED_MAX)
     .map(({ problemId, severity, text, href }) => ({ id: problemId, severity, text, href }));

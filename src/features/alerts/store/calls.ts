@@ -7,7 +7,7 @@ import { storableText } from '../../../core/text.ts';
 import type { Database } from '../../../database/database.ts';
 import { and, eq, inArray, lte, query, sql, transact, type Rows } from '../../../database/drizzle.ts';
 import { newId } from '../../../ids.ts';
-import { buildCall, planAlerts, type AlertCall, type AlertProblem } from '../rules.ts';
+import { buildCall, planAlerts, type AlertCall, type AlertProblem, type KnownAlert } from '../rules.ts';
 import type { AlertDestination } from './destinations.ts';
 
 /** A call that this process sends until its lease ends. */
@@ -68,24 +68,30 @@ async function planCall(
     .select({ nowMs: sql<number>`(extract(epoch from ${now}) * 1000)::float8` })
     .from(alertDestinations)
     .limit(1);
-  const plan = planAlerts(destination, problems, sent, time?.nowMs ?? 0);
+  const nowMs = time?.nowMs ?? 0;
+  const plan = planAlerts(destination, problems, sent, nowMs);
   const call = buildCall(plan);
   const those = (ids: string[]) => and(eq(alerts.destinationId, destinationId), inArray(alerts.problemId, ids));
-  const ids = (of: { problemId: string }[]): string[] => of.map(({ problemId }) => problemId);
-  if (plan.forgotten.length > 0) await tx.delete(alerts).where(those(ids(plan.forgotten)));
-  if (plan.ended.length > 0)
-    await tx
-      .update(alerts)
-      .set({ endedMs: now })
-      .where(those(ids(plan.ended)));
-  for (const { id, severity, text, href } of plan.begun) {
-    const row = { severity, text: storableText(text), href, alertedMs: now, endedMs: null };
+  if (plan.ended.length > 0) await tx.delete(alerts).where(those(plan.ended.map(({ problemId }) => problemId)));
+  const begun = plan.begun.map(({ id: problemId, ...problem }) => ({
+    ...problem,
+    problemId,
+    alertedMs: nowMs,
+    endedMs: null,
+  }));
+  await storeAlerts(tx, destinationId, [...plan.changed, ...begun]);
+  return call;
+}
+
+/** Stores what is known of these problems; of one that stands there twice, the latter. */
+async function storeAlerts(tx: Rows, destinationId: string, known: readonly KnownAlert[]): Promise<void> {
+  for (const { problemId, kind, severity, count, text, href, alertedMs, endedMs } of known) {
+    const row = { kind, severity, count, text: storableText(text), href, alertedMs, endedMs };
     await tx
       .insert(alerts)
-      .values({ destinationId, problemId: id, ...row })
+      .values({ destinationId, problemId, ...row })
       .onConflictDoUpdate({ target: [alerts.destinationId, alerts.problemId], set: row });
   }
-  return call;
 }
 
 /**

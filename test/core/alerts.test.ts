@@ -1,0 +1,122 @@
+// Which problems a destination of alerts is sent, and when.
+import { expect, test } from 'vitest';
+import { planAlerts, type AlertProblem, type KnownAlert } from '../../src/features/alerts/rules.ts';
+
+const FILTER = { severity: 'warning', kinds: null, repeatSeconds: 4 * 3_600 } as const;
+
+const problem = (more: Partial<AlertProblem> = {}): AlertProblem => ({
+  id: 'p',
+  kind: 'dead_letters',
+  severity: 'error',
+  count: 1,
+  text: 'Something is wrong',
+  fix: 'Correct it.',
+  href: '/',
+  since: null,
+  state: 'open',
+  ...more,
+});
+
+/** What a destination is sent that reads these problems at these seconds: `<seconds> <id> begins`, or `ends`. */
+function play(
+  steps: [seconds: number, ...problems: AlertProblem[]][],
+  filter: Parameters<typeof planAlerts>[0] = FILTER,
+) {
+  let known: KnownAlert[] = [];
+  return steps.flatMap(([seconds, ...problems]) => {
+    const atMs = seconds * 1_000;
+    const { begun, ended, changed } = planAlerts(filter, problems, known, atMs);
+    const begins = begun.map(({ id, ...one }) => ({ ...one, problemId: id, alertedMs: atMs, endedMs: null }));
+    const rows = new Map([...known, ...changed, ...begins].map((one) => [one.problemId, one]));
+    for (const { problemId } of ended) rows.delete(problemId);
+    known = [...rows.values()];
+    return [
+      ...begun.map(({ id }) => `${seconds} ${id} begins`),
+      ...ended.map((one) => `${seconds} ${one.problemId} ends`),
+    ];
+  });
+}
+
+test('a problem ends when it has not been there for two minutes, and is new when it comes back after that', () => {
+  expect(play([[0, problem()], [300], [419], [420], [425], [600, problem()]])).toEqual([
+    '0 p begins',
+    '420 p ends',
+    '600 p begins',
+  ]);
+});
+
+test('a problem that comes and goes within two minutes is one problem, which is sent again when it lasts', () => {
+  const flaps = Array.from({ length: 200 }, (_, n): [number, ...AlertProblem[]] =>
+    n % 2 === 0 ? [n * 100, problem()] : [n * 100],
+  );
+  expect(play(flaps)).toEqual(['0 p begins', '14400 p begins']);
+});
+
+test.each([
+  ['an error that was a warning', { severity: 'warning' }, { severity: 'error' }],
+  ['ten times as many', { count: 50 }, { count: 500 }],
+] as const)('what is worse than it was when it was sent is new: %s', (_, before, after) => {
+  const [one, worse] = [problem(before), problem(after)];
+  expect(
+    play([
+      [0, one],
+      [5, worse],
+      [10, worse],
+    ]),
+  ).toEqual(['0 p begins', '5 p begins']);
+  // It is less severe for less than two minutes, and for longer.
+  expect(
+    play([
+      [0, worse],
+      [5, one],
+      [10, worse],
+      [15, one],
+      [134, one],
+      [135, one],
+      [140, worse],
+    ]),
+  ).toEqual(['0 p begins', '140 p begins']);
+});
+
+test('what is a little more than it was, or of which the count at that time is not known, is not new', () => {
+  expect(
+    play([
+      [0, problem({ count: 50 })],
+      [5, problem({ count: 499 })],
+    ]),
+  ).toEqual(['0 p begins']);
+  const before = {
+    problemId: 'p',
+    kind: null,
+    severity: 'error',
+    count: null,
+    text: '',
+    href: '',
+    alertedMs: 0,
+    endedMs: null,
+  } as const;
+  expect(planAlerts(FILTER, [problem({ count: 500 })], [before], 5)).toEqual({ begun: [], ended: [], changed: [] });
+});
+
+test('for a destination of errors, an error that has become a warning ends', () => {
+  const errors = { ...FILTER, severity: 'error' } as const;
+  const warning = problem({ severity: 'warning' });
+  expect(
+    play(
+      [
+        [0, warning],
+        [5, problem()],
+        [10, warning],
+        [130, warning],
+        [135, problem()],
+      ],
+      errors,
+    ),
+  ).toEqual(['5 p begins', '130 p ends', '135 p begins']);
+});
+
+test('an acknowledged problem is not sent, and its end is if its beginning was', () => {
+  const acknowledged = problem({ state: 'acknowledged' });
+  expect(play([[0, acknowledged], [5], [200]])).toEqual([]);
+  expect(play([[0, problem()], [5, acknowledged], [10], [130]])).toEqual(['0 p begins', '130 p ends']);
+});
