@@ -77,18 +77,28 @@ test('a delivery is discarded with a reason, and a filter is counted before it i
 
 test('a viewer sees a delivery and no button that changes it', async () => {
   const { page, signIn, open } = dashboard;
-  const { id } = await refused('viewed');
+  const { id, turnId } = await refused('viewed');
   await signIn(VIEWER_KEY);
   await open(`/deliveries?open=${id}`);
   await page.getByRole('table', { name: 'Attempts' }).waitFor();
   expect(await page.getByRole('button', { name: /redrive|discard/i }).count()).toBe(0);
+  await open(`/turns/${turnId}`);
+  await page.getByText('the receiver answered 410').waitFor();
+  expect(await page.getByRole('button', { name: /redrive/i }).count()).toBe(0);
 });
 
-test('a turn shows its deliveries, and the turn of a subagent how its end was announced', async () => {
+test('a turn shows its deliveries and redrives one that ended without success, and the turn of a subagent how its end was announced', async () => {
   const { page, rig, signIn, open } = dashboard;
-  const { turnId } = await refused('sent');
+  const { id, turnId } = await refused('sent');
   await signIn();
   await open(`/turns/${turnId}`);
+  await page.getByRole('region', { name: 'Answer' }).getByText('the receiver answered 410').waitFor();
+  const redrive = page.getByRole('button', { name: 'Redrive the delivery…' });
+  await redrive.click();
+  const dialog = page.getByRole('dialog', { name: 'Send this delivery again?' });
+  await dialog.getByRole('button', { name: 'Redrive the delivery' }).click();
+  await expect.poll(() => statusOf(id)).toBe('pending');
+  await redrive.waitFor({ state: 'detached' });
   await page.getByRole('tab', { name: 'Deliveries' }).click();
   await page.getByText('"text": "Hello."').waitFor();
   await page.getByRole('tab', { name: 'Announcement' }).click();

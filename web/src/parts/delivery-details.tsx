@@ -119,7 +119,14 @@ function Attempts({ log }: { log: Log }): ReactElement {
   );
 }
 
-function Decisions({ delivery }: { delivery: Delivery }): ReactElement | null {
+interface DecisionsProps {
+  delivery: Delivery;
+  /** Absent: it can also be discarded. */
+  verb?: 'redrive';
+}
+
+/** What can be decided about a delivery. */
+export function Decisions({ delivery, verb }: DecisionsProps): ReactElement | null {
   const { data: who } = useSuspenseQuery(me);
   const queries = useQueryClient();
   const [asked, setAsked] = useState<'redrive' | 'discard' | null>(null);
@@ -129,10 +136,10 @@ function Decisions({ delivery }: { delivery: Delivery }): ReactElement | null {
     <>
       {REDRIVABLE.has(status) && (
         <button type="button" className="button" data-tone="main" onClick={() => setAsked('redrive')}>
-          Redrive…
+          {verb === undefined ? 'Redrive…' : 'Redrive the delivery…'}
         </button>
       )}
-      {DISCARDABLE.has(status) && (
+      {verb === undefined && DISCARDABLE.has(status) && (
         <button type="button" className="button" data-tone="bad" onClick={() => setAsked('discard')}>
           Discard…
         </button>

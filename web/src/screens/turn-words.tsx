@@ -34,6 +34,16 @@ export function useInputs({ id, endedAt }: Turn) {
   });
 }
 
+/** The newest of its deliveries that has ended without being delivered, as far as no person has decided about it; null: there is none. */
+export function useDeadDelivery({ id, endedAt }: Turn) {
+  return useQuery({
+    queryKey: ['deliveries', 'dead', id],
+    queryFn: async () =>
+      (await api.listDeliveries({ turn: id, status: ['failed', 'expired', 'unknown'], limit: 1 })).items[0] ?? null,
+    enabled: endedAt !== null,
+  });
+}
+
 export function CauseLink({ cause }: { cause: Cause }): ReactElement {
   const link = linkOf(cause);
   return link === null ? (
@@ -115,8 +125,9 @@ function answerTone({ error, endedAt, status }: Turn): 'bad' | 'good' | 'live' |
 
 function Answer({ turn }: { turn: Turn }): ReactElement {
   const { error, why, reply, nextStep, endedAt } = turn;
+  const { data: undelivered } = useDeadDelivery(turn);
   return (
-    <section className="said" data-tone={answerTone(turn)} aria-labelledby="answered">
+    <section className="said" data-tone={undelivered == null ? answerTone(turn) : 'bad'} aria-labelledby="answered">
       <h2 id="answered">{error !== null ? 'Why there is no answer' : endedAt === null ? 'No answer yet' : 'Answer'}</h2>
       {(error !== null || endedAt === null) && (
         <p className="row">
@@ -140,6 +151,15 @@ function Answer({ turn }: { turn: Turn }): ReactElement {
         </p>
       )}
       {reply !== null && <Words text={reply} />}
+      {undelivered != null && (
+        <p className="row">
+          Its delivery ended: <Status status={undelivered.status} />
+          <SafeText text={undelivered.lastError ?? String(undelivered.lastStatus ?? 'no answer')} />
+          <Link to="/turns/$id" params={{ id: turn.id }} search={{ tab: 'deliveries' }}>
+            its attempts
+          </Link>
+        </p>
+      )}
       {reply === null && error === null && why === null && (
         <p className="soft">
           {endedAt === null

@@ -8,13 +8,14 @@ import { durationText, lengthMs } from '../format/time.ts';
 import { capitalised } from '../format/title.ts';
 import { Age, Cost, Fact, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { Decisions } from '../parts/delivery-details.tsx';
 import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
 import { me } from '../me.ts';
 import { TryTurn } from './try-dialog.tsx';
 import { Steps } from './turn-steps.tsx';
-import { TurnWords, useInputs } from './turn-words.tsx';
+import { TurnWords, useDeadDelivery, useInputs } from './turn-words.tsx';
 import { Waterfall } from './waterfall.tsx';
 
 // What another tab shows is loaded with it.
@@ -37,8 +38,10 @@ export function TurnScreen(): ReactElement {
 function KnownTurn({ turn: data }: { turn: Turn }): ReactElement {
   const { id } = data;
   const { tab = 'steps', call, against } = route.useSearch();
+  const delivery = useDeadDelivery(data);
   // They stand above all else.
-  if (!haveBegun(useInputs(data))) return <Loading />;
+  const isReady = haveBegun(useInputs(data)) && (data.endedAt === null || haveBegun(delivery));
+  if (!isReady) return <Loading />;
   return (
     <>
       <div className="row">
@@ -47,6 +50,7 @@ function KnownTurn({ turn: data }: { turn: Turn }): ReactElement {
         </h1>
         <Status status={data.why !== null && data.status === 'running' ? 'waiting' : data.status} />
         <TurnActions turn={data} />
+        {delivery.data != null && <Decisions delivery={delivery.data} verb="redrive" />}
         <Neighbour id={data.previousTurnId} rel="prev" />
         <Neighbour id={data.nextTurnId} rel="next" />
         <CompareLink turn={data} />
