@@ -65,6 +65,7 @@ const onlyInLongForm = [
   'test/browser/costs.test.ts',
   'test/browser/crons.test.ts',
   'test/browser/deliveries.test.ts',
+  'test/browser/drill.test.ts',
   'test/browser/edges.test.ts',
   'test/browser/environment.test.ts',
   'test/browser/events.test.ts',

@@ -1,14 +1,11 @@
 // Goal: what was said and done can be read without a click. Method: the places of the words on a page, in windows of two sizes, with pictures of
-// them. The pictures lie in `HOLDFAST_PICTURES`, or in a folder of the system's temporary files.
-import { mkdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// them.
 import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
+import { keepPicture } from './pictures.ts';
 
 const dashboard = useDashboard();
-const PICTURES = process.env['HOLDFAST_PICTURES'] ?? join(tmpdir(), 'holdfast-pictures');
 const CALLS = 12;
 
 /** Windows, and within how many of their heights everything has to be. */
@@ -27,7 +24,6 @@ async function turnOf(session: string, text: string): Promise<string> {
 /** Opens a page and finds these words on its first screens, in both windows and both themes. */
 async function readsWithoutClick(name: string, path: string, words: () => Locator[]): Promise<void> {
   const { page, signIn, open, settle } = dashboard;
-  await mkdir(PICTURES, { recursive: true });
   await signIn();
   for (const { name: window, width, height, screens } of WINDOWS) {
     await page.setViewportSize({ width, height });
@@ -36,7 +32,7 @@ async function readsWithoutClick(name: string, path: string, words: () => Locato
     await settle();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(PICTURES, `${name}-${window}-${colorScheme}.png`), fullPage: true });
+      await keepPicture(page, `${name}-${window}-${colorScheme}`);
     }
     const ends = await Promise.all(
       words().map(async (each) => {

@@ -11,8 +11,8 @@ export const destinationsQuery = {
 
 type Attention = Awaited<ReturnType<typeof api.getAttention>>;
 
-/** Some problems are the absence of something, for which there is no event. */
-export const ATTENTION_POLL_MS = 30_000;
+/** Some problems are the absence of something, for which there is no event. The service reads them once a second at most, for all pages. */
+export const ATTENTION_POLL_MS = 8_000;
 
 export function useAttention(): UseQueryResult<Attention> {
   const { isLive } = useSettings();

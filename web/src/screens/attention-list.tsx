@@ -49,7 +49,7 @@ export function AttentionList(): ReactElement {
               </PathLink>{' '}
               {item.since !== null && (
                 <span className="soft">
-                  since <Age at={item.since} />
+                  began <Age at={item.since} />
                 </span>
               )}
               <p className="soft">

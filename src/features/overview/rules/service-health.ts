@@ -59,13 +59,13 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
   model_away: (name, count) => ({
     severity: 'error',
     text: `The provider ${name} does not answer; ${turnsWait(count)} for it`,
-    href: '/turns?status=parked',
+    href: '/waiting?reason=model_away',
     fix: 'The turns resume when the provider answers. Check the network and the status page of the provider, or configure `fallbacks`.',
   }),
   model_limited: (name, count) => ({
     severity: 'warning',
     text: `The provider ${name} limits calls; ${turnsWait(count)} until it accepts them again`,
-    href: '/turns?status=parked',
+    href: '/waiting',
     fix: 'The turns resume by themselves. If this is frequent, set `models.limits` below the limits of the provider.',
   }),
   budget_reached: (name, count) => ({
@@ -95,7 +95,7 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
   no_scheduler: (_, count) => ({
     severity: 'error',
     text: `No scheduler is running; ${count === 1 ? '1 cron, delayed message or batch waits' : `${count} crons, delayed messages and batches wait`} for one`,
-    href: '/crons',
+    href: '/processes',
     fix: 'Start a process with the scheduler role: holdfast start --roles scheduler',
   }),
   reconciler_stalled: (name) => ({
