@@ -23,8 +23,8 @@ export type LineOperation = ${lines.join(' | ')};
 }
 
 /**
- * Text of a module that exports `CHOICES`: what the fields of a query choose from, by function and field. Apart from the places, because only
- * pages need it.
+ * Text of a module with an object for each function: what the fields of its query choose from. Apart from the places, because only pages need
+ * them; separate objects, so that a page has those that it names.
  */
 export function choicesText({ paths }: { paths: Readonly<Record<string, Readonly<Record<string, unknown>>>> }): string {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods) as Operation[]);
@@ -33,11 +33,11 @@ export function choicesText({ paths }: { paths: Readonly<Record<string, Readonly
       const choices = schema?.enum ?? schema?.items?.enum;
       return choices === undefined ? [] : [`${name}: ${JSON.stringify(choices)}`];
     });
-    return fields.length === 0 ? [] : [`  ${operationId}: { ${fields.join(', ')} },`];
+    return fields.length === 0 ? [] : [`export const ${operationId} = { ${fields.join(', ')} } as const;`];
   });
   return `
-/** The values that a field of a query takes, by function and field. */
-export const CHOICES = {\n${rows.join('\n')}\n} as const;
+// The values that a field of a query takes, by function and field.
+${rows.join('\n')}
 `;
 }
 

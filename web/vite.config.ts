@@ -30,7 +30,7 @@ const SHARED = new RegExp(
     `web/src/parts/(?!${LISTED}|${RARE})`,
     `web/src/format/(?!${RARE_FORMATS})`,
     'web/src/live',
-    `web/src/screens/${anyOf('filters', 'batch-figures', 'processes', 'pauses')}`,
+    `web/src/screens/${anyOf('filters', 'pauses')}`,
     String.raw`web/src/[a-z]+\.tsx?$`,
   ),
 );

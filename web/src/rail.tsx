@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useRef, type ReactElement } from 'react';
 import { api } from './api.ts';
 import { ATTENTION_POLL_MS } from './attention.ts';
+import { Chip } from './parts/bits.tsx';
 import { useSettings } from './settings.tsx';
 
 /** The first group is in the bar of a phone. */
@@ -70,10 +71,10 @@ export function Rail(): ReactElement {
       <Link to={to} activeOptions={{ exact: to === '/' }}>
         {name}
         {(counts[to] ?? 0) > 0 && (
-          <span className="chip" data-tone={bad.has(to) ? 'bad' : 'warn'}>
+          <Chip tone={bad.has(to) ? 'bad' : 'warn'}>
             {counts[to]}
             {to === '/' && <span className="hidden-visually"> need attention</span>}
-          </span>
+          </Chip>
         )}
       </Link>
     </li>
@@ -85,11 +86,7 @@ export function Rail(): ReactElement {
       <ul>{main.screens.map(linkTo)}</ul>
       <button type="button" className="more-button" data-palette popoverTarget="more">
         More
-        {(stats?.deadLetters ?? 0) > 0 && (
-          <span className="chip" data-tone="bad">
-            {stats?.deadLetters}
-          </span>
-        )}
+        {(stats?.deadLetters ?? 0) > 0 && <Chip tone="bad">{stats?.deadLetters}</Chip>}
       </button>
       <div
         id="more"

@@ -7,7 +7,8 @@ import { nameOfPath, pageTitle } from './format/title.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
 import { readyQuery, useOutage, useRecovery } from './live/outage.ts';
 import { Away, awayParts } from './parts/away.tsx';
-import { Empty, Time } from './parts/bits.tsx';
+import { Chip, Empty, Time } from './parts/bits.tsx';
+import { Button } from './parts/button.tsx';
 import { clearRecent, noteRecent } from './parts/recent.ts';
 import { Environment } from './parts/environment.tsx';
 import { SafeText } from './parts/safe-text.tsx';
@@ -64,18 +65,12 @@ function Header(): ReactElement {
           Holdfast <Environment name={environment} /> <span className="soft host">{location.host}</span>
         </strong>
         <StreamChip />
-        <button type="button" className="button" aria-pressed={isLive} onClick={() => change({ isLive: !isLive })}>
+        <Button aria-pressed={isLive} onClick={() => change({ isLive: !isLive })}>
           {isLive ? 'Pause' : 'Go live'}
-        </button>
-        <button
-          type="button"
-          className="button"
-          data-palette
-          aria-keyshortcuts="Control+K Meta+K"
-          onClick={() => setOpened('palette')}
-        >
+        </Button>
+        <Button data-palette aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpened('palette')}>
           Go to…
-        </button>
+        </Button>
         <Menu>
           <ZoneChoice />
           <label>
@@ -90,9 +85,9 @@ function Header(): ReactElement {
               <option value="dark">Dark</option>
             </select>
           </label>
-          <button type="button" className="button" onClick={() => setOpened('help')} aria-label="Keys and help">
+          <Button onClick={() => setOpened('help')} aria-label="Keys and help">
             ?
-          </button>
+          </Button>
           <span className="soft">
             <SafeText text={who.principal} /> ({who.role})
           </span>
@@ -148,7 +143,7 @@ function ZoneChoice(): ReactElement {
 function StreamChip(): ReactElement {
   const { isLive } = useSettings();
   const { state } = useLive();
-  if (!isLive) return <span className="chip">Paused</span>;
+  if (!isLive) return <Chip>Paused</Chip>;
   const shown = {
     open: ['Live', 'good'],
     connecting: ['Connecting', 'warn'],
@@ -157,9 +152,9 @@ function StreamChip(): ReactElement {
   } as const;
   const [text, tone] = shown[state];
   return (
-    <span className="chip" data-tone={tone} role="status">
+    <Chip tone={tone} role="status">
       {text}
-    </span>
+    </Chip>
   );
 }
 
@@ -208,11 +203,7 @@ function SignOut(): ReactElement {
     clearRecent();
     await navigate({ to: '/sign-in' });
   }
-  return (
-    <button type="button" className="button" onClick={() => void signOut()}>
-      Sign out
-    </button>
-  );
+  return <Button onClick={() => void signOut()}>Sign out</Button>;
 }
 
 export function NotFound(): ReactElement {

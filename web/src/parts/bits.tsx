@@ -1,5 +1,5 @@
 // Small parts that every screen uses.
-import type { ReactElement, ReactNode } from 'react';
+import type { ComponentProps, ReactElement, ReactNode } from 'react';
 import { useNow, useSettings } from '../settings.tsx';
 import { columnDollarsText, dollarsText } from '../format/amounts.ts';
 import { ageText, timeText } from '../format/time.ts';
@@ -45,13 +45,17 @@ const TONES: Readonly<Record<string, string>> = {
   draining: 'warn',
 };
 
+interface ChipProps extends ComponentProps<'span'> {
+  tone?: string | undefined;
+}
+
+export function Chip({ tone, ...span }: ChipProps): ReactElement {
+  return <span className="chip" data-tone={tone} {...span} />;
+}
+
 /** A state: its word, and a colour that repeats it. */
 export function Status({ status }: { status: string }): ReactElement {
-  return (
-    <span className="chip" data-tone={TONES[status]}>
-      {status}
-    </span>
-  );
+  return <Chip tone={TONES[status]}>{status}</Chip>;
 }
 
 /** A time as an age, with the exact time as its title. */
@@ -120,6 +124,24 @@ export function Fact({ name, children }: { name: string; children: ReactNode }):
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
+  );
+}
+
+/** Names and their values; one without a value is left out. */
+export function Facts({ facts, className = '' }: { facts: Readonly<Record<string, ReactNode>>; className?: string }) {
+  return (
+    <dl className={`facts ${className}`.trim()}>
+      {Object.entries(facts).map(
+        ([name, value]) =>
+          value !== undefined &&
+          value !== null &&
+          value !== false && (
+            <Fact key={name} name={name}>
+              {value}
+            </Fact>
+          ),
+      )}
+    </dl>
   );
 }
 

@@ -1,11 +1,12 @@
 // What can be done to the selected rows of a list, or to all that its filters find: counted first, then submitted as one bulk action whose
 // progress is shown here.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
+import { Button } from './button.tsx';
 import { api, type BulkAction } from '../api.ts';
 import { countText, namedCountText } from '../format/amounts.ts';
 import { capitalised } from '../format/title.ts';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Status } from './bits.tsx';
 import { Confirm } from './confirm.tsx';
 import { Problem } from './problem.tsx';
@@ -38,12 +39,12 @@ const ONE: Readonly<Record<BulkAction['target'], string>> = {
 };
 
 export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarProps): ReactElement | null {
-  const { data: who } = useSuspenseQuery(me);
+  const canAct = useCanAct();
   const queries = useQueryClient();
   const [asked, setAsked] = useState<Asked | null>(null);
   const [submitted, setSubmitted] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
-  if (who.role === 'viewer') return null;
+  if (!canAct) return null;
 
   const bodyOf = ({ action, ids }: Pick<Asked, 'action' | 'ids'>): BulkBody =>
     // The filters of the list are those of the action.
@@ -65,14 +66,9 @@ export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarPr
   return (
     <div className="row" role="group" aria-label="Bulk actions">
       {actions.map((action) => (
-        <button
-          key={action}
-          type="button"
-          className="button"
-          onClick={() => void ask(action, all ? null : [...selected])}
-        >
+        <Button key={action} onClick={() => void ask(action, all ? null : [...selected])}>
           {capitalised(action)} {all ? 'all that match…' : `${countText(selected.size)} selected…`}
-        </button>
+        </Button>
       ))}
       {error !== null && <Problem error={error} />}
       {submitted !== null && <Progress id={submitted} />}
@@ -116,11 +112,7 @@ export function Progress({ id }: { id: string }): ReactElement | null {
       <progress max={Math.max(1, data.total)} value={ended} aria-label={`${data.action} ${data.target}`} />
       {countText(data.done)} done, {countText(data.skipped)} skipped, {countText(data.failed)} failed of{' '}
       {countText(data.total)}
-      {data.endedAt === null && (
-        <button type="button" className="button" onClick={() => void api.cancelBulkAction({ id })}>
-          Stop
-        </button>
-      )}
+      {data.endedAt === null && <Button onClick={() => void api.cancelBulkAction({ id })}>Stop</Button>}
     </span>
   );
 }

@@ -1,5 +1,6 @@
 // Which columns of a list are shown. The choice is in the URL, as names that commas separate, and only when it is not the usual one.
 import { useId, type ReactElement } from 'react';
+import { Button } from './button.tsx';
 import type { Column } from './data-table.tsx';
 
 const nameOf = ({ title }: { title: string }): string => title.toLowerCase();
@@ -31,9 +32,7 @@ export function ColumnChooser<Row>(props: {
 
   return (
     <>
-      <button type="button" className="button" popoverTarget={id}>
-        Columns
-      </button>
+      <Button popoverTarget={id}>Columns</Button>
       <div id={id} popover="auto" className="chooser panel" role="group" aria-label="Columns">
         {all.map(({ title }) => (
           <label key={title} className="row">
@@ -41,9 +40,7 @@ export function ColumnChooser<Row>(props: {
             {title}
           </label>
         ))}
-        <button type="button" className="button" onClick={() => onChange(undefined)}>
-          Usual columns
-        </button>
+        <Button onClick={() => onChange(undefined)}>Usual columns</Button>
       </div>
     </>
   );

@@ -1,6 +1,8 @@
 // A question before something that cannot be undone: names what and how many, and asks for a reason where one is kept.
 import { useState, type ReactElement, type ReactNode } from 'react';
+import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
+import { Field } from './fields.tsx';
 import { Problem } from './problem.tsx';
 
 export interface ConfirmProps {
@@ -44,19 +46,14 @@ export function Confirm({ title, verb, tone, children, asksReason, onClose, perf
         <h2 id="confirm-title">{title}</h2>
         {children}
         {asksReason === true && (
-          <label className="field">
-            Reason (kept in the audit log)
-            <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
-          </label>
+          <Field name="Reason (kept in the audit log)" value={reason} maxLength={500} onChange={setReason} />
         )}
         {error !== null && <Problem error={error} />}
         <div className="row">
-          <button type="submit" className="button" data-tone={tone ?? 'bad'} disabled={isBusy}>
+          <Button type="submit" tone={tone ?? 'bad'} disabled={isBusy}>
             {isBusy ? 'Working…' : verb}
-          </button>
-          <button type="button" className="button" onClick={onClose}>
-            Leave it
-          </button>
+          </Button>
+          <Button onClick={onClose}>Leave it</Button>
         </div>
       </form>
     </Dialog>

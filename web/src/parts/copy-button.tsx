@@ -1,5 +1,6 @@
 // A button that copies a text, and says that it has.
 import { useState, type ReactElement } from 'react';
+import { Button } from './button.tsx';
 
 /** Copies what `text` answers when it is pressed. Where the browser allows no copying, the text is shown for selecting. */
 export function CopyButton({
@@ -25,9 +26,9 @@ export function CopyButton({
   }
   return (
     <>
-      <button type="button" className="button" disabled={isDisabled} onClick={() => void copy()}>
+      <Button disabled={isDisabled} onClick={() => void copy()}>
         {name}
-      </button>
+      </Button>
       <span role="status" className="soft">
         {copied !== null && 'Copied'}
       </span>

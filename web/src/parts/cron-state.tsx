@@ -1,7 +1,7 @@
 // Texts that the list of crons and the screen of one share.
 import type { ReactElement } from 'react';
 import type { Cron, CronFire } from '../api.ts';
-import { Cost } from './bits.tsx';
+import { Chip, Cost } from './bits.tsx';
 
 /** What can create one, in words. */
 export const ORIGINS = { config: 'configuration', api: 'a request', agent: 'an agent' } as const;
@@ -13,11 +13,7 @@ export function CronState({ cron: { enabled, disabledReason, failures } }: { cro
       ? [`${failures} failed`, 'bad']
       : ['on', 'good']
     : [disabledReason === null ? 'paused' : 'disabled', 'warn'];
-  return (
-    <span className="chip" data-tone={tone}>
-      {text}
-    </span>
-  );
+  return <Chip tone={tone}>{text}</Chip>;
 }
 
 /** The cost of runs; none may have run, or with a model that has no price. */

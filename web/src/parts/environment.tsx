@@ -1,13 +1,14 @@
 // The name of the environment, which tells installations apart.
 import type { ReactElement } from 'react';
+import { Chip } from './bits.tsx';
 import { SafeText } from './safe-text.tsx';
 
 export function Environment({ name }: { name: string | null | undefined }): ReactElement | null {
   if (name == null) return null;
   return (
-    <span className="chip" data-tone="live">
+    <Chip tone="live">
       <span className="hidden-visually">environment </span>
       <SafeText text={name} />
-    </span>
+    </Chip>
   );
 }

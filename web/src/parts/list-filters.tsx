@@ -1,6 +1,8 @@
 // What is above the rows of a list: its filters, the views that this browser keeps, its columns. On a phone it is behind one button.
 import { Link } from '@tanstack/react-router';
 import { useId, useState, type ReactElement, type ReactNode } from 'react';
+import { Button } from './button.tsx';
+import { Field } from './fields.tsx';
 import { Filters } from '../screens/filters.tsx';
 import { CopyButton } from './copy-button.tsx';
 import type { useMemory } from './list-memory.ts';
@@ -58,22 +60,16 @@ function Views({ memory, remember }: ViewsProps): ReactElement {
   const views = Object.entries(memory.views ?? {});
   return (
     <>
-      <button type="button" className="button" popoverTarget={id}>
-        Views{views.length > 0 && ` (${views.length})`}
-      </button>
+      <Button popoverTarget={id}>Views{views.length > 0 && ` (${views.length})`}</Button>
       <div id={id} popover="auto" className="chooser panel" role="group" aria-label="Views">
         {views.map(([view, query]) => (
           <span key={view} className="row">
             <Link to="." search={Object.fromEntries(new URLSearchParams(query)) as never}>
               <SafeText text={view} />
             </Link>
-            <button
-              type="button"
-              className="button"
-              onClick={() => remember({ views: Object.fromEntries(views.filter(([each]) => each !== view)) })}
-            >
+            <Button onClick={() => remember({ views: Object.fromEntries(views.filter(([each]) => each !== view)) })}>
               Remove <span className="hidden-visually">{view}</span>
-            </button>
+            </Button>
           </span>
         ))}
         <form
@@ -84,13 +80,8 @@ function Views({ memory, remember }: ViewsProps): ReactElement {
             setName('');
           }}
         >
-          <label className="field">
-            Name of the view
-            <input required maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />
-          </label>
-          <button type="submit" className="button">
-            Save these filters
-          </button>
+          <Field name="Name of the view" required maxLength={60} value={name} onChange={setName} />
+          <Button type="submit">Save these filters</Button>
         </form>
         <CopyButton name="Copy link" text={() => location.href} />
       </div>

@@ -2,6 +2,7 @@
 import { keepPreviousData, useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useState, type ReactElement, type ReactNode } from 'react';
+import { Button } from './button.tsx';
 import { me } from '../me.ts';
 import { Choice, TextFilter } from '../screens/filters.tsx';
 import { useSettings } from '../settings.tsx';
@@ -13,8 +14,7 @@ import { DataTable, type Column } from './data-table.tsx';
 import type { Filter, List, Search } from './list.ts';
 import { ListFilters } from './list-filters.tsx';
 import { useMemory } from './list-memory.ts';
-import { haveBegun, Loading } from './loading.tsx';
-import { Problem } from './problem.tsx';
+import { Fault, haveBegun, Loading } from './loading.tsx';
 import { RowMenu, type RowActions } from './row-menu.tsx';
 
 interface ListScreenProps<Row> {
@@ -62,16 +62,12 @@ export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
         {title}
         {news}
         {canAct && buttons}
-        {fixed !== undefined && (
-          <button type="button" className="button" onClick={() => void query.refetch()}>
-            Refresh
-          </button>
-        )}
+        {fixed !== undefined && <Button onClick={() => void query.refetch()}>Refresh</Button>}
       </div>
       {above}
       <Tools {...{ list, state, all, facets }} current={focused ?? rows[0]} />
       {children}
-      {query.isError && <Problem error={query.error} onRetry={() => void query.refetch()} />}
+      <Fault query={query} />
       {query.isSuccess && rows.length === 0 && !query.hasNextPage ? (
         Object.keys(filters).length > 0 ? (
           <NoMatch noun={list.noun} onClear={state.clear} />

@@ -30,16 +30,18 @@ export interface PlainColumn<Row> {
 }
 
 interface PlainTableProps<Row> {
+  caption?: ReactNode;
   /** The first one names the row. */
   columns: readonly PlainColumn<Row>[];
   rows: readonly Row[];
   idOf: (row: Row, at: number) => string | number;
 }
 
-export function PlainTable<Row>({ columns, rows, idOf }: PlainTableProps<Row>): ReactElement {
+export function PlainTable<Row>({ caption, columns, rows, idOf }: PlainTableProps<Row>): ReactElement {
   const classOf = ({ isNumber, className }: PlainColumn<Row>) => (isNumber === true ? 'number' : className);
   return (
     <table className="plain cards">
+      {caption !== undefined && <caption>{caption}</caption>}
       <thead>
         <tr>
           {columns.map((column) => (

@@ -1,5 +1,6 @@
 // What went wrong and what to do next.
 import type { ReactElement } from 'react';
+import { Button } from './button.tsx';
 import { HoldfastError } from '../api.ts';
 import { SafeText } from './safe-text.tsx';
 
@@ -30,9 +31,7 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => v
       )}
       {onRetry !== undefined && (
         <p>
-          <button type="button" className="button" onClick={onRetry}>
-            Try again
-          </button>
+          <Button onClick={onRetry}>Try again</Button>
         </p>
       )}
     </div>

@@ -1,5 +1,6 @@
 // The actions on one row of a list: a button in the row, and the menu that it opens.
 import { useId, useRef, type ReactElement } from 'react';
+import { Button } from './button.tsx';
 import { SafeText } from './safe-text.tsx';
 
 export interface RowAction {
@@ -30,9 +31,9 @@ export function RowMenu({ of, actions }: RowActions): ReactElement {
       // A second click on a button does not open the row, and keys in the menu do not move to another row.
       onDoubleClick={(event) => event.stopPropagation()}
     >
-      <button type="button" className="button" data-palette id={`${id}-opener`} popoverTarget={id}>
+      <Button data-palette id={`${id}-opener`} popoverTarget={id}>
         Actions…{name}
-      </button>
+      </Button>
       <div
         id={id}
         ref={menu}
@@ -43,11 +44,9 @@ export function RowMenu({ of, actions }: RowActions): ReactElement {
         onKeyDown={(event) => event.stopPropagation()}
       >
         {actions.map(({ name: action, tone, onChoose }) => (
-          <button
+          <Button
             key={action}
-            type="button"
-            className="button"
-            data-tone={tone}
+            tone={tone}
             onClick={() => {
               // First: it returns the focus to the button in the row, which a dialog returns it to later.
               menu.current?.hidePopover();
@@ -56,7 +55,7 @@ export function RowMenu({ of, actions }: RowActions): ReactElement {
           >
             {action}
             {name}
-          </button>
+          </Button>
         ))}
       </div>
     </span>

@@ -1,5 +1,6 @@
 // Untrusted text, shown as plain text.
 import { useState, type ReactElement } from 'react';
+import { Button } from './button.tsx';
 import { countText } from '../format/amounts.ts';
 import { beginningOf } from '../format/long-text.ts';
 import { piecesOf } from '../format/visible-text.ts';
@@ -35,9 +36,9 @@ export function LongText({ text }: { text: string }): ReactElement {
         <SafeText text={beginning} />
       </pre>
       {left > 0 && (
-        <button type="button" className="button" onClick={() => setShown(shown + 16 * SHOWN_CHARS)}>
+        <Button onClick={() => setShown(shown + 16 * SHOWN_CHARS)}>
           Show more ({countText(left)} characters left)
-        </button>
+        </Button>
       )}
     </>
   );

@@ -1,6 +1,7 @@
 // The keys of every screen, and the help that lists them.
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
+import { Button } from './button.tsx';
 import { useSettings } from '../settings.tsx';
 import { Dialog } from './dialog.tsx';
 
@@ -48,9 +49,7 @@ export function Help({ screens, onClose }: { screens: readonly KeyedScreen[]; on
           />
           Keys without Ctrl or Alt do something
         </label>
-        <button type="submit" className="button">
-          Close
-        </button>
+        <Button type="submit">Close</Button>
       </form>
     </Dialog>
   );

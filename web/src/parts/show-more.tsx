@@ -1,5 +1,6 @@
 // Tables that can have thousands of rows: the first of them, and a button for more, so that the document stays small.
 import { useState, type ReactElement } from 'react';
+import { Button } from './button.tsx';
 import { countText } from '../format/amounts.ts';
 
 const ROWS = 100;
@@ -13,9 +14,7 @@ export function useFirst<Row>(
   const left = rows.length - shown;
   const more =
     left <= 0 ? null : (
-      <button type="button" className="button" onClick={() => setShown(shown + Math.max(atOnce, ROWS))}>
-        Show more ({countText(left)} rows left)
-      </button>
+      <Button onClick={() => setShown(shown + Math.max(atOnce, ROWS))}>Show more ({countText(left)} rows left)</Button>
     );
   return { first: rows.slice(0, shown), more };
 }

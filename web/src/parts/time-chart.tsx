@@ -1,5 +1,6 @@
 // What happened in equal steps of time, as bars; and the same as a table.
 import { useId, useState, type PointerEvent, type ReactElement } from 'react';
+import { Button } from './button.tsx';
 import {
   axisTexts,
   barPaths,
@@ -67,15 +68,9 @@ export function TimeChart(chart: Chart): ReactElement {
       <figcaption className="row">
         <strong id={id}>{title}</strong>
         <span className="soft">{step === null ? span : stepTexts(times, zone)[step]}</span>
-        <button
-          type="button"
-          className="button"
-          aria-pressed={isTable}
-          aria-label={`${title} as a table`}
-          onClick={() => setTable(!isTable)}
-        >
+        <Button aria-pressed={isTable} aria-label={`${title} as a table`} onClick={() => setTable(!isTable)}>
           Table
-        </button>
+        </Button>
       </figcaption>
       {isTable ? (
         <StepTable {...chart} />

@@ -1,14 +1,12 @@
 // Why something waits: its code, and the sentence for people.
 import type { ReactElement } from 'react';
+import { Chip } from './bits.tsx';
 import { SafeText } from './safe-text.tsx';
 
 export function WhyText({ why: { code, text } }: { why: { code: string; text: string } }): ReactElement {
   return (
     <>
-      <span className="chip" data-tone="warn">
-        {code}
-      </span>{' '}
-      <SafeText text={text} />
+      <Chip tone="warn">{code}</Chip> <SafeText text={text} />
     </>
   );
 }

@@ -3,9 +3,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { destinationsQuery } from '../attention.ts';
-import { Age } from '../parts/bits.tsx';
+import { Age, Chip } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { ConfirmButton } from '../parts/dialog-button.tsx';
 import { Field, Select } from '../parts/fields.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { Panel } from '../parts/panel.tsx';
@@ -19,7 +19,6 @@ const SENT = { warning: 'errors and warnings', error: 'errors' } as const;
 export function AlertDestinations(): ReactElement {
   const queries = useQueryClient();
   const list = useQuery(destinationsQuery);
-  const [removed, setRemoved] = useState<Destination | null>(null);
   const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: destinationsQuery.queryKey });
   return (
     <Panel title="Alerts">
@@ -35,51 +34,43 @@ export function AlertDestinations(): ReactElement {
       )}
       <ul className="destinations">
         {list.data?.items.map((each) => (
-          <DestinationRow key={each.id} destination={each} onTested={refresh} onRemove={() => setRemoved(each)} />
+          <DestinationRow key={each.id} destination={each} onChanged={refresh} />
         ))}
       </ul>
-      {removed !== null && (
-        <Confirm
-          title={`Remove the destination ${removed.name}?`}
-          verb="Remove the destination"
-          onClose={() => setRemoved(null)}
-          perform={async () => {
-            await api.deleteAlertDestination({ id: removed.id });
-            await refresh();
-          }}
-        >
-          <p>It receives nothing any more, also nothing that waits to be sent there now.</p>
-        </Confirm>
-      )}
     </Panel>
   );
 }
 
 function DestinationRow({
   destination: { id, name, url, severity, kinds, triedAt, lastError, failingSince },
-  onTested,
-  onRemove,
+  onChanged,
 }: {
   destination: Destination;
-  onTested: () => Promise<void>;
-  onRemove: () => void;
+  onChanged: () => Promise<void>;
 }): ReactElement {
-  const test = useMutation({ mutationFn: () => api.testAlertDestination({ id }), onSettled: onTested });
+  const test = useMutation({ mutationFn: () => api.testAlertDestination({ id }), onSettled: onChanged });
   return (
     <li>
       <div className="row">
         <strong>
           <SafeText text={name} />
         </strong>
-        <span className="chip" data-tone={failingSince === null ? (triedAt === null ? undefined : 'good') : 'bad'}>
+        <Chip tone={failingSince === null ? (triedAt === null ? undefined : 'good') : 'bad'}>
           {failingSince === null ? (triedAt === null ? 'not used yet' : 'works') : 'fails'}
-        </span>
+        </Chip>
         <Button disabled={test.isPending} aria-label={`Send a test to ${name}`} onClick={() => test.mutate()}>
           {test.isPending ? 'Sending…' : 'Send a test'}
         </Button>
-        <Button tone="bad" aria-label={`Remove… ${name}`} onClick={onRemove}>
-          Remove…
-        </Button>
+        <ConfirmButton
+          name="Remove…"
+          label={`Remove… ${name}`}
+          buttonTone="bad"
+          title={`Remove the destination ${name}?`}
+          verb="Remove the destination"
+          perform={() => api.deleteAlertDestination({ id }).then(onChanged)}
+        >
+          <p>It receives nothing any more, also nothing that waits to be sent there now.</p>
+        </ConfirmButton>
       </div>
       <p className="soft">
         Sends {SENT[severity]}

@@ -4,7 +4,7 @@ import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { Age } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { ConfirmButton } from '../parts/dialog-button.tsx';
 import { Field, Select } from '../parts/fields.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
@@ -36,15 +36,20 @@ export function ApiKeys(): ReactElement {
   const queries = useQueryClient();
   const list = useQuery(keysQuery);
   const keys = list.data?.items ?? [];
-  const [revoked, setRevoked] = useState<ApiKey | null>(null);
   const refresh = (): Promise<void> => queries.invalidateQueries(keysQuery);
   const state: PlainColumn<ApiKey> = {
     title: 'State',
     cell: (key) =>
       key.revokedAt === null ? (
-        <Button tone="bad" onClick={() => setRevoked(key)}>
-          Revoke…
-        </Button>
+        <ConfirmButton
+          name="Revoke…"
+          buttonTone="bad"
+          title={`Revoke the key ${key.name}?`}
+          verb="Revoke the key"
+          perform={() => api.revokeKey({ id: key.id }).then(refresh)}
+        >
+          <p>Programs that use it are refused, and browsers that signed in with it are signed out.</p>
+        </ConfirmButton>
       ) : (
         <span className="soft">
           revoked <Age at={key.revokedAt} />
@@ -62,19 +67,6 @@ export function ApiKeys(): ReactElement {
         <div className="scroll-x">
           <PlainTable columns={[...COLUMNS, state]} rows={keys} idOf={({ id }) => id} />
         </div>
-      )}
-      {revoked !== null && (
-        <Confirm
-          title={`Revoke the key ${revoked.name}?`}
-          verb="Revoke the key"
-          onClose={() => setRevoked(null)}
-          perform={async () => {
-            await api.revokeKey({ id: revoked.id });
-            void refresh();
-          }}
-        >
-          <p>Programs that use it are refused, and browsers that signed in with it are signed out.</p>
-        </Confirm>
       )}
     </Panel>
   );

@@ -3,68 +3,49 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Batch } from '../api.ts';
 import { countText } from '../format/amounts.ts';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { DialogButton } from '../parts/dialog-button.tsx';
+import { Field, Select } from '../parts/fields.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-
-type Question = 'cancel' | 'stop' | 'change' | 'retry';
+import { useActions } from '../parts/use-actions.tsx';
 
 export function BatchActions({ batch }: { batch: Batch }): ReactElement {
   const queries = useQueryClient();
-  const [question, setQuestion] = useState<Question | null>(null);
-  const [error, setError] = useState<unknown>(null);
+  const { act, problem } = useActions();
   const { id, status, counts } = batch;
   const isOpen = status === 'running' || status === 'paused';
   const failed = counts.failed + counts.expired;
-
-  async function act(change: Promise<Batch>): Promise<void> {
-    setError(null);
-    try {
-      queries.setQueryData(['batches', id], await change);
-    } catch (cause) {
-      setError(cause);
-    }
-  }
-
-  const close = (): void => setQuestion(null);
+  const change = (changed: typeof api.pauseBatch): void =>
+    act(async () => queries.setQueryData(['batches', id], await changed({ id })));
+  const cancel = (running: 'finish' | 'stop') => (close: () => void) => (
+    <CancelBatch batch={batch} running={running} onClose={close} />
+  );
   return (
     <>
-      {status === 'running' && (
-        <button type="button" className="button" onClick={() => void act(api.pauseBatch({ id }))}>
-          Pause batch
-        </button>
-      )}
+      {status === 'running' && <Button onClick={() => change(api.pauseBatch)}>Pause batch</Button>}
       {status === 'paused' && (
-        <button type="button" className="button" data-tone="main" onClick={() => void act(api.resumeBatch({ id }))}>
+        <Button tone="main" onClick={() => change(api.resumeBatch)}>
           Resume batch
-        </button>
+        </Button>
       )}
-      {isOpen && (
-        <button type="button" className="button" onClick={() => setQuestion('change')}>
-          Change…
-        </button>
-      )}
+      {isOpen && <DialogButton dialog={(close) => <ChangeBatch batch={batch} onClose={close} />}>Change…</DialogButton>}
       {failed > 0 && (isOpen || status === 'ended') && (
-        <button type="button" className="button" onClick={() => setQuestion('retry')}>
+        <DialogButton dialog={(close) => <RetryFailed id={id} count={failed} onClose={close} />}>
           Retry failed…
-        </button>
+        </DialogButton>
       )}
       {isOpen && (
         <>
-          <button type="button" className="button" data-tone="bad" onClick={() => setQuestion('cancel')}>
+          <DialogButton tone="bad" dialog={cancel('finish')}>
             Cancel…
-          </button>
-          <button type="button" className="button" data-tone="bad" onClick={() => setQuestion('stop')}>
+          </DialogButton>
+          <DialogButton tone="bad" dialog={cancel('stop')}>
             Cancel and stop turns…
-          </button>
+          </DialogButton>
         </>
       )}
-      {error !== null && <Problem error={error} />}
-      {question === 'change' && <ChangeBatch batch={batch} onClose={close} />}
-      {question === 'retry' && <RetryFailed id={id} count={failed} onClose={close} />}
-      {(question === 'cancel' || question === 'stop') && (
-        <CancelBatch batch={batch} running={question === 'stop' ? 'stop' : 'finish'} onClose={close} />
-      )}
+      {problem}
     </>
   );
 }
@@ -131,22 +112,16 @@ function ChangeBatch({ batch, onClose }: { batch: Batch; onClose: () => void }):
   }
   return (
     <Confirm title="Change the batch" verb="Change" onClose={onClose} perform={perform}>
-      <label className="field">
-        Cost cap in US dollars (empty: none)
-        <input type="number" min="0" step="any" value={cap} onChange={(event) => setCap(event.target.value)} />
-      </label>
-      <label className="field">
-        Items in flight at most
-        <input type="number" min="1" value={concurrency} onChange={(event) => setConcurrency(event.target.value)} />
-      </label>
-      <label className="field">
-        Way, for items that have not begun
-        <select value={via} onChange={(event) => setVia(event.target.value as Batch['via'])}>
-          {VIAS.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
+      <Field
+        name="Cost cap in US dollars (empty: none)"
+        type="number"
+        min="0"
+        step="any"
+        value={cap}
+        onChange={setCap}
+      />
+      <Field name="Items in flight at most" type="number" min="1" value={concurrency} onChange={setConcurrency} />
+      <Select name="Way, for items that have not begun" value={via} options={VIAS} onChange={setVia} />
     </Confirm>
   );
 }

@@ -1,11 +1,11 @@
 // The items of a batch in input order, with filters in the URL.
-import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { CHOICES } from '../../../src/client/generated/choices.ts';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type BatchItem } from '../api.ts';
 import { microsOf } from '../format/amounts.ts';
 import { Cost, Status } from '../parts/bits.tsx';
 import type { Column } from '../parts/data-table.tsx';
+import { KeyLink, TurnLink } from '../parts/links.tsx';
 import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -19,25 +19,12 @@ const COLUMNS: readonly Column<BatchItem>[] = [
     width: 'minmax(140px, 2fr)',
     cell: ({ sessionKey, messageId }) =>
       // Before its first message an item has no session.
-      messageId === null ? (
-        <SafeText text={sessionKey} />
-      ) : (
-        <Link to="/sessions/$key" params={{ key: sessionKey }}>
-          <SafeText text={sessionKey} />
-        </Link>
-      ),
+      messageId === null ? <SafeText text={sessionKey} /> : <KeyLink sessionKey={sessionKey} />,
   },
   {
     title: 'Turn',
     width: '110px',
-    cell: ({ turnId }) =>
-      turnId === null ? (
-        ''
-      ) : (
-        <Link to="/turns/$id" params={{ id: turnId }}>
-          turn {turnId.slice(-6)}
-        </Link>
-      ),
+    cell: ({ turnId }) => (turnId === null ? '' : <TurnLink id={turnId} />),
   },
   { title: 'Attempt', width: '72px', isNumber: true, cell: ({ attempt }) => attempt },
   {

@@ -1,32 +1,23 @@
 // One batch: its progress and cost, its submissions to the provider, its failures, and its items.
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Batch } from '../api.ts';
 import { countText, microsOf, percentText, usdText } from '../format/amounts.ts';
 import { ageText } from '../format/time.ts';
-import { me } from '../me.ts';
-import { Age, Cost, Fact, Figure, Status, Time } from '../parts/bits.tsx';
+import { useCanAct } from '../me.ts';
+import { Age, Cost, Facts, Figure, Status, Time } from '../parts/bits.tsx';
+import { DialogButton } from '../parts/dialog-button.tsx';
 import { NoData } from '../parts/loading.tsx';
+import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { TagsFact } from '../parts/tags.tsx';
+import { Tags } from '../parts/tags.tsx';
 import { BatchActions, RetryFailed } from './batch-actions.tsx';
 import { endedItems } from './batch-columns.tsx';
 import { BatchItems } from './batch-items.tsx';
 
 const route = getRouteApi('/app/batches/$id');
-
-const STATES = [
-  'pending',
-  'waiting',
-  'running',
-  'parked',
-  'answered',
-  'silent',
-  'failed',
-  'cancelled',
-  'expired',
-] as const;
 
 export function BatchScreen(): ReactElement {
   const { id } = route.useParams();
@@ -42,7 +33,7 @@ export function BatchScreen(): ReactElement {
 }
 
 function BatchView({ batch }: { batch: Batch }): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
+  const canAct = useCanAct();
   const { id, name, status, outcome, counts, pauseReason, pauseDetail } = batch;
   return (
     <>
@@ -54,7 +45,7 @@ function BatchView({ batch }: { batch: Batch }): ReactElement {
         <a className="button" href={`/v1/batches/${id}/results`} download={`${id}.jsonl`}>
           Download results
         </a>
-        {who.role !== 'viewer' && <BatchActions batch={batch} />}
+        {canAct && <BatchActions batch={batch} />}
       </div>
       {pauseReason !== null && (
         <p className="banner" role="status">
@@ -68,8 +59,8 @@ function BatchView({ batch }: { batch: Batch }): ReactElement {
         aria-label={`${endedItems(counts)} of ${counts.total} items have ended`}
       />
       <Figures batch={batch} />
-      <Facts batch={batch} />
-      <Failures batch={batch} canRetry={who.role !== 'viewer'} />
+      <BatchFacts batch={batch} />
+      <Failures batch={batch} canRetry={canAct} />
       <Hops of={batch} />
       <BatchItems id={id} />
     </>
@@ -109,112 +100,91 @@ function Figures({ batch }: { batch: Batch }): ReactElement {
         )}
       </dl>
       <ul className="row states" aria-label="Items by state">
-        {STATES.filter((state) => counts[state] > 0).map((state) => (
-          <li key={state}>
-            <Status status={state} /> {countText(counts[state])}
-          </li>
-        ))}
+        {CHOICES.listBatchItems.status
+          .filter((state) => counts[state] > 0)
+          .map((state) => (
+            <li key={state}>
+              <Status status={state} /> {countText(counts[state])}
+            </li>
+          ))}
       </ul>
     </>
   );
 }
 
-function Facts({ batch }: { batch: Batch }): ReactElement {
-  const { id, via, agentId, concurrency, slots, weight, pilot, maxFailurePercent, deadlineAt, createdBy } = batch;
+function BatchFacts({ batch }: { batch: Batch }): ReactElement {
+  const { pilot, deadlineAt, endedAt } = batch;
   return (
-    <dl className="facts">
-      <Fact name="Id">
-        <span className="mono">{id}</span>
-      </Fact>
-      <Fact name="Way">{via}</Fact>
-      <Fact name="Agent">{agentId}</Fact>
-      <Fact name="In flight at most">{concurrency}</Fact>
-      <Fact name="Slots">{slots}</Fact>
-      <Fact name="Weight">{weight}</Fact>
-      <TagsFact tags={batch.tags} />
-      {pilot !== null && <Fact name="Pilot">{pilot} items</Fact>}
-      <Fact name="Pauses at">{maxFailurePercent} % failed</Fact>
-      {deadlineAt !== null && (
-        <Fact name="Deadline">
-          <Time at={deadlineAt} />
-        </Fact>
-      )}
-      <Fact name="Submitted">
-        <Time at={batch.createdAt} /> by <SafeText text={createdBy} />
-      </Fact>
-      {batch.endedAt !== null && (
-        <Fact name="Ended">
-          <Time at={batch.endedAt} />
-        </Fact>
-      )}
-    </dl>
+    <Facts
+      facts={{
+        Id: <span className="mono">{batch.id}</span>,
+        Way: batch.via,
+        Agent: batch.agentId,
+        'In flight at most': batch.concurrency,
+        Slots: batch.slots,
+        Weight: batch.weight,
+        Tags: Object.keys(batch.tags).length > 0 && <Tags tags={batch.tags} />,
+        Pilot: pilot !== null && `${pilot} items`,
+        'Pauses at': `${batch.maxFailurePercent} % failed`,
+        Deadline: deadlineAt !== null && <Time at={deadlineAt} />,
+        Submitted: (
+          <>
+            <Time at={batch.createdAt} /> by <SafeText text={batch.createdBy} />
+          </>
+        ),
+        Ended: endedAt !== null && <Time at={endedAt} />,
+      }}
+    />
   );
 }
 
 function Failures({ batch, canRetry }: { batch: Batch; canRetry: boolean }): ReactElement | null {
-  const [asked, setAsked] = useState<Batch['errors'][number] | null>(null);
   if (batch.errors.length === 0) return null;
   return (
-    <section className="panel" aria-labelledby="failures">
-      <h2 id="failures">Failures</h2>
+    <Panel title="Failures">
       <ul>
         {batch.errors.map((group) => (
           <li key={group.code}>
             {countText(group.count)} × <span className="mono">{group.code}</span> <SafeText text={group.sample} />{' '}
             {canRetry && batch.status !== 'cancelling' && (
-              <button type="button" className="button" onClick={() => setAsked(group)}>
+              <DialogButton
+                dialog={(close) => <RetryFailed id={batch.id} code={group.code} count={group.count} onClose={close} />}
+              >
                 Retry these…
-              </button>
+              </DialogButton>
             )}
           </li>
         ))}
       </ul>
-      {asked !== null && (
-        <RetryFailed id={batch.id} code={asked.code} count={asked.count} onClose={() => setAsked(null)} />
-      )}
-    </section>
+    </Panel>
   );
 }
+
+type Hop = Batch['hops'][number];
+
+const HOP_COLUMNS: readonly PlainColumn<Hop>[] = [
+  { title: 'Call', cell: ({ n }) => n },
+  { title: 'Way', cell: ({ via }) => via },
+  { title: 'Requests', cell: ({ requests }) => countText(requests) },
+  {
+    title: 'From the cache',
+    cell: ({ cacheHitRate }) => (cacheHitRate === null ? 'not known' : percentText(cacheHitRate, 1)),
+  },
+  { title: 'Submitted', cell: ({ submittedAt }) => <Age at={submittedAt} /> },
+  { title: 'Why', cell: ({ reason }) => <SafeText text={reason} /> },
+  { title: 'Ids of the provider', className: 'mono', cell: ({ providerBatchIds }) => providerBatchIds.join(' ') },
+];
 
 /** Whether the calls of one round were simulated is not stored: what is known of the batch counts. */
 function Hops({ of: { hops, simulated } }: { of: Batch }): ReactElement | null {
   if (hops.length === 0) return null;
+  const cost: PlainColumn<Hop> = {
+    title: 'Cost',
+    cell: ({ costUsd }) => <Cost of={{ costMicros: microsOf(costUsd), simulated }} isInColumn />,
+  };
   return (
-    <section className="panel scroll-x" aria-labelledby="hops" tabIndex={0}>
-      <h2 id="hops">Rounds</h2>
-      <table className="plain">
-        <thead>
-          <tr>
-            {['Call', 'Way', 'Requests', 'From the cache', 'Cost', 'Submitted', 'Why', 'Ids of the provider'].map(
-              (title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ),
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {hops.map((hop) => (
-            <tr key={`${hop.n} ${hop.via}`}>
-              <td>{hop.n}</td>
-              <td>{hop.via}</td>
-              <td>{countText(hop.requests)}</td>
-              <td>{hop.cacheHitRate === null ? 'not known' : percentText(hop.cacheHitRate, 1)}</td>
-              <td>
-                <Cost of={{ costMicros: microsOf(hop.costUsd), simulated }} isInColumn />
-              </td>
-              <td>
-                <Age at={hop.submittedAt} />
-              </td>
-              <td>
-                <SafeText text={hop.reason} />
-              </td>
-              <td className="mono">{hop.providerBatchIds.join(' ')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Panel title="Rounds" className="scroll-x" tabIndex={0}>
+      <PlainTable columns={HOP_COLUMNS.toSpliced(4, 0, cost)} rows={hops} idOf={({ n, via }) => `${n} ${via}`} />
+    </Panel>
   );
 }

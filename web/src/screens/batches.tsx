@@ -2,8 +2,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';
-import { CHOICES } from '../../../src/client/generated/choices.ts';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Batch } from '../api.ts';
+import { DialogButton } from '../parts/dialog-button.tsx';
 import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -31,7 +32,6 @@ const BATCHES: List<Batch> = {
 export function Batches(): ReactElement {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [isNewOpen, setNewOpen] = useState(false);
   const [asked, setAsked] = useState<{ batch: Batch; running: 'stop' | 'finish' } | null>(null);
   const [error, setError] = useState<unknown>(null);
   const rowActions = useMemo(() => {
@@ -51,19 +51,18 @@ export function Batches(): ReactElement {
       list={BATCHES}
       rowActions={rowActions}
       buttons={
-        <button type="button" className="button" data-tone="main" onClick={() => setNewOpen(true)}>
+        <DialogButton
+          tone="main"
+          dialog={(close) => (
+            <NewBatch onClose={close} onSubmitted={(id) => void navigate({ to: '/batches/$id', params: { id } })} />
+          )}
+        >
           New batch…
-        </button>
+        </DialogButton>
       }
     >
       {error !== null && <Problem error={error} />}
       {asked !== null && <CancelBatch {...asked} onClose={() => setAsked(null)} />}
-      {isNewOpen && (
-        <NewBatch
-          onClose={() => setNewOpen(false)}
-          onSubmitted={(id) => void navigate({ to: '/batches/$id', params: { id } })}
-        />
-      )}
     </ListScreen>
   );
 }

@@ -5,9 +5,9 @@ import { api, type Budget } from '../api.ts';
 import { usdText } from '../format/amounts.ts';
 import { forecastUsd } from '../format/spend.ts';
 import { useCanAct } from '../me.ts';
-import { Age } from '../parts/bits.tsx';
-import { Button } from '../parts/button.tsx';
+import { Age, Chip } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { ConfirmButton, DialogButton } from '../parts/dialog-button.tsx';
 import { Field, Select } from '../parts/fields.tsx';
 import { Fault } from '../parts/loading.tsx';
 import { Panel } from '../parts/panel.tsx';
@@ -16,9 +16,6 @@ import { useNow } from '../settings.tsx';
 
 const PERIODS = ['hour', 'day', 'month', 'total'] as const;
 const ACTIONS = { pause: 'wait', fail: 'fail' } as const;
-
-/** Null: a new one. */
-type Question = { kind: 'save'; budget: Budget | null } | { kind: 'remove'; budget: Budget };
 
 export const budgetsQuery = queryOptions({ queryKey: ['budgets'], queryFn: () => api.listBudgets() });
 
@@ -32,15 +29,13 @@ const FIXED = {
 export function Budgets(): ReactElement {
   const canAct = useCanAct();
   const queries = useQueryClient();
-  const [question, setQuestion] = useState<Question | null>(null);
   const list = useQuery(budgetsQuery);
-  const close = (): void => setQuestion(null);
-  const done = (): Promise<void> => queries.invalidateQueries({ queryKey: ['budgets'] });
+  const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: ['budgets'] });
+  const form = (budget: Budget | null) => (close: () => void) => (
+    <BudgetForm {...{ budget }} onClose={close} onSaved={refresh} />
+  );
   return (
-    <Panel
-      title="Budgets"
-      buttons={canAct && <Button onClick={() => setQuestion({ kind: 'save', budget: null })}>Add a budget…</Button>}
-    >
+    <Panel title="Budgets" buttons={canAct && <DialogButton dialog={form(null)}>Add a budget…</DialogButton>}>
       <Fault query={list} />
       {list.data?.items.length === 0 && <p className="soft">There is no budget yet: nothing limits what is spent.</p>}
       <ul className="plain-list">
@@ -50,29 +45,21 @@ export function Budgets(): ReactElement {
             {canAct && FIXED[budget.origin] !== null && <span className="soft">{FIXED[budget.origin]}</span>}
             {canAct && FIXED[budget.origin] === null && (
               <>
-                <Button onClick={() => setQuestion({ kind: 'save', budget })}>Change…</Button>
-                <Button tone="bad" onClick={() => setQuestion({ kind: 'remove', budget })}>
-                  Remove…
-                </Button>
+                <DialogButton dialog={form(budget)}>Change…</DialogButton>
+                <ConfirmButton
+                  name="Remove…"
+                  buttonTone="bad"
+                  title={`Remove the budget of ${budget.scope} per ${budget.per}?`}
+                  verb="Remove the budget"
+                  perform={() => api.deleteBudget({ id: budget.id }).then(refresh)}
+                >
+                  <p>Turns that wait for it continue, and it limits nothing any more.</p>
+                </ConfirmButton>
               </>
             )}
           </li>
         ))}
       </ul>
-      {question?.kind === 'remove' && (
-        <Confirm
-          title={`Remove the budget of ${question.budget.scope} per ${question.budget.per}?`}
-          verb="Remove the budget"
-          onClose={close}
-          perform={async () => {
-            await api.deleteBudget({ id: question.budget.id });
-            await done();
-          }}
-        >
-          <p>Turns that wait for it continue, and it limits nothing any more.</p>
-        </Confirm>
-      )}
-      {question?.kind === 'save' && <BudgetForm budget={question.budget} onClose={close} onSaved={done} />}
     </Panel>
   );
 }
@@ -97,11 +84,7 @@ function BudgetLine({ budget }: { budget: Budget }): ReactElement {
         {simulated && spentUsd > 0 && ' simulated'} of {usdText(limitUsd)}
         {reservedUsd > 0 && `, ${usdText(reservedUsd)} reserved`}
       </span>
-      {isReached && (
-        <span className="chip" data-tone="bad">
-          reached: turns {ACTIONS[action]}
-        </span>
-      )}
+      {isReached && <Chip tone="bad">reached: turns {ACTIONS[action]}</Chip>}
       {endsAt !== null && (
         <span className="soft">
           ends <Age at={endsAt} />

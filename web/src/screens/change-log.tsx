@@ -4,7 +4,7 @@ import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { destinationsQuery } from '../attention.ts';
 import { deedText, objectOf } from '../format/audit-text.ts';
-import { Age } from '../parts/bits.tsx';
+import { Age, Chip } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -63,9 +63,7 @@ function Entry({
         </>
       )}{' '}
       {outcome !== 'ok' && (
-        <span className="chip" data-tone="bad">
-          {outcome === null ? 'it is not known how it ended' : `refused: ${outcome}`}
-        </span>
+        <Chip tone="bad">{outcome === null ? 'it is not known how it ended' : `refused: ${outcome}`}</Chip>
       )}
     </li>
   );

@@ -1,14 +1,16 @@
 // Two turns side by side: their words, their facts, the tools that they called, and their requests.
 import { useQueries, useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement, type ReactNode } from 'react';
 import { api, type Turn } from '../api.ts';
 import { dollarsText, percentText } from '../format/amounts.ts';
 import { beginningOf } from '../format/long-text.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Empty, Status, Time } from '../parts/bits.tsx';
-import { haveBegun, Loading } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Button } from '../parts/button.tsx';
+import { KeyLink, TurnLink } from '../parts/links.tsx';
+import { Fault, haveBegun, Loading } from '../parts/loading.tsx';
+import { Panel, PlainTable } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { ComparedRequests, DifferenceChip, TextDifference } from './compared-requests.tsx';
 import { ComparedTools } from './compared-tools.tsx';
@@ -29,8 +31,8 @@ export function Compare(): ReactElement {
         <Swap />
       </div>
       <Choose key={`${a} ${b}`} a={a} b={b} />
-      {first.isError && <Problem error={first.error} onRetry={() => void first.refetch()} />}
-      {second.isError && <Problem error={second.error} onRetry={() => void second.refetch()} />}
+      <Fault query={first} />
+      <Fault query={second} />
       {!hasBegun && <Loading />}
       {(a === undefined || b === undefined) && (
         <Empty>
@@ -55,14 +57,12 @@ function Swap(): ReactElement {
   const navigate = useNavigate({ from: '/compare' });
   const swapped = Object.entries({ a: b, b: a, callA: callB, callB: callA }).filter(([, value]) => value !== undefined);
   return (
-    <button
-      type="button"
-      className="button"
+    <Button
       disabled={a === undefined || b === undefined}
       onClick={() => void navigate({ search: Object.fromEntries(swapped), replace: true })}
     >
       Swap A and B
-    </button>
+    </Button>
   );
 }
 
@@ -89,9 +89,9 @@ function Choose({ a, b }: { a: string | undefined; b: string | undefined }): Rea
           {texts[side] !== '' && ids[side] === undefined && <span className="soft">An id has 36 characters.</span>}
         </label>
       ))}
-      <button type="submit" className="button" data-tone="main" disabled={ids.a === undefined || ids.b === undefined}>
+      <Button type="submit" tone="main" disabled={ids.a === undefined || ids.b === undefined}>
         Compare
-      </button>
+      </Button>
     </form>
   );
 }
@@ -118,8 +118,7 @@ function Compared({ a, b }: { a: Turn; b: Turn }): ReactElement {
 /** What was asked and answered. */
 function Words({ a, b, asked }: { a: Turn; b: Turn; asked: readonly string[] }): ReactElement {
   return (
-    <section className="panel" aria-labelledby="words">
-      <h2 id="words">Words</h2>
+    <Panel title="Words">
       <h3>Messages</h3>
       <TextDifference a={asked[0] ?? ''} b={asked[1] ?? ''} />
       <section aria-labelledby="replies">
@@ -130,7 +129,7 @@ function Words({ a, b, asked }: { a: Turn; b: Turn; asked: readonly string[] }):
           <TextDifference a={a.reply ?? ''} b={b.reply ?? ''} />
         )}
       </section>
-    </section>
+    </Panel>
   );
 }
 
@@ -151,20 +150,12 @@ const FACTS: readonly FactRow[] = [
   {
     name: 'Turn',
     of: ({ id }) => id,
-    show: ({ id }) => (
-      <Link to="/turns/$id" params={{ id }}>
-        turn {id.slice(-6)}
-      </Link>
-    ),
+    show: ({ id }) => <TurnLink id={id} />,
   },
   {
     name: 'Session',
     of: ({ sessionKey }) => sessionKey,
-    show: ({ sessionKey }) => (
-      <Link to="/sessions/$key" params={{ key: sessionKey }}>
-        <SafeText text={sessionKey} />
-      </Link>
-    ),
+    show: ({ sessionKey }) => <KeyLink sessionKey={sessionKey} />,
   },
   { name: 'Agent', of: ({ sessionKey }) => sessionKey.split(':')[1] ?? '' },
   { name: 'Status', of: ({ status }) => status, show: ({ status }) => <Status status={status} /> },
@@ -206,32 +197,28 @@ function shownError({ error }: Turn): ReactNode {
   );
 }
 
+const shownOf = ({ of, show }: FactRow, turn: Turn): ReactNode => show?.(turn) ?? <SafeText text={String(of(turn))} />;
+
 function Facts({ a, b }: { a: Turn; b: Turn }): ReactElement {
   return (
-    <section className="panel" aria-labelledby="facts">
-      <h2 id="facts">Turns</h2>
+    <Panel title="Turns">
       <div className="scroll-x" tabIndex={0} role="region" aria-label="Facts of both turns">
-        <table className="plain cards">
-          <thead>
-            <tr>
-              <th scope="col">What</th>
-              <th scope="col">A</th>
-              <th scope="col">B</th>
-              <th scope="col">Difference</th>
-            </tr>
-          </thead>
-          <tbody>
-            {FACTS.map(({ name, of, show = (turn) => <SafeText text={String(of(turn))} /> }) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td data-label="A">{show(a)}</td>
-                <td data-label="B">{show(b)}</td>
-                <td>{of(a) === of(b) ? <span className="soft">same</span> : <DifferenceChip state="changed" />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable
+          columns={[
+            { title: 'What', cell: ({ name }) => name },
+            { title: 'A', cell: (fact) => shownOf(fact, a) },
+            { title: 'B', cell: (fact) => shownOf(fact, b) },
+            {
+              title: 'Difference',
+              isClear: true,
+              cell: ({ of }) =>
+                of(a) === of(b) ? <span className="soft">same</span> : <DifferenceChip state="changed" />,
+            },
+          ]}
+          rows={FACTS}
+          idOf={({ name }) => name}
+        />
       </div>
-    </section>
+    </Panel>
   );
 }

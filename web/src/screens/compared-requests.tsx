@@ -1,11 +1,13 @@
 // The exact requests of two model calls, part by part, with the lines in which they differ.
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useMemo, useState, type ReactElement } from 'react';
+import { useMemo, useState, type ReactElement, type ReactNode } from 'react';
 import type { ModelRequest, Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { partText, type Part } from '../format/request-text.ts';
-import { Loading } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Chip } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
+import { Fault, Loading } from '../parts/loading.tsx';
+import { Panel, PlainTable } from '../parts/panel.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { alignItems, comparedSettings, diffTexts, type Pair } from './alignment.ts';
@@ -34,8 +36,7 @@ export function ComparedRequests({ a, b }: { a: Turn; b: Turn }): ReactElement {
       replace: true,
     });
   return (
-    <section className="panel" aria-labelledby="requests">
-      <h2 id="requests">What the model was sent</h2>
+    <Panel title="What the model was sent">
       <Filters>
         <Choice name="Call of A" value={callA ?? '1'} options={callsOfA} onChange={(n) => choose({ callA: n })} />
         <Choice name="Call of B" value={callB ?? '1'} options={callsOfB} onChange={(n) => choose({ callB: n })} />
@@ -43,8 +44,8 @@ export function ComparedRequests({ a, b }: { a: Turn; b: Turn }): ReactElement {
       {(callsOfA.length === 0 || callsOfB.length === 0) && (
         <p className="soft">A turn that has made no model call has no request.</p>
       )}
-      {first.isError && <Problem error={first.error} onRetry={() => void first.refetch()} />}
-      {second.isError && <Problem error={second.error} onRetry={() => void second.refetch()} />}
+      <Fault query={first} />
+      <Fault query={second} />
       {(first.isFetching || second.isFetching) && <Loading />}
       {first.data !== undefined && second.data !== undefined && (
         <>
@@ -52,40 +53,31 @@ export function ComparedRequests({ a, b }: { a: Turn; b: Turn }): ReactElement {
           <Parts a={first.data} b={second.data} />
         </>
       )}
-    </section>
+    </Panel>
   );
 }
+
+const textOf = (value: string | null): ReactNode => (value === null ? '—' : <SafeText text={value} />);
 
 /** The fields of a request besides its parts, such as the model, thinking and the maximum tokens of an answer. */
 function Settings({ a, b }: { a: ModelRequest; b: ModelRequest }): ReactElement {
   return (
-    <table className="plain cards">
-      <caption>Settings of both requests</caption>
-      <thead>
-        <tr>
-          <th scope="col">Setting</th>
-          <th scope="col">A</th>
-          <th scope="col">B</th>
-          <th scope="col">Difference</th>
-        </tr>
-      </thead>
-      <tbody>
-        {comparedSettings(a.request, b.request).map(({ name, a: left, b: right, state }) => (
-          <tr key={name}>
-            <th scope="row">
-              <SafeText text={name} />
-            </th>
-            <td data-label="A" className="mono">
-              {left === null ? '—' : <SafeText text={left} />}
-            </td>
-            <td data-label="B" className="mono">
-              {right === null ? '—' : <SafeText text={right} />}
-            </td>
-            <td>{state === 'same' ? <span className="soft">same</span> : <DifferenceChip state={state} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <PlainTable
+      caption="Settings of both requests"
+      columns={[
+        { title: 'Setting', cell: ({ name }) => <SafeText text={name} /> },
+        { title: 'A', className: 'mono', cell: (setting) => textOf(setting.a) },
+        { title: 'B', className: 'mono', cell: (setting) => textOf(setting.b) },
+        {
+          title: 'Difference',
+          isClear: true,
+          cell: ({ state }) =>
+            state === 'same' ? <span className="soft">same</span> : <DifferenceChip state={state} />,
+        },
+      ]}
+      rows={comparedSettings(a.request, b.request)}
+      idOf={({ name }) => name}
+    />
   );
 }
 
@@ -109,9 +101,9 @@ function Parts({ a, b }: { a: ModelRequest; b: ModelRequest }): ReactElement {
           {countText(sameCount)} of {countText(pairs.length)} parts are the same.
         </span>
         {sameCount > 0 && (
-          <button type="button" className="button" aria-pressed={areAllShown} onClick={() => setAllShown(!areAllShown)}>
+          <Button aria-pressed={areAllShown} onClick={() => setAllShown(!areAllShown)}>
             Show them too
-          </button>
+          </Button>
         )}
       </p>
       {first.map((pair, index) => (
@@ -153,11 +145,7 @@ const TONES: Readonly<Record<Pair<unknown>['state'], string>> = {
 
 /** Says in a word how two sides differ; the colour repeats it. */
 export function DifferenceChip({ state }: { state: Pair<unknown>['state'] }): ReactElement {
-  return (
-    <span className="chip" data-tone={TONES[state]}>
-      {state}
-    </span>
-  );
+  return <Chip tone={TONES[state]}>{state}</Chip>;
 }
 
 /** Two texts merged, with the parts that only one of them has; texts that are too different are shown one after the other. */
@@ -184,7 +172,7 @@ export function TextDifference({ a, b }: { a: string; b: string }): ReactElement
           </details>
         ) : (
           <div key={index} data-side={side}>
-            {side !== 'both' && <span className="chip">only {side}</span>}
+            {side !== 'both' && <Chip>only {side}</Chip>}
             <LongText text={text} />
           </div>
         ),

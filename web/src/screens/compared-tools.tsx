@@ -5,6 +5,7 @@ import type { Turn } from '../api.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Status } from '../parts/bits.tsx';
 import { Loading } from '../parts/loading.tsx';
+import { Panel, PlainTable } from '../parts/panel.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
@@ -21,8 +22,7 @@ export function ComparedTools({ a, b }: { a: Turn; b: Turn }): ReactElement {
   const pairs = useMemo(() => alignItems(toolsOf(a), toolsOf(b), compared), [a, b]);
   const { first, more } = useFirst(pairs);
   return (
-    <section className="panel" aria-labelledby="tools">
-      <h2 id="tools">Tools in order</h2>
+    <Panel title="Tools in order">
       {pairs.length === 0 ? (
         <p className="soft">Neither turn has called a tool.</p>
       ) : (
@@ -30,31 +30,28 @@ export function ComparedTools({ a, b }: { a: Turn; b: Turn }): ReactElement {
           <p className="soft">
             By name and state. Open a row to compare what the model called them with, and what came back.
           </p>
-          <table className="plain cards">
-            <thead>
-              <tr>
-                <th scope="col">A</th>
-                <th scope="col">B</th>
-                <th scope="col">Difference</th>
-              </tr>
-            </thead>
-            <tbody>
-              {first.map((pair, index) => (
-                <tr key={index}>
-                  <td data-label="A">{pair.a === null ? '—' : <ToolCell tool={pair.a} />}</td>
-                  <td data-label="B">{pair.b === null ? '—' : <ToolCell tool={pair.b} />}</td>
-                  <td>
+          <PlainTable
+            columns={[
+              { title: 'A', cell: (pair) => (pair.a === null ? '—' : <ToolCell tool={pair.a} />) },
+              { title: 'B', cell: (pair) => (pair.b === null ? '—' : <ToolCell tool={pair.b} />) },
+              {
+                title: 'Difference',
+                isClear: true,
+                cell: (pair) => (
+                  <>
                     <DifferenceChip state={pair.state} />
                     <PairDetails a={placeOf(a, pair.a)} b={placeOf(b, pair.b)} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+                  </>
+                ),
+              },
+            ]}
+            rows={first}
+            idOf={(_pair, at) => at}
+          />
         </div>
       )}
       {more}
-    </section>
+    </Panel>
   );
 }
 

@@ -2,6 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
+import { Button } from '../parts/button.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 export const MODES = ['collect', 'followup', 'steer', 'steer-backlog', 'interrupt', 'rollback', 'reject'] as const;
@@ -61,9 +62,9 @@ export function Composer({ session }: { session: Session }): ReactElement {
       />
       {send.isError && <Problem error={send.error} />}
       <div className="row">
-        <button type="submit" className="button" data-tone="main" disabled={send.isPending || text.trim() === ''}>
+        <Button type="submit" tone="main" disabled={send.isPending || text.trim() === ''}>
           Send
-        </button>
+        </Button>
         <label className="row">
           Queue mode
           <select

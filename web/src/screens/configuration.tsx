@@ -5,7 +5,7 @@ import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { shortened } from '../format/long-text.ts';
-import { NoMatch } from '../parts/bits.tsx';
+import { Chip, NoMatch } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -65,10 +65,7 @@ const COLUMNS: readonly PlainColumn<Setting>[] = [
         <span className="soft">default</span>
       ) : (
         <>
-          <span className="chip" data-tone="live">
-            {source}
-          </span>{' '}
-          <SafeText text={at ?? ''} />
+          <Chip tone="live">{source}</Chip> <SafeText text={at ?? ''} />
         </>
       ),
   },

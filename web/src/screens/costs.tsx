@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, type ReactElement } from 'react';
-import { CHOICES } from '../../../src/client/generated/choices.ts';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api } from '../api.ts';
 import { columnDollarsText, countText, dollarsText, namedCountText, percentText, usdText } from '../format/amounts.ts';
 import { cacheSavingUsd, csvOf, sumOf, sumsBy, type Spend, type UsedStep } from '../format/spend.ts';

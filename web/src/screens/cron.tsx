@@ -1,22 +1,23 @@
 // One cron: its schedule in words, its next runs, and how the last ones ended.
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useEffect, useState, type ReactElement } from 'react';
+import { useEffect, type ReactElement } from 'react';
 import { api, type Cron, type CronFire, type CronSlot } from '../api.ts';
 import { namedCountText } from '../format/amounts.ts';
 import { scheduleText } from '../format/schedule.ts';
 import { durationText, isZone } from '../format/time.ts';
 import { useCanAct } from '../me.ts';
-import { Age, Cost, Empty, Fact, Figure, Status, Time } from '../parts/bits.tsx';
-import { Button, useActions } from '../parts/button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { Age, Chip, Cost, Empty, Facts, Figure, Status, Time } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
+import { useActions } from '../parts/use-actions.tsx';
 import { CronState, ORIGINS, RunCost } from '../parts/cron-state.tsx';
+import { ConfirmButton, DialogButton } from '../parts/dialog-button.tsx';
 import { FireStrip } from '../parts/fire-strip.tsx';
 import { TurnLink } from '../parts/links.tsx';
 import { Fault, haveBegun, Loading, NoData } from '../parts/loading.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { TagsFact } from '../parts/tags.tsx';
+import { Tags } from '../parts/tags.tsx';
 import { useSettings } from '../settings.tsx';
 import { CronForm } from './cron-form.tsx';
 
@@ -112,21 +113,22 @@ const REPLIES = { none: 'not sent', last: 'sent where the last one was sent', we
 function CronFacts({ cron }: { cron: Cron }): ReactElement {
   const { payload, target, origin, misfire, delivery } = cron;
   return (
-    <dl className="facts">
-      <Fact name="Agent">{cron.agentId}</Fact>
-      <Fact name="Session">{TARGETS[target] ?? <SafeText text={target} />}</Fact>
-      <Fact name="Created by">
-        {origin === 'config'
-          ? 'the configuration file: change it there; here you can pause it and run it'
-          : ORIGINS[origin]}
-      </Fact>
-      <Fact name="Missed runs">{misfire?.replaceAll('_', ' ') ?? 'as configured'}</Fact>
-      <TagsFact tags={cron.tags} />
-      <Fact name="Reply">{delivery === null ? 'as configured' : REPLIES[delivery.mode]}</Fact>
-      <Fact name={payload.kind === 'agentTurn' ? 'Message' : 'System event'}>
-        <SafeText text={payload.kind === 'agentTurn' ? payload.message : payload.text} />
-      </Fact>
-    </dl>
+    <Facts
+      facts={{
+        Agent: cron.agentId,
+        Session: TARGETS[target] ?? <SafeText text={target} />,
+        'Created by':
+          origin === 'config'
+            ? 'the configuration file: change it there; here you can pause it and run it'
+            : ORIGINS[origin],
+        'Missed runs': misfire?.replaceAll('_', ' ') ?? 'as configured',
+        Tags: Object.keys(cron.tags).length > 0 && <Tags tags={cron.tags} />,
+        Reply: delivery === null ? 'as configured' : REPLIES[delivery.mode],
+        [payload.kind === 'agentTurn' ? 'Message' : 'System event']: (
+          <SafeText text={payload.kind === 'agentTurn' ? payload.message : payload.text} />
+        ),
+      }}
+    />
   );
 }
 
@@ -170,11 +172,7 @@ function NextRuns({ slots }: { slots: readonly CronSlot[] }): ReactElement {
             <span className="soft">
               <Age at={slotAt} />
             </span>{' '}
-            {clockChange !== null && (
-              <span className="chip" data-tone="warn">
-                {clockChangeText(clockChange)}
-              </span>
-            )}
+            {clockChange !== null && <Chip tone="warn">{clockChangeText(clockChange)}</Chip>}
           </li>
         ))}
       </ol>
@@ -215,10 +213,9 @@ function LastRuns({ fires, isRead }: { fires: readonly CronFire[]; isRead: boole
 function CronActions({ cron }: { cron: Cron }): ReactElement {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [question, setQuestion] = useState<'change' | 'delete' | null>(null);
   const { act, problem } = useActions('crons');
   const { id, name, enabled, origin } = cron;
-  const close = (): void => setQuestion(null);
+  const keep = (saved: Cron): void => void queries.setQueryData(['crons', id], saved);
   return (
     <>
       <Button onClick={() => act(() => api.runCron({ id }))}>Run now</Button>
@@ -227,30 +224,25 @@ function CronActions({ cron }: { cron: Cron }): ReactElement {
       </Button>
       {origin !== 'config' && (
         <>
-          <Button onClick={() => setQuestion('change')}>Change…</Button>
-          <Button tone="bad" onClick={() => setQuestion('delete')}>
-            Delete…
-          </Button>
+          <DialogButton dialog={(close) => <CronForm cron={cron} onClose={close} onSaved={keep} />}>
+            Change…
+          </DialogButton>
+          <ConfirmButton
+            name="Delete…"
+            buttonTone="bad"
+            title={`Delete the cron “${name}”?`}
+            verb="Delete the cron"
+            perform={async () => {
+              await api.deleteCron({ id });
+              queries.removeQueries({ queryKey: ['crons', id] });
+              await navigate({ to: '/crons' });
+            }}
+          >
+            <p>It runs no more, and the record of its runs is deleted. The transcripts of its runs stay.</p>
+          </ConfirmButton>
         </>
       )}
       {problem}
-      {question === 'change' && (
-        <CronForm cron={cron} onClose={close} onSaved={(saved) => queries.setQueryData(['crons', id], saved)} />
-      )}
-      {question === 'delete' && (
-        <Confirm
-          title={`Delete the cron “${name}”?`}
-          verb="Delete the cron"
-          onClose={close}
-          perform={async () => {
-            await api.deleteCron({ id });
-            queries.removeQueries({ queryKey: ['crons', id] });
-            await navigate({ to: '/crons' });
-          }}
-        >
-          <p>It runs no more, and the record of its runs is deleted. The transcripts of its runs stay.</p>
-        </Confirm>
-      )}
     </>
   );
 }

@@ -1,12 +1,12 @@
 // All crons: when they run next, how their last runs ended, and what they cost.
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api, type Cron, type CronSummary } from '../api.ts';
 import { scheduleText } from '../format/schedule.ts';
 import { Age } from '../parts/bits.tsx';
-import { Button } from '../parts/button.tsx';
 import { CronState, ORIGINS, RunCost } from '../parts/cron-state.tsx';
 import type { Column } from '../parts/data-table.tsx';
+import { DialogButton } from '../parts/dialog-button.tsx';
 import { FireStrip } from '../parts/fire-strip.tsx';
 import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
@@ -104,22 +104,15 @@ const CRONS: List<Row> = {
 export function Crons(): ReactElement {
   const { new: opened } = useSearch({ from: '/app/crons' });
   const navigate = useNavigate();
-  const [isNewOpen, setNewOpen] = useState(opened !== undefined);
-  return (
-    <ListScreen
-      list={CRONS}
-      buttons={
-        <Button tone="main" onClick={() => setNewOpen(true)}>
-          Add a cron…
-        </Button>
-      }
+  const show = ({ id }: Cron): void => void navigate({ to: '/crons/$id', params: { id } });
+  const button = (
+    <DialogButton
+      tone="main"
+      isOpenAtFirst={opened !== undefined}
+      dialog={(close) => <CronForm onClose={close} onSaved={show} />}
     >
-      {isNewOpen && (
-        <CronForm
-          onClose={() => setNewOpen(false)}
-          onSaved={({ id }) => void navigate({ to: '/crons/$id', params: { id } })}
-        />
-      )}
-    </ListScreen>
+      Add a cron…
+    </DialogButton>
   );
+  return <ListScreen list={CRONS} buttons={button} />;
 }

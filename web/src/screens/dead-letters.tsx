@@ -1,17 +1,19 @@
 // Failed work, grouped by its error: redriven with a canary, or discarded with a reason.
-import { keepPreviousData, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type DeadLetterGroup } from '../api.ts';
 import { countText, namedCountText } from '../format/amounts.ts';
 import { capitalised } from '../format/title.ts';
-import { Age, Empty } from '../parts/bits.tsx';
+import { Age, Chip, Empty } from '../parts/bits.tsx';
 import { Progress } from '../parts/bulk-bar.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { KeyLink, TurnLink } from '../parts/links.tsx';
+import { Fault } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { Sparkline, StepTable } from '../parts/time-chart.tsx';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Filters, TextFilter } from './filters.tsx';
 
 const route = getRouteApi('/app/dead-letters');
@@ -66,7 +68,7 @@ export function DeadLetters(): ReactElement {
         />
       </Filters>
       {started !== null && <Progress id={started} />}
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
+      <Fault query={list} />
       {list.isSuccess && groups.length === 0 && <NoGroups code={code} />}
       {groups.map((group) => (
         <Group
@@ -116,7 +118,7 @@ interface GroupProps {
 }
 
 function Group({ group, onAsk }: GroupProps): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
+  const canAct = useCanAct();
   return (
     <section className="panel" aria-label={group.code}>
       <div className="row">
@@ -126,18 +128,18 @@ function Group({ group, onAsk }: GroupProps): ReactElement {
             <SafeText text={group.code} />
           </span>
         </h2>
-        <span className="chip">{group.kind}</span>
+        <Chip>{group.kind}</Chip>
         <span className="soft">
           last <Age at={group.lastAt} />, first <Age at={group.firstAt} />
         </span>
-        {who.role !== 'viewer' && (
+        {canAct && (
           <>
-            <button type="button" className="button" data-tone="main" onClick={() => onAsk('redrive', null)}>
+            <Button tone="main" onClick={() => onAsk('redrive', null)}>
               Redrive…
-            </button>
-            <button type="button" className="button" data-tone="bad" onClick={() => onAsk('discard', null)}>
+            </Button>
+            <Button tone="bad" onClick={() => onAsk('discard', null)}>
               Discard…
-            </button>
+            </Button>
           </>
         )}
       </div>
@@ -146,24 +148,15 @@ function Group({ group, onAsk }: GroupProps): ReactElement {
       <ul>
         {group.letters.slice(0, LETTERS_SHOWN).map((letter) => (
           <li key={letter.id}>
-            {letter.turnId !== null && (
-              <Link to="/turns/$id" params={{ id: letter.turnId }}>
-                turn {letter.turnId.slice(-6)}
-              </Link>
-            )}{' '}
-            {letter.sessionKey !== null && (
-              <Link to="/sessions/$key" params={{ key: letter.sessionKey }}>
-                <SafeText text={letter.sessionKey} />
-              </Link>
-            )}{' '}
-            <SafeText text={letter.reason} />
-            {who.role !== 'viewer' && group.count > 1 && (
+            {letter.turnId !== null && <TurnLink id={letter.turnId} />}{' '}
+            {letter.sessionKey !== null && <KeyLink sessionKey={letter.sessionKey} />} <SafeText text={letter.reason} />
+            {canAct && group.count > 1 && (
               <span className="row">
                 {(['redrive', 'discard'] as const).map((verb) => (
-                  <button key={verb} type="button" className="button" onClick={() => onAsk(verb, letter.id)}>
+                  <Button key={verb} onClick={() => onAsk(verb, letter.id)}>
                     {capitalised(verb)} this one…{' '}
                     <span className="hidden-visually">{letter.turnId?.slice(-6) ?? letter.id.slice(-6)}</span>
-                  </button>
+                  </Button>
                 ))}
               </span>
             )}

@@ -7,6 +7,8 @@ import type { PartPlace } from '../format/conversation.ts';
 import { jsonText } from '../format/json-text.ts';
 import { keptCharsOf } from '../format/long-text.ts';
 import { promptPieces, type PromptPiece } from '../format/prompt-text.ts';
+import { Chip } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText } from '../parts/safe-text.tsx';
@@ -81,16 +83,12 @@ export function Picture({ image, at, isAsked = false }: PictureProps): ReactElem
     enabled: isShown && given === '',
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (given === null) return <span className="chip">an image</span>;
+  if (given === null) return <Chip>an image</Chip>;
   const data = given === '' ? bytes.data : given;
   if (data !== undefined)
     return <img className="picture" src={`data:${type};base64,${data}`} alt="From the transcript" />;
   if (isShown) return <NoData query={bytes} />;
-  return (
-    <button type="button" className="button" onClick={() => setShown(true)}>
-      Show the image
-    </button>
-  );
+  return <Button onClick={() => setShown(true)}>Show the image</Button>;
 }
 
 interface PromptProps {
@@ -124,10 +122,10 @@ function PromptText({ text, parts, offset, name, isRaw }: PromptProps): ReactEle
 
 function chipOf({ label, isTrusted }: PromptPiece): ReactElement {
   return (
-    <span className="chip">
+    <Chip>
       {label}
       {!isTrusted && <span className="soft">, untrusted</span>}
-    </span>
+    </Chip>
   );
 }
 
@@ -177,9 +175,7 @@ export function Omitted({ at: { block, entryId, n }, parts, sessionKey }: BlockP
       ))}
       {error !== null && <Problem error={error} />}
       {read < omitted && (
-        <button type="button" className="button" onClick={() => void readOn()}>
-          Show the rest ({countText(omitted - read)} characters)
-        </button>
+        <Button onClick={() => void readOn()}>Show the rest ({countText(omitted - read)} characters)</Button>
       )}
     </>
   );

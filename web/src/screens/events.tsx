@@ -5,7 +5,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { countText } from '../format/amounts.ts';
 import { createEventLog, type EventLog, type LoggedEvent } from '../live/event-log.ts';
-import { Empty, Time } from '../parts/bits.tsx';
+import { Chip, Empty, Time } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { quoted } from '../parts/copy-row.tsx';
@@ -60,9 +60,9 @@ export function Events(): ReactElement {
     <>
       <div className="row">
         <h1>Events</h1>
-        <span className="chip" role="status" data-tone={isFollowing ? state.tone : undefined}>
+        <Chip role="status" tone={isFollowing ? state.tone : undefined}>
           {isFollowing ? state.text : 'Paused'}
-        </span>
+        </Chip>
         <Button aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           {isPaused ? 'Resume events' : 'Pause events'}
         </Button>

@@ -5,7 +5,7 @@ import type { ReactElement, ReactNode } from 'react';
 import type { FamilyRun } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { ANNOUNCED, nameOf, type TreeRow } from '../format/family.ts';
-import { Age, Cost, Status } from '../parts/bits.tsx';
+import { Age, Chip, Cost, Status } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
@@ -36,7 +36,7 @@ export function RunCell({
         <Link to="/sessions/$key" params={{ key: run.sessionKey }} tabIndex={-1} data-stop="session">
           <SafeText text={nameOf(run)} />
         </Link>{' '}
-        {isHere && <span className="chip">this session</span>}
+        {isHere && <Chip>this session</Chip>}
         <small className="soft">
           <span className="in-words">
             depth {level}, spawned by {parent === null ? 'the root' : <SafeText text={nameOf(parent)} />};{' '}

@@ -6,7 +6,7 @@ import { api, type FamilyRun } from '../api.ts';
 import { countText, namedCountText } from '../format/amounts.ts';
 import { activeAbove, nameOf, runningBelow } from '../format/family.ts';
 import { useCanAct } from '../me.ts';
-import { Cost, Empty, Fact } from '../parts/bits.tsx';
+import { Cost, Empty, Facts } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { quoted } from '../parts/copy-row.tsx';
@@ -87,21 +87,23 @@ function FamilyFacts({ family, running }: { family: FamilyData; running: number 
   const costMicros = costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0);
   const tokens = all.reduce((sum, used) => sum + used.tokens.input + used.tokens.output, 0);
   return (
-    <dl className="facts panel">
-      <Fact name="Root session">
-        <KeyLink sessionKey={rootKey} />
-      </Fact>
-      <Fact name="Subagents">
-        {countText(items.length)}
-        {isCapped && ' are shown, and there are more'}; {countText(running)} running
-      </Fact>
-      <Fact name="Cost of the root">
-        <Cost of={root} />, {countText(root.tokens.input + root.tokens.output)} tokens
-      </Fact>
-      <Fact name="Cost of the family">
-        <Cost of={{ costMicros, simulated: all.some(({ simulated }) => simulated) }} />, {countText(tokens)} tokens
-      </Fact>
-    </dl>
+    <Facts
+      className="panel"
+      facts={{
+        'Root session': <KeyLink sessionKey={rootKey} />,
+        Subagents: `${countText(items.length)}${isCapped ? ' are shown, and there are more' : ''}; ${countText(running)} running`,
+        'Cost of the root': (
+          <>
+            <Cost of={root} />, {countText(root.tokens.input + root.tokens.output)} tokens
+          </>
+        ),
+        'Cost of the family': (
+          <>
+            <Cost of={{ costMicros, simulated: all.some(({ simulated }) => simulated) }} />, {countText(tokens)} tokens
+          </>
+        ),
+      }}
+    />
   );
 }
 

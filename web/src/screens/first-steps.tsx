@@ -6,9 +6,12 @@ import { useState, type ReactElement, type ReactNode } from 'react';
 import { api } from '../api.ts';
 import { destinationsQuery } from '../attention.ts';
 import { readyQuery } from '../live/outage.ts';
-import { me } from '../me.ts';
+import { me, useCanAct } from '../me.ts';
+import { Chip } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 const STORED = 'holdfast.first-steps';
@@ -80,25 +83,23 @@ type Name = 'message' | 'key' | 'agent' | 'cron' | 'alerts';
 
 function StepList(props: { done: Record<Name, boolean>; file: string | null; onHide: () => void }): ReactNode {
   const { done, file, onHide } = props;
-  const { data: who } = useSuspenseQuery(me);
+  const canAct = useCanAct();
   const left = Object.values(done).filter((isDone) => !isDone).length;
   if (left === 0) return null;
   return (
-    <section className="panel first-steps" aria-labelledby="first-steps">
-      <div className="row">
-        <h2 id="first-steps">First steps</h2>
-        <span className="soft">{left === 1 ? '1 is left' : `${left} are left`}</span>
-        <button type="button" className="button" onClick={onHide}>
-          Hide the first steps
-        </button>
-      </div>
+    <Panel
+      title="First steps"
+      className="first-steps"
+      buttons={
+        <>
+          <span className="soft">{left === 1 ? '1 is left' : `${left} are left`}</span>
+          <Button onClick={onHide}>Hide the first steps</Button>
+        </>
+      }
+    >
       <ol>
         <Step name="Send a message" isDone={done.message}>
-          {who.role === 'viewer' ? (
-            <p className="soft">A key with the role operator can send one.</p>
-          ) : (
-            <FirstMessage />
-          )}
+          {!canAct ? <p className="soft">A key with the role operator can send one.</p> : <FirstMessage />}
         </Step>
         <Step name="Set the key of a provider" isDone={done.key}>
           <p className="soft">
@@ -126,7 +127,7 @@ function StepList(props: { done: Record<Name, boolean>; file: string | null; onH
           </Link>
         </Step>
       </ol>
-    </section>
+    </Panel>
   );
 }
 
@@ -134,10 +135,7 @@ function Step({ name, isDone, children }: { name: string; isDone: boolean; child
   return (
     <li data-done={isDone}>
       <h3>
-        <span className="chip" data-tone={isDone ? 'good' : undefined}>
-          {isDone ? '✓ done' : 'to do'}
-        </span>{' '}
-        {name}
+        <Chip tone={isDone ? 'good' : undefined}>{isDone ? '✓ done' : 'to do'}</Chip> {name}
       </h3>
       {!isDone && children}
     </li>
@@ -172,9 +170,9 @@ function FirstMessage(): ReactElement {
       }}
     >
       <input aria-label="Message" required value={text} onChange={({ target }) => setText(target.value)} />
-      <button type="submit" className="button" data-tone="main" disabled={send.isPending}>
+      <Button type="submit" tone="main" disabled={send.isPending}>
         Send
-      </button>
+      </Button>
       {send.isError && <Problem error={send.error} />}
     </form>
   );

@@ -1,12 +1,13 @@
 // The polls of the agents: how often each is polled, and the outcomes of the last polls.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
-import { CHOICES } from '../../../src/client/generated/choices.ts';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Heartbeat } from '../api.ts';
 import { durationText } from '../format/time.ts';
 import { useCanAct } from '../me.ts';
 import { Age, Status } from '../parts/bits.tsx';
-import { Button, useActions } from '../parts/button.tsx';
+import { Button } from '../parts/button.tsx';
+import { useActions } from '../parts/use-actions.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { TurnLink } from '../parts/links.tsx';
 import type { List } from '../parts/list.ts';

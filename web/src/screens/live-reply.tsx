@@ -2,6 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
+import { Chip } from '../parts/bits.tsx';
 import { useSettings } from '../settings.tsx';
 import { Words } from '../words/words.tsx';
 
@@ -49,9 +50,7 @@ export function LiveReply({ turnId, lastEntryAt }: LiveReplyProps): ReactElement
     <article className="entry" data-kind="answer" aria-live="polite" aria-label="The reply as it is written">
       <header>
         <strong>Agent</strong>
-        <span className="chip" data-tone="live">
-          {tool === null ? 'writes' : `runs ${tool}`}
-        </span>
+        <Chip tone="live">{tool === null ? 'writes' : `runs ${tool}`}</Chip>
       </header>
       {shown !== '' && <Words text={shown} />}
     </article>

@@ -1,11 +1,10 @@
 // The models that no worker calls for a time, each with a button that lifts its block.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { useCanAct } from '../me.ts';
 import { Age } from '../parts/bits.tsx';
-import { Button } from '../parts/button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { ConfirmButton } from '../parts/dialog-button.tsx';
 import { Fault } from '../parts/loading.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -15,7 +14,6 @@ export function ModelBlocks(): ReactElement | null {
   const list = useQuery({ queryKey: ['model-blocks'], queryFn: () => api.listModelBlocks() });
   const canAct = useCanAct();
   const queries = useQueryClient();
-  const [model, setModel] = useState<string | null>(null);
   const items = list.data?.items ?? [];
   if (items.length === 0) return <Fault query={list} />;
   return (
@@ -36,29 +34,28 @@ export function ModelBlocks(): ReactElement | null {
               ; {block.kind === 'away' ? 'tested' : 'called'} again <Age at={block.until} />
             </span>
             {canAct && (
-              <Button aria-label={`Unblock… ${block.model}`} onClick={() => setModel(block.model)}>
-                Unblock…
-              </Button>
+              <ConfirmButton
+                name="Unblock…"
+                label={`Unblock… ${block.model}`}
+                title={`Unblock ${block.model}?`}
+                verb="Unblock the model"
+                asksReason
+                perform={async (reason) => {
+                  await api.unblockModels({
+                    body: { model: block.model, ...(reason === undefined ? {} : { reason }) },
+                  });
+                  await queries.invalidateQueries();
+                }}
+              >
+                <p>
+                  The turns that wait for the model call it now. If its provider still refuses calls, it is blocked
+                  again.
+                </p>
+              </ConfirmButton>
             )}
           </li>
         ))}
       </ul>
-      {model !== null && (
-        <Confirm
-          title={`Unblock ${model}?`}
-          verb="Unblock the model"
-          asksReason
-          onClose={() => setModel(null)}
-          perform={async (reason) => {
-            await api.unblockModels({ body: { model, ...(reason === undefined ? {} : { reason }) } });
-            await queries.invalidateQueries();
-          }}
-        >
-          <p>
-            The turns that wait for the model call it now. If its provider still refuses calls, it is blocked again.
-          </p>
-        </Confirm>
-      )}
     </Panel>
   );
 }

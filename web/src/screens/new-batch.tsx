@@ -2,7 +2,11 @@
 import { useState, type DragEvent, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { columnUsdText, countText } from '../format/amounts.ts';
+import { Chip } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Field, Select } from '../parts/fields.tsx';
+import { PlainTable } from '../parts/panel.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
@@ -47,17 +51,10 @@ export function NewBatch({ onClose, onSubmitted }: NewBatchProps): ReactElement 
         <SettingFields settings={settings} change={change} />
         {error !== null && <Problem error={error} />}
         <div className="row">
-          <button
-            type="submit"
-            className="button"
-            data-tone="main"
-            disabled={file === null || estimate === null || busy !== null}
-          >
+          <Button type="submit" tone="main" disabled={file === null || estimate === null || busy !== null}>
             {busy ?? (estimate === null ? 'Submit' : `Submit ${countText(estimate.items)} items`)}
-          </button>
-          <button type="button" className="button" onClick={onClose}>
-            Close
-          </button>
+          </Button>
+          <Button onClick={onClose}>Close</Button>
         </div>
       </form>
     </Dialog>
@@ -184,84 +181,45 @@ function EstimateTable({ estimate }: { estimate: Estimate }): ReactElement {
     { name: 'the same, 50 % from the cache', way: null, usd: at50 },
   ];
   return (
-    <table className="plain">
-      <caption>
-        Estimate: {countText(estimate.items)} items, {countText(tokens.input)} tokens in, {countText(tokens.output)} out
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Way</th>
-          <th scope="col" className="number">
-            Price
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {ways.map(({ name, way, usd }) => (
-          <tr key={name}>
-            <th scope="row">
-              {name} {way === recommended && <span className="chip">recommended</span>}
-            </th>
-            <td className="number">{columnUsdText(usd)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <PlainTable
+      caption={`Estimate: ${countText(estimate.items)} items, ${countText(tokens.input)} tokens in, ${countText(tokens.output)} out`}
+      columns={[
+        {
+          title: 'Way',
+          cell: ({ name, way }) => (
+            <>
+              {name} {way === recommended && <Chip>recommended</Chip>}
+            </>
+          ),
+        },
+        { title: 'Price', isNumber: true, cell: ({ usd }) => columnUsdText(usd) },
+      ]}
+      rows={ways}
+      idOf={({ name }) => name}
+    />
   );
 }
 
-interface SettingFieldsProps {
-  settings: Settings;
-  change: (part: Partial<Settings>) => void;
-}
-
-function SettingFields({ settings, change }: SettingFieldsProps): ReactElement {
+function SettingFields(props: { settings: Settings; change: (part: Partial<Settings>) => void }): ReactElement {
+  const { settings, change } = props;
+  const number = (name: 'pilot' | 'maxCostUsd' | 'concurrency', title: string, step?: 'any'): ReactElement => (
+    <Field
+      name={title}
+      type="number"
+      min="0"
+      step={step}
+      value={settings[name]}
+      onChange={(text) => change({ [name]: text })}
+    />
+  );
   return (
     <>
-      <label className="field">
-        Name
-        <input value={settings.name} maxLength={200} onChange={(event) => change({ name: event.target.value })} />
-      </label>
-      <label className="field">
-        Way
-        <select value={settings.via} onChange={(event) => change({ via: event.target.value as Settings['via'] })}>
-          {VIAS.map((via) => (
-            <option key={via}>{via}</option>
-          ))}
-        </select>
-      </label>
-      <label className="field">
-        Agent (empty: main)
-        <input value={settings.agentId} onChange={(event) => change({ agentId: event.target.value })} />
-      </label>
-      <NumberField name="Pilot: so many items first" value={settings.pilot} onChange={(pilot) => change({ pilot })} />
-      <NumberField
-        name="Cost cap in US dollars"
-        value={settings.maxCostUsd}
-        step="any"
-        onChange={(maxCostUsd) => change({ maxCostUsd })}
-      />
-      <NumberField
-        name="Items in flight at most"
-        value={settings.concurrency}
-        onChange={(concurrency) => change({ concurrency })}
-      />
+      <Field name="Name" value={settings.name} maxLength={200} onChange={(name) => change({ name })} />
+      <Select name="Way" value={settings.via} options={VIAS} onChange={(via) => change({ via })} />
+      <Field name="Agent (empty: main)" value={settings.agentId} onChange={(agentId) => change({ agentId })} />
+      {number('pilot', 'Pilot: so many items first')}
+      {number('maxCostUsd', 'Cost cap in US dollars', 'any')}
+      {number('concurrency', 'Items in flight at most')}
     </>
-  );
-}
-
-interface NumberFieldProps {
-  name: string;
-  value: string;
-  step?: 'any';
-  onChange: (value: string) => void;
-}
-
-function NumberField({ name, value, step, onChange }: NumberFieldProps): ReactElement {
-  return (
-    <label className="field">
-      {name}
-      <input type="number" min="0" step={step} value={value} onChange={(event) => onChange(event.target.value)} />
-    </label>
   );
 }

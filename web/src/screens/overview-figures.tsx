@@ -6,6 +6,7 @@ import { countText, microsOf, percentText, usdText } from '../format/amounts.ts'
 import type { StepValues } from '../format/chart.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Cost, Figure } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { Sparkline, StepTable } from '../parts/time-chart.tsx';
 
 export type Figures = Awaited<ReturnType<typeof api.getOverview>>;
@@ -30,15 +31,9 @@ export function FigureList({ figures }: { figures: Figures }): ReactElement {
           Figures
         </h2>
         <span className="soft">with the last hour by minute</span>
-        <button
-          type="button"
-          className="button"
-          aria-pressed={isTable}
-          aria-label="Figures as a table"
-          onClick={() => setTable(!isTable)}
-        >
+        <Button aria-pressed={isTable} aria-label="Figures as a table" onClick={() => setTable(!isTable)}>
           Table
-        </button>
+        </Button>
       </div>
       {isTable && (
         <StepTable

@@ -7,7 +7,7 @@ import { useAttention } from '../attention.ts';
 import { countText, namedCountText, usdText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { readyQuery } from '../live/outage.ts';
-import { Age, Status } from '../parts/bits.tsx';
+import { Age, Chip, Status } from '../parts/bits.tsx';
 import { KeyLink } from '../parts/links.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
@@ -29,10 +29,9 @@ export function Overview(): ReactElement {
   return (
     <>
       <h1>Overview</h1>
-      <section className="panel" aria-labelledby="attention">
-        <h2 id="attention">Needs attention</h2>
+      <Panel title="Needs attention">
         <AttentionList />
-      </section>
+      </Panel>
       <FirstSteps>
         <div className={overview.isError ? 'flow stale' : 'flow'}>
           <h2>Work</h2>
@@ -160,11 +159,7 @@ function Ground({ figures: { processes, providers, models } }: { figures: Figure
             <span>
               {countText(processes.running)} running{' '}
               {processes.draining > 0 && <Status status={`${processes.draining} draining`} />}{' '}
-              {processes.lost > 0 && (
-                <span className="chip" data-tone="bad">
-                  {countText(processes.lost)} lost
-                </span>
-              )}
+              {processes.lost > 0 && <Chip tone="bad">{countText(processes.lost)} lost</Chip>}
             </span>
           </li>
           {ready?.dependencies.map(({ name, status, failedSince }) => (

@@ -4,8 +4,10 @@ import { useState, type ReactElement } from 'react';
 import { api, type Pause } from '../api.ts';
 import { useCanAct } from '../me.ts';
 import { Age } from '../parts/bits.tsx';
-import { Button, useActions } from '../parts/button.tsx';
+import { Button } from '../parts/button.tsx';
+import { useActions } from '../parts/use-actions.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { DialogButton } from '../parts/dialog-button.tsx';
 import { Field, Select } from '../parts/fields.tsx';
 import { Fault } from '../parts/loading.tsx';
 import { Panel } from '../parts/panel.tsx';
@@ -73,22 +75,26 @@ export function Pauses(): ReactElement | null {
   );
 }
 
+interface PauseWorkProps {
+  /** The one that is proposed. */
+  lane?: Pause['lane'];
+  label?: string;
+  children?: string;
+}
+
 /** The button that asks what to pause. */
-export function PauseWork(): ReactElement | null {
-  const [isOpen, setOpen] = useState(false);
+export function PauseWork({ lane = null, label, children = 'Pause work…' }: PauseWorkProps): ReactElement | null {
   if (!useCanAct()) return null;
   return (
-    <>
-      <Button onClick={() => setOpen(true)}>Pause work…</Button>
-      {isOpen && <PauseForm onClose={() => setOpen(false)} />}
-    </>
+    <DialogButton aria-label={label} dialog={(close) => <PauseForm lane={lane} onClose={close} />}>
+      {children}
+    </DialogButton>
   );
 }
 
-/** Asks what to pause; `lane`: the one that is proposed. */
-export function PauseForm({ lane, onClose }: { lane?: Pause['lane']; onClose: () => void }): ReactElement {
+function PauseForm({ lane, onClose }: { lane: Pause['lane']; onClose: () => void }): ReactElement {
   const queries = useQueryClient();
-  const [scope, setScope] = useState<Scope>({ lane: lane ?? null });
+  const [scope, setScope] = useState<Scope>({ lane });
   return (
     <Confirm
       title={`Pause ${scopeText(scope)}?`}

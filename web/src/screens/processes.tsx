@@ -1,18 +1,17 @@
 // The processes of the service: what each runs right now, how it feels, and ways to let one stop or to pause work.
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { useState, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api, type Pause } from '../api.ts';
 import { bytesText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { useCanAct } from '../me.ts';
-import { Age, Empty, Fact, Status } from '../parts/bits.tsx';
-import { Button } from '../parts/button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { Age, Empty, Facts, Status } from '../parts/bits.tsx';
+import { ConfirmButton } from '../parts/dialog-button.tsx';
 import { KeyLink, TurnLink } from '../parts/links.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
-import { PauseForm, Pauses, PauseWork } from './pauses.tsx';
+import { Pauses, PauseWork } from './pauses.tsx';
 
 const WORKERS_SHOWN = 50;
 /** How often a process reports. */
@@ -32,9 +31,6 @@ export function useWorkers() {
 
 export function Processes(): ReactElement {
   const list = useWorkers();
-  const [question, setQuestion] = useState<Question | null>(null);
-  const ask = useCanAct() ? setQuestion : undefined;
-  const close = (): void => setQuestion(null);
   const lost = list.data?.items.filter(({ state }) => state === 'lost') ?? [];
   const present = list.data?.items.filter(({ state }) => state !== 'lost') ?? [];
   return (
@@ -50,7 +46,7 @@ export function Processes(): ReactElement {
       )}
       <div className="processes">
         {present.map((worker) => (
-          <Process key={worker.id} worker={worker} ask={ask} />
+          <Process key={worker.id} worker={worker} />
         ))}
       </div>
       {lost.length > 0 && (
@@ -61,7 +57,7 @@ export function Processes(): ReactElement {
           </p>
           <div className="processes">
             {lost.map((worker) => (
-              <Process key={worker.id} worker={worker} ask={undefined} />
+              <Process key={worker.id} worker={worker} />
             ))}
           </div>
         </>
@@ -71,34 +67,14 @@ export function Processes(): ReactElement {
           The newest {WORKERS_SHOWN} are shown. <code>holdfast workers list</code> has all of them.
         </p>
       )}
-      {question?.kind === 'pause' && <PauseForm lane={question.lane} onClose={close} />}
-      {question?.kind === 'drain' && (
-        <Confirm
-          title={`Drain ${question.worker.name}?`}
-          verb="Drain the process"
-          onClose={close}
-          perform={() => api.drainWorker({ id: question.worker.id })}
-        >
-          <p>
-            It begins nothing new, finishes its step, and ends. Other processes take over its turns. To hold work back
-            in all processes, pause a lane instead.
-          </p>
-        </Confirm>
-      )}
     </>
   );
 }
 
-type Question = { kind: 'drain'; worker: Worker } | { kind: 'pause'; lane: Pause['lane'] };
-
-interface ProcessProps {
-  worker: Worker;
-  /** Absent: nothing can be done to it, or not by this person. */
-  ask: ((question: Question) => void) | undefined;
-}
-
-function Process({ worker, ask }: ProcessProps): ReactElement {
-  const { name, host, pid, roles, version, state, startedAt, seenAt, memoryBytes, loopDelayMs } = worker;
+function Process({ worker }: { worker: Worker }): ReactElement {
+  const canAct = useCanAct();
+  const { id, name, host, pid, roles, version, state, startedAt, seenAt, memoryBytes, loopDelayMs, queueAwaySince } =
+    worker;
   return (
     <article className="panel" aria-label={name}>
       <div className="row">
@@ -107,50 +83,48 @@ function Process({ worker, ask }: ProcessProps): ReactElement {
           <SafeText text={host} />:{pid}
         </h3>
         <span>{roles.join(', ')}</span>
-        {ask !== undefined && state === 'running' && (
-          <Button aria-label={`Drain… ${name}`} onClick={() => ask({ kind: 'drain', worker })}>
-            Drain…
-          </Button>
+        {canAct && state === 'running' && (
+          <ConfirmButton
+            name="Drain…"
+            label={`Drain… ${name}`}
+            title={`Drain ${name}?`}
+            verb="Drain the process"
+            perform={() => api.drainWorker({ id })}
+          >
+            <p>
+              It begins nothing new, finishes its step, and ends. Other processes take over its turns. To hold work back
+              in all processes, pause a lane instead.
+            </p>
+          </ConfirmButton>
         )}
       </div>
-      <dl className="facts">
-        <Fact name="Version">
-          <SafeText text={version} />
-        </Fact>
-        <Fact name="Started">
-          <Age at={startedAt} />
-        </Fact>
-        <Fact name="Last report">
-          <Age at={seenAt} />
-        </Fact>
-        <Fact name="Memory">{memoryBytes === null ? 'not reported' : bytesText(memoryBytes)}</Fact>
-        <Fact name="Event loop delay, p99">{loopDelayMs === null ? 'not reported' : durationText(loopDelayMs)}</Fact>
-        {worker.queueAwaySince !== null && (
-          <Fact name="Queue">
-            away since <Age at={worker.queueAwaySince} />
-          </Fact>
-        )}
-      </dl>
-      <Slots {...{ worker, ask }} />
+      <Facts
+        facts={{
+          Version: <SafeText text={version} />,
+          Started: <Age at={startedAt} />,
+          'Last report': <Age at={seenAt} />,
+          Memory: memoryBytes === null ? 'not reported' : bytesText(memoryBytes),
+          'Event loop delay, p99': loopDelayMs === null ? 'not reported' : durationText(loopDelayMs),
+          'Queue away since': queueAwaySince !== null && <Age at={queueAwaySince} />,
+        }}
+      />
+      <Slots worker={worker} />
     </article>
   );
 }
 
 /** The slots of each lane, and the turn that runs in each. */
-function Slots({ worker: { name, lanes, running }, ask }: ProcessProps): ReactElement {
+function Slots({ worker: { name, state, lanes, running } }: { worker: Worker }): ReactElement {
   return (
     <ul className="slots" aria-label={`Slots of ${name}`}>
       {Object.entries(lanes).map(([lane, { slots, inUse }]) => (
         <li key={lane}>
           <div className="row soft">
             {lane}: {inUse} of {slots} slots in use
-            {ask !== undefined && (
-              <Button
-                aria-label={`Pause lane ${lane}… (${name})`}
-                onClick={() => ask({ kind: 'pause', lane: lane as Pause['lane'] })}
-              >
+            {state === 'running' && (
+              <PauseWork lane={lane as Pause['lane']} label={`Pause lane ${lane}… (${name})`}>
                 Pause lane…
-              </Button>
+              </PauseWork>
             )}
           </div>
           {running

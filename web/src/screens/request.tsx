@@ -7,7 +7,8 @@ import { exactApi, type ModelRequest, type Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { jsonText } from '../format/json-text.ts';
 import { partText, type Part } from '../format/request-text.ts';
-import { Empty } from '../parts/bits.tsx';
+import { Chip, Empty } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
@@ -45,9 +46,9 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
             })
           }
         />
-        <button type="button" className="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+        <Button aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
           {isRaw ? 'Parts' : 'JSON'}
-        </button>
+        </Button>
         {json !== undefined && <TakeAway json={json} name={`${turn.id}-call-${call}.json`} />}
       </Filters>
       {shown.isError && <Problem error={shown.error} />}
@@ -80,11 +81,7 @@ const COPY_CHARS_MAX = 2_000_000;
 
 function TakeAway({ json, name }: { json: string; name: string }): ReactElement {
   if (json.length <= COPY_CHARS_MAX) return <CopyButton name="Copy JSON" text={() => json} />;
-  return (
-    <button type="button" className="button" onClick={() => saveFile({ name, text: json, type: 'application/json' })}>
-      Download JSON
-    </button>
-  );
+  return <Button onClick={() => saveFile({ name, text: json, type: 'application/json' })}>Download JSON</Button>;
 }
 
 /** The request of a call; it never changes. */
@@ -102,9 +99,7 @@ function Proof({ request: { matches, requestSha256 } }: { request: ModelRequest 
   if (matches === true) {
     return (
       <p>
-        <span className="chip" data-tone="good">
-          proved equal
-        </span>{' '}
+        <Chip tone="good">proved equal</Chip>{' '}
         <span className="soft">The hash of what is shown is that of what was sent: </span>
         <span className="mono">{requestSha256?.slice(0, 16)}</span>
       </p>
@@ -112,9 +107,7 @@ function Proof({ request: { matches, requestSha256 } }: { request: ModelRequest 
   }
   return (
     <p>
-      <span className="chip" data-tone={matches === false ? 'bad' : 'warn'}>
-        {matches === false ? 'differs' : 'not proved'}
-      </span>{' '}
+      <Chip tone={matches === false ? 'bad' : 'warn'}>{matches === false ? 'differs' : 'not proved'}</Chip>{' '}
       <span className="soft">
         {matches === false
           ? 'What was sent had another hash than what is shown.'
@@ -130,21 +123,12 @@ export function PartBlock({ part, text, isNew }: { part: Part; text: string; isN
     <details className="part" data-trust={part.trust} open={isNew}>
       <summary className="row">
         <strong>{part.name}</strong>
-        <span
-          className="chip"
-          data-tone={part.trust === 'trusted' ? 'good' : part.trust === 'untrusted' ? 'bad' : 'live'}
-        >
-          {part.trust}
-        </span>
+        <Chip tone={part.trust === 'trusted' ? 'good' : part.trust === 'untrusted' ? 'bad' : 'live'}>{part.trust}</Chip>
         <span className="soft">
           <SafeText text={part.origin} />, {countText(part.tokens)} tokens
         </span>
-        {part.cacheMarker && <span className="chip">cache marker</span>}
-        {isNew && (
-          <span className="chip" data-tone="warn">
-            new
-          </span>
-        )}
+        {part.cacheMarker && <Chip>cache marker</Chip>}
+        {isNew && <Chip tone="warn">new</Chip>}
       </summary>
       <p className="mono soft">{part.path}</p>
       <LongText text={text} />

@@ -2,10 +2,11 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
-import { CHOICES } from '../../../src/client/generated/choices.ts';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type SearchHit } from '../api.ts';
 import { hitHref, markedPieces } from '../format/search-hit.ts';
-import { Age, Empty } from '../parts/bits.tsx';
+import { Age, Chip, Empty } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { PathLink } from '../parts/path-link.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -44,9 +45,7 @@ export function SearchScreen(): ReactElement {
           <Empty>
             Nothing that was said has these words. A word also finds those that begin with it.{' '}
             {(search.kind ?? search.session) !== undefined && (
-              <button type="button" className="button" onClick={() => change({ kind: undefined, session: undefined })}>
-                Clear the filters
-              </button>
+              <Button onClick={() => change({ kind: undefined, session: undefined })}>Clear the filters</Button>
             )}
           </Empty>
         )}
@@ -58,14 +57,9 @@ export function SearchScreen(): ReactElement {
           </ol>
         )}
         {hits.hasNextPage && (
-          <button
-            type="button"
-            className="button"
-            disabled={hits.isFetchingNextPage}
-            onClick={() => void hits.fetchNextPage()}
-          >
+          <Button disabled={hits.isFetchingNextPage} onClick={() => void hits.fetchNextPage()}>
             Show older
-          </button>
+          </Button>
         )}
       </div>
     </>
@@ -146,9 +140,7 @@ function Hit({ hit }: { hit: SearchHit }): ReactElement {
     <li>
       <PathLink href={hitHref(hit)}>
         <span className="row">
-          <span className="chip" data-tone={TONES[kind]}>
-            {NAMES[kind]}
-          </span>
+          <Chip tone={TONES[kind]}>{NAMES[kind]}</Chip>
           <strong>
             <SafeText text={sessionLabel ?? sessionKey.replace(/^agent:main:/, '')} />
           </strong>

@@ -3,7 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { Field } from '../parts/fields.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { SessionOverrides } from './session-overrides.tsx';
 import {
@@ -22,15 +24,13 @@ export function SessionActions({ session }: { session: Session }): ReactElement 
   return (
     <>
       {ACTIONS.map((action) => (
-        <button
+        <Button
           key={action}
-          type="button"
-          className="button"
-          data-tone={DESTRUCTIVE_ACTIONS.has(action) ? 'bad' : undefined}
+          tone={DESTRUCTIVE_ACTIONS.has(action) ? 'bad' : undefined}
           onClick={() => setAsked(action)}
         >
           {action}…
-        </button>
+        </Button>
       ))}
       {(asked === 'Abort' || asked === 'Compact' || asked === 'Reset') && (
         <SessionQuestion {...question} action={asked} />
@@ -68,10 +68,7 @@ export function Fork({
         A new session receives a copy of the transcript of <SafeText text={key} />
         {entry === null ? '' : ` up to entry #${entry.seq}`}. This session does not change.
       </p>
-      <label className="field">
-        Key of the new session
-        <input required value={name} onChange={(event) => setName(event.target.value)} />
-      </label>
+      <Field name="Key of the new session" required value={name} onChange={setName} />
     </Confirm>
   );
 }
@@ -91,10 +88,7 @@ function AddEvent({ session: { key }, onClose }: QuestionProps): ReactElement {
       }}
     >
       <p>One line that the next prompt of this session contains. It does not begin a turn.</p>
-      <label className="field">
-        Text
-        <input required value={text} onChange={(event) => setText(event.target.value)} />
-      </label>
+      <Field name="Text" required value={text} onChange={setText} />
     </Confirm>
   );
 }

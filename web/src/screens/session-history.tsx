@@ -1,15 +1,16 @@
 // What a session keeps beside its transcript: system events, compactions and the transcripts before resets. Each list is read when it is opened.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useState, type ReactElement, type ReactNode } from 'react';
+import { type ReactElement, type ReactNode } from 'react';
 import { api } from '../api.ts';
 import { countText } from '../format/amounts.ts';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Age, Status } from '../parts/bits.tsx';
-import { Confirm } from '../parts/confirm.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { ConfirmButton } from '../parts/dialog-button.tsx';
+import { TurnLink } from '../parts/links.tsx';
+import { Fault, Loading } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { useRefresh } from './session-questions.tsx';
 
 type Compaction = Awaited<ReturnType<typeof api.listCompactions>>['items'][number];
 
@@ -82,14 +83,6 @@ function Ended({ at }: { at: string }): ReactElement {
   );
 }
 
-function TurnLink({ id }: { id: string }): ReactElement {
-  return (
-    <Link to="/turns/$id" params={{ id }}>
-      turn {id.slice(-6)}
-    </Link>
-  );
-}
-
 /** A list that is read when it is opened. */
 function OnDemand<Item>(props: {
   title: string;
@@ -118,7 +111,7 @@ function OnDemand<Item>(props: {
       >
         {title}
       </summary>
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
+      <Fault query={list} />
       {list.data === undefined && !list.isError && <Loading />}
       {list.data?.items.length === 0 && <p className="soft">{empty}</p>}
       <ul className="items">{list.data?.items.map(children)}</ul>
@@ -128,42 +121,27 @@ function OnDemand<Item>(props: {
 }
 
 function CompactionRow({ compaction }: { compaction: Compaction }): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
-  const [isAsked, setAsked] = useState(false);
-  const { status, reason, tokensBefore, tokensAfter, retiredEntries, error, startedAt, turnId, isRestorable } =
-    compaction;
+  const canAct = useCanAct();
+  const refresh = useRefresh();
+  const { id, sessionKey, status, reason, tokensBefore, tokensAfter, retiredEntries, error, startedAt } = compaction;
   return (
     <li>
       <Status status={status} /> {reason}, {countText(tokensBefore)} tokens
       {tokensAfter !== null && ` to ${countText(tokensAfter)}`}, {countText(retiredEntries)} entries replaced,{' '}
-      <Age at={startedAt} /> <TurnLink id={turnId} /> {error !== null && <SafeText text={error.message} />}
-      {isRestorable && who.role !== 'viewer' && (
-        <button type="button" className="button" onClick={() => setAsked(true)}>
-          Restore…
-        </button>
+      <Age at={startedAt} /> <TurnLink id={compaction.turnId} /> {error !== null && <SafeText text={error.message} />}
+      {compaction.isRestorable && canAct && (
+        <ConfirmButton
+          name="Restore…"
+          title="Undo this compaction?"
+          verb="Restore"
+          perform={() => api.restoreCompaction({ key: sessionKey, id }).then(refresh)}
+        >
+          <p>
+            The model sees {countText(retiredEntries)} entries again in place of the summary. Newer entries stay, and
+            later compactions are undone with it.
+          </p>
+        </ConfirmButton>
       )}
-      {isAsked && <Restore compaction={compaction} onClose={() => setAsked(false)} />}
     </li>
-  );
-}
-
-function Restore({ compaction, onClose }: { compaction: Compaction; onClose: () => void }): ReactElement {
-  const queries = useQueryClient();
-  const { id, sessionKey, retiredEntries } = compaction;
-  return (
-    <Confirm
-      title="Undo this compaction?"
-      verb="Restore"
-      onClose={onClose}
-      perform={async () => {
-        await api.restoreCompaction({ key: sessionKey, id });
-        for (const name of ['session', 'transcript']) void queries.invalidateQueries({ queryKey: [name] });
-      }}
-    >
-      <p>
-        The model sees {countText(retiredEntries)} entries again in place of the summary. Newer entries stay, and later
-        compactions are undone with it.
-      </p>
-    </Confirm>
   );
 }

@@ -4,6 +4,7 @@ import { useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { MODES } from './composer.tsx';
+import { Field } from '../parts/fields.tsx';
 
 type Patch = NonNullable<Parameters<typeof api.updateSession>[0]['body']>;
 
@@ -26,10 +27,7 @@ export function SessionOverrides({ session, onClose }: { session: Session; onClo
   type Name = keyof typeof values;
   const change = (name: Name) => (value: string) => setValues((before) => ({ ...before, [name]: value }));
   const text = (name: Name, title: string): ReactElement => (
-    <label className="field">
-      {title}
-      <input value={values[name]} onChange={(event) => change(name)(event.target.value)} />
-    </label>
+    <Field name={title} value={values[name]} onChange={(text) => change(name)(text)} />
   );
   const choice = (name: Name, title: string, options: readonly string[]): ReactElement => (
     <label className="field">

@@ -5,6 +5,7 @@ import { api, type Session } from '../api.ts';
 import { namedCountText } from '../format/amounts.ts';
 import { capitalised } from '../format/title.ts';
 import { Confirm } from '../parts/confirm.tsx';
+import { LongField } from '../parts/fields.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 export const SESSION_ACTIONS = ['Abort', 'Compact', 'Reset'] as const;
@@ -85,10 +86,7 @@ function Compact({ session: { key }, onClose }: QuestionProps): ReactElement {
         In <SafeText text={key} />, a summary replaces the older entries in what the model sees. A compaction can be
         restored.
       </p>
-      <label className="field">
-        What the summary must keep (optional)
-        <textarea value={instructions} onChange={(event) => setInstructions(event.target.value)} />
-      </label>
+      <LongField name="What the summary must keep (optional)" value={instructions} onChange={setInstructions} />
     </Confirm>
   );
 }

@@ -1,17 +1,17 @@
 // One session: its conversation with the field for the next message, and beside it its facts, its actions and its history.
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState, useSyncExternalStore, type ReactElement, type ReactNode } from 'react';
 import { api, type Session } from '../api.ts';
 import { countText } from '../format/amounts.ts';
-import { Age, Cost, Fact, Status } from '../parts/bits.tsx';
+import { Age, Cost, Facts, Status } from '../parts/bits.tsx';
 import { ContextBar } from '../parts/context-bar.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { KeyLink } from '../parts/links.tsx';
+import { Fault, Loading } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { TagsFact } from '../parts/tags.tsx';
+import { Tags } from '../parts/tags.tsx';
 import { WhyText } from '../parts/why-text.tsx';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { useSettings } from '../settings.tsx';
 import { Composer } from './composer.tsx';
 import { SessionActions } from './session-actions.tsx';
@@ -27,7 +27,7 @@ const OPEN_POLL_MS = 5_000;
 
 export function SessionScreen(): ReactElement {
   const { key } = route.useParams();
-  const { data: who } = useSuspenseQuery(me);
+  const canAct = useCanAct();
   const { isLive } = useSettings();
   const session = useQuery({
     queryKey: ['session', key],
@@ -36,7 +36,7 @@ export function SessionScreen(): ReactElement {
     refetchInterval: ({ state }) => (isLive && state.data?.turnId != null ? OPEN_POLL_MS : false),
   });
   const { data } = session;
-  const isViewer = who.role === 'viewer';
+  const isViewer = !canAct;
   return (
     <div className="session">
       <div className="session-words">
@@ -46,7 +46,7 @@ export function SessionScreen(): ReactElement {
           </h1>
           {data !== undefined && <Status status={data.why == null ? data.status : 'waiting'} />}
         </div>
-        {session.isError && <Problem error={session.error} onRetry={() => void session.refetch()} />}
+        <Fault query={session} />
         {data !== undefined && (
           <>
             {data.why != null && (
@@ -98,57 +98,50 @@ function Aside({ children }: { children: ReactNode }): ReactElement {
 
 function SessionFacts({ session }: { session: Session }): ReactElement {
   return (
-    <dl className="facts panel">
-      <Fact name="Key">
-        <span className="mono">
-          <SafeText text={session.key} />
-        </span>
-      </Fact>
-      <Fact name="Agent and kind">
-        {session.agentId}, {session.kind}
-      </Fact>
-      <Fact name="Model">{session.model ?? 'as configured'}</Fact>
-      <Fact name="Thinking">{session.thinking ?? 'as configured'}</Fact>
-      <Fact name="Queue mode">{session.queueMode ?? 'as configured'}</Fact>
-      <Fact name="Context">
-        <ContextBar session={session} /> of {countText(session.contextWindow)} tokens
-      </Fact>
-      <Fact name="Cost">
-        <Cost of={session} />
-      </Fact>
-      <Fact name="Waiting">
-        {countText(session.waitingMessages)} messages, {countText(session.systemEvents)} system events
-      </Fact>
-      <Fact name="Active">
-        <Age at={session.updatedAt} />
-      </Fact>
-      <TagsFact tags={session.tags} />
-      {session.parentKey !== null && (
-        <Fact name="Parent">
-          <Link to="/sessions/$key" params={{ key: session.parentKey }}>
-            <SafeText text={session.parentKey} />
-          </Link>
-        </Fact>
-      )}
-      <Fact name="Subagents">
-        <Link to="/sessions/$key/family" params={{ key: session.key }}>
-          the family
-        </Link>
-      </Fact>
-      <Fact name="Turns">
-        <Link to="/turns" search={{ session: session.key }}>
-          all turns
-        </Link>
-        {session.turnId !== null && (
+    <Facts
+      className="panel"
+      facts={{
+        Key: (
+          <span className="mono">
+            <SafeText text={session.key} />
+          </span>
+        ),
+        'Agent and kind': `${session.agentId}, ${session.kind}`,
+        Model: session.model ?? 'as configured',
+        Thinking: session.thinking ?? 'as configured',
+        'Queue mode': session.queueMode ?? 'as configured',
+        Context: (
           <>
-            {', '}
-            <Link to="/turns/$id" params={{ id: session.turnId }}>
-              the open one
-            </Link>
+            <ContextBar session={session} /> of {countText(session.contextWindow)} tokens
           </>
-        )}
-      </Fact>
-    </dl>
+        ),
+        Cost: <Cost of={session} />,
+        Waiting: `${countText(session.waitingMessages)} messages, ${countText(session.systemEvents)} system events`,
+        Active: <Age at={session.updatedAt} />,
+        Tags: Object.keys(session.tags).length > 0 && <Tags tags={session.tags} />,
+        Parent: session.parentKey !== null && <KeyLink sessionKey={session.parentKey} />,
+        Subagents: (
+          <Link to="/sessions/$key/family" params={{ key: session.key }}>
+            the family
+          </Link>
+        ),
+        Turns: (
+          <>
+            <Link to="/turns" search={{ session: session.key }}>
+              all turns
+            </Link>
+            {session.turnId !== null && (
+              <>
+                {', '}
+                <Link to="/turns/$id" params={{ id: session.turnId }}>
+                  the open one
+                </Link>
+              </>
+            )}
+          </>
+        ),
+      }}
+    />
   );
 }
 
@@ -164,7 +157,7 @@ function Waiting({ sessionKey, count }: { sessionKey: string; count: number }): 
   return (
     <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{count === 1 ? '1 message waits' : `${countText(count)} messages wait`}</summary>
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
+      <Fault query={list} />
       {list.data === undefined && !list.isError && <Loading />}
       <ol className="items">
         {list.data?.items.map(({ id, text, why, receivedAt }) => (

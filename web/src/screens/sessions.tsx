@@ -1,10 +1,10 @@
 // The sessions, newest first.
 import { useMemo, useState, type ReactElement } from 'react';
-import { CHOICES } from '../../../src/client/generated/choices.ts';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Session } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { serverNowMs } from '../format/time.ts';
-import { Age, Cost, Status } from '../parts/bits.tsx';
+import { Age, Chip, Cost, Status } from '../parts/bits.tsx';
 import { ContextBar } from '../parts/context-bar.tsx';
 import { quoted, type CopiedRow } from '../parts/copy-row.tsx';
 import type { List } from '../parts/list.ts';
@@ -162,9 +162,7 @@ function Lock({ lock }: { lock: Session['lock'] }): ReactElement | null {
   return (
     <span title={`held by ${holder}`}>
       {Date.parse(until) < nowMs ? (
-        <span className="chip" data-tone="warn">
-          expired
-        </span>
+        <Chip tone="warn">expired</Chip>
       ) : (
         <>
           <span className="hidden-visually">lease ends </span>

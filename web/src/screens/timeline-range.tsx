@@ -4,6 +4,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useId, useState, type PointerEvent, type ReactElement } from 'react';
 import type { FoldedAxis, Stretch } from '../format/folded-axis.ts';
 import { durationText } from '../format/time.ts';
+import { Button } from '../parts/button.tsx';
 
 const route = getRouteApi('/app/turns/$id');
 
@@ -146,9 +147,9 @@ function RangeSliders(props: {
           <span className="soft number">{durationText(timeMs - whole.startMs)}</span>
         </span>
       ))}
-      <button type="button" className="button" disabled={range === null} onClick={() => onChange(null)}>
+      <Button disabled={range === null} onClick={() => onChange(null)}>
         Show all
-      </button>
+      </Button>
     </div>
   );
 }

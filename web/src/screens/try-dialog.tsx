@@ -1,11 +1,14 @@
 // Asks a turn again, or an agent, without any effect: with another text, model, thinking level or system prompt. Then it shows the result, beside
 // the original if there is one.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Turn } from '../api.ts';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { DialogButton } from '../parts/dialog-button.tsx';
+import { Field, LongField } from '../parts/fields.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 const THINKING = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'adaptive'] as const;
@@ -16,46 +19,42 @@ type Changes = NonNullable<Parameters<typeof api.tryTurn>[0]['body']>;
 type Asked = Awaited<ReturnType<typeof api.tryTurn>>['message'];
 
 export function TryTurn({ turn }: { turn: Turn }): ReactElement | null {
-  const { data: who } = useSuspenseQuery(me);
-  const [isOpen, setOpen] = useState(false);
+  const canAct = useCanAct();
   const navigate = useNavigate();
-  if (turn.kind === 'compaction' || turn.endedAt === null || who.role === 'viewer') return null;
+  if (turn.kind === 'compaction' || turn.endedAt === null || !canAct) return null;
   return (
-    <>
-      <button type="button" className="button" onClick={() => setOpen(true)}>
-        Try…
-      </button>
-      {isOpen && (
+    <DialogButton
+      dialog={(close) => (
         <TryDialog
           title={`Try turn ${turn.id.slice(-6)} again`}
           turn={turn}
-          onClose={() => setOpen(false)}
+          onClose={close}
           send={(body) => api.tryTurn({ id: turn.id, body })}
           show={(id) => navigate({ to: '/compare', search: { a: turn.id, b: id } })}
         />
       )}
-    </>
+    >
+      Try…
+    </DialogButton>
   );
 }
 
 export function TryAgent({ agentId }: { agentId: string }): ReactElement {
-  const [isOpen, setOpen] = useState(false);
   const navigate = useNavigate();
   return (
-    <>
-      <button type="button" className="button" onClick={() => setOpen(true)}>
-        Try {agentId}…
-      </button>
-      {isOpen && (
+    <DialogButton
+      dialog={(close) => (
         <TryDialog
           title={`Try agent ${agentId}`}
           turn={null}
-          onClose={() => setOpen(false)}
+          onClose={close}
           send={({ text = '', ...body }) => api.tryAgent({ agent: agentId, body: { ...body, text } })}
           show={(id) => navigate({ to: '/turns/$id', params: { id } })}
         />
       )}
-    </>
+    >
+      Try {agentId}…
+    </DialogButton>
   );
 }
 
@@ -111,19 +110,9 @@ function TryDialog({ title, turn, onClose, send, show }: TryDialogProps): ReactE
           : 'the turn made gets its recorded result, and another that may change something'}{' '}
         is not run. It costs what a turn costs.
       </p>
-      <label className="field">
-        Message
-        <textarea rows={5} value={text ?? asked} required onChange={(event) => setText(event.target.value)} />
-      </label>
+      <LongField name="Message" rows={5} value={text ?? asked} required onChange={setText} />
       <div className="split">
-        <label className="field">
-          Model
-          <input
-            value={model}
-            placeholder={turn?.model ?? 'that of the agent'}
-            onChange={(event) => setModel(event.target.value)}
-          />
-        </label>
+        <Field name="Model" value={model} placeholder={turn?.model ?? 'that of the agent'} onChange={setModel} />
         <label className="field">
           Thinking
           <select value={thinking} onChange={(event) => setThinking(event.target.value)}>
@@ -158,16 +147,13 @@ function SystemPrompt({
   const [error, setError] = useState<unknown>(null);
   if (value !== null)
     return (
-      <label className="field">
-        System prompt
-        <textarea rows={10} value={value.text} onChange={(event) => onChange({ ...value, text: event.target.value })} />
-      </label>
+      <LongField name="System prompt" rows={10} value={value.text} onChange={(text) => onChange({ ...value, text })} />
     );
   return (
     <>
-      <button type="button" className="button" onClick={() => void readSystem(turn).then(onChange, setError)}>
+      <Button onClick={() => void readSystem(turn).then(onChange, setError)}>
         {turn === null ? 'Replace the system prompt' : 'Edit the system prompt'}
-      </button>
+      </Button>
       {error !== null && <Problem error={error} />}
     </>
   );

@@ -1,11 +1,12 @@
 // The consequences of a turn: its deliveries, and, for a run of a subagent, how its end was announced.
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Turn } from '../api.ts';
 import { Age, Empty, Fact, Status } from '../parts/bits.tsx';
 import { DeliveryDetails } from '../parts/delivery-details.tsx';
+import { KeyLink, TurnLink } from '../parts/links.tsx';
 import { NoData } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 
 /** More than any turn sends. */
@@ -43,12 +44,15 @@ export function TurnAnnouncement({ turn }: { turn: Turn }): ReactElement {
   }
   const { run, message } = found.data;
   return (
-    <section className="panel" aria-labelledby="announcement">
-      <div className="row">
-        <h2 id="announcement">Announcement</h2>
-        <Status status={run.status} />
-        {message !== null && <Status status={message.status} />}
-      </div>
+    <Panel
+      title="Announcement"
+      buttons={
+        <>
+          <Status status={run.status} />
+          {message !== null && <Status status={message.status} />}
+        </>
+      }
+    >
       <dl className="facts">
         <Fact name="Task">
           <SafeText text={run.label ?? run.task} />
@@ -57,23 +61,9 @@ export function TurnAnnouncement({ turn }: { turn: Turn }): ReactElement {
           <Age at={run.endedAt} />
         </Fact>
         <Fact name="Announced to">
-          {message === null ? (
-            'no session: none was left to receive it'
-          ) : (
-            <Link to="/sessions/$key" params={{ key: message.sessionKey }}>
-              <SafeText text={message.sessionKey} />
-            </Link>
-          )}
+          {message === null ? 'no session: none was left to receive it' : <KeyLink sessionKey={message.sessionKey} />}
         </Fact>
-        <Fact name="Taken up by">
-          {message?.turnId == null ? (
-            'no turn yet'
-          ) : (
-            <Link to="/turns/$id" params={{ id: message.turnId }}>
-              turn {message.turnId.slice(-6)}
-            </Link>
-          )}
-        </Fact>
+        <Fact name="Taken up by">{message?.turnId == null ? 'no turn yet' : <TurnLink id={message.turnId} />}</Fact>
       </dl>
       {message !== null && (
         <>
@@ -81,7 +71,7 @@ export function TurnAnnouncement({ turn }: { turn: Turn }): ReactElement {
           <LongText text={message.text} />
         </>
       )}
-    </section>
+    </Panel>
   );
 }
 

@@ -2,8 +2,9 @@
 import type { ReactElement } from 'react';
 import type { Turn } from '../api.ts';
 import { partText } from '../format/request-text.ts';
-import { Age, Empty, Status } from '../parts/bits.tsx';
+import { Age, Chip, Empty, Status } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { LongText } from '../parts/safe-text.tsx';
 import { PartBlock, useRequest } from './request.tsx';
 import { CauseLink, useInputs } from './turn-words.tsx';
@@ -26,8 +27,7 @@ function PromptParts({ turn }: { turn: Turn }): ReactElement {
   const { parts, request: body } = request.data;
   const own = parts.filter(({ entry }) => entry?.turnId === turn.id && entry.kind === 'prompt');
   return (
-    <section className="panel" aria-labelledby="prompt-parts">
-      <h2 id="prompt-parts">Parts of the prompt</h2>
+    <Panel title="Parts of the prompt">
       {own.length === 0 && <Empty>The prompt is not in the first request.</Empty>}
       {own.map((part) => (
         <PartBlock
@@ -37,7 +37,7 @@ function PromptParts({ turn }: { turn: Turn }): ReactElement {
           isNew={false}
         />
       ))}
-    </section>
+    </Panel>
   );
 }
 
@@ -47,8 +47,7 @@ function Sources({ turn }: { turn: Turn }): ReactElement {
   const { messages, systemEvents } = inputs.data;
   return (
     <>
-      <section className="panel" aria-labelledby="messages">
-        <h2 id="messages">Messages</h2>
+      <Panel title="Messages">
         {messages.length === 0 && <Empty>The turn answers no message.</Empty>}
         {messages.map(({ id, seq, text, receivedAt, cause }) => (
           <article className="entry" key={id} aria-label={`Message ${seq}`}>
@@ -63,25 +62,20 @@ function Sources({ turn }: { turn: Turn }): ReactElement {
             <LongText text={text} />
           </article>
         ))}
-      </section>
+      </Panel>
       {systemEvents.length > 0 && (
-        <section className="panel" aria-labelledby="system-events">
-          <h2 id="system-events">System events</h2>
+        <Panel title="System events">
           {systemEvents.map(({ id, text, state, trusted, createdAt }) => (
             <article className="entry" key={id}>
               <header>
                 <Age at={createdAt} />
                 <Status status={state} />
-                {!trusted && (
-                  <span className="chip" data-tone="bad">
-                    untrusted
-                  </span>
-                )}
+                {!trusted && <Chip tone="bad">untrusted</Chip>}
               </header>
               <LongText text={text} />
             </article>
           ))}
-        </section>
+        </Panel>
       )}
     </>
   );

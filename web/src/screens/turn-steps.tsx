@@ -5,7 +5,8 @@ import { useEffect, useMemo, type ReactElement } from 'react';
 import { exactApi, type Entry, type Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
-import { Cost, Empty, Status } from '../parts/bits.tsx';
+import { Chip, Cost, Empty, Status } from '../parts/bits.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { callMs, type CallState } from '../words/calls.ts';
@@ -26,8 +27,7 @@ export function Steps({ turn }: { turn: Turn }): ReactElement {
   const parts = useParts(turn, first.length);
   if (turn.steps.length === 0) return <Empty>The turn has made no step yet.</Empty>;
   return (
-    <section className="panel" aria-labelledby="steps">
-      <h2 id="steps">Steps</h2>
+    <Panel title="Steps">
       <ol className="steps" aria-label="Steps">
         {first.map((step) => (
           <li key={step.n}>
@@ -54,7 +54,7 @@ export function Steps({ turn }: { turn: Turn }): ReactElement {
         ))}
       </ol>
       {more}
-    </section>
+    </Panel>
   );
 }
 
@@ -65,7 +65,7 @@ function CallLine({ turnId, call }: { turnId: string; call: Step['calls'][number
       <Link to="/turns/$id" params={{ id: turnId }} search={{ tab: 'request', call: String(call.n) }}>
         model call {call.n}
       </Link>
-      {call.purpose === 'compaction' && <span className="chip">compaction</span>}
+      {call.purpose === 'compaction' && <Chip>compaction</Chip>}
       {call.status !== 'ok' && <Status status={call.status} />}
       <span className="soft">
         {countText(inputTokens)} in, {countText(cacheReadTokens)} cached, {countText(outputTokens)} out ·{' '}

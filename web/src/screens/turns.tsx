@@ -2,10 +2,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
-import { CHOICES } from '../../../src/client/generated/choices.ts';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { useLive } from '../live/live-provider.tsx';
+import { Button } from '../parts/button.tsx';
 import type { List, Search } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
 import { haveBegun } from '../parts/loading.tsx';
@@ -110,17 +111,15 @@ function NewTurns({ onShow }: { onShow: () => void }): ReactElement | null {
   useEffect(() => setSeen((before) => Math.min(before, startedTurns)), [startedTurns]);
   if (count <= 0) return null;
   return (
-    <button
-      type="button"
-      className="button"
-      data-tone="main"
+    <Button
+      tone="main"
       onClick={() => {
         setSeen(startedTurns);
         onShow();
       }}
     >
       {countText(count)} new
-    </button>
+    </Button>
   );
 }
 

@@ -1,7 +1,7 @@
 // The environment of the process that answers.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
-import { Fact } from '../parts/bits.tsx';
+import { Facts } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { configuration } from './configuration-query.ts';
@@ -12,18 +12,16 @@ export function Versions(): ReactElement {
   const { versions, model } = found.data;
   return (
     <Panel title="Versions">
-      <dl className="facts">
-        <Fact name="Holdfast">{versions.holdfast}</Fact>
-        <Fact name="Node">{versions.node}</Fact>
-        <Fact name="PostgreSQL">
-          {versions.postgres} ({versions.database === 'embedded' ? 'embedded' : 'DATABASE_URL'})
-        </Fact>
-        <Fact name="Newest migration">{versions.layout}</Fact>
-        <Fact name="Backend of the queue">{versions.queue === 'redis' ? 'Redis' : 'PostgreSQL'}</Fact>
-        <Fact name="Model">
-          {model.isScripted ? 'the scripted model; amounts are what the calls would have cost' : model.name}
-        </Fact>
-      </dl>
+      <Facts
+        facts={{
+          Holdfast: versions.holdfast,
+          Node: versions.node,
+          PostgreSQL: `${versions.postgres} (${versions.database === 'embedded' ? 'embedded' : 'DATABASE_URL'})`,
+          'Newest migration': versions.layout,
+          'Backend of the queue': versions.queue === 'redis' ? 'Redis' : 'PostgreSQL',
+          Model: model.isScripted ? 'the scripted model; amounts are what the calls would have cost' : model.name,
+        }}
+      />
       <p className="soft">Of the process that answers this page. Processes has the versions of the others.</p>
     </Panel>
   );

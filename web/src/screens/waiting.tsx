@@ -1,6 +1,6 @@
 // Every message that waits, with the reason.
 import type { ReactElement } from 'react';
-import { CHOICES } from '../../../src/client/generated/choices.ts';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api } from '../api.ts';
 import { Age } from '../parts/bits.tsx';
 import type { List } from '../parts/list.ts';

@@ -7,6 +7,8 @@ import { foldedAxis, within, type FoldedAxis, type Stretch } from '../format/fol
 import { isIdle, lossesOf, spanName } from '../format/spans.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Empty, Time } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
+import { PlainTable } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { useNow } from '../settings.tsx';
@@ -46,9 +48,9 @@ function Timeline({ turn }: { turn: Turn }): ReactElement {
           {countText(timed.length)} spans, {durationText(lengthMs(turn.queuedAt, turn.endedAt))} in all
           {folds.length > 0 && `; idle time folded: ${folds.join(', ')}`}
         </span>
-        <button type="button" className="button" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
+        <Button aria-pressed={isTable} onClick={() => setTable(!isTable)}>
           {isTable ? 'Timeline' : 'Table'}
-        </button>
+        </Button>
       </div>
       {lossesOf(turn.attempts ?? []).map((loss) => (
         <p key={loss}>
@@ -184,28 +186,15 @@ function SpanTable({ spans }: { spans: readonly Span[] }): ReactElement {
   return (
     <>
       <div className="scroll-x">
-        <table className="plain">
-          <thead>
-            <tr>
-              <th scope="col">Span</th>
-              <th scope="col">Began</th>
-              <th scope="col">Took</th>
-            </tr>
-          </thead>
-          <tbody>
-            {first.map((span, at) => (
-              <tr key={at}>
-                <td>
-                  <SafeText text={spanName(span)} />
-                </td>
-                <td>
-                  <Time at={span.startedAt} />
-                </td>
-                <td>{durationText(lengthMs(span.startedAt, span.endedAt))}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable
+          columns={[
+            { title: 'Span', cell: (span) => <SafeText text={spanName(span)} /> },
+            { title: 'Began', cell: ({ startedAt }) => <Time at={startedAt} /> },
+            { title: 'Took', cell: ({ startedAt, endedAt }) => durationText(lengthMs(startedAt, endedAt)) },
+          ]}
+          rows={first}
+          idOf={(_span, at) => at}
+        />
       </div>
       {more}
     </>
