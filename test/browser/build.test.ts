@@ -22,8 +22,8 @@ const run = async (cwd: string) =>
 
 test('the first load of each screen is at most 150 kB of compressed script, 20 kB of style and 14 requests', async () => {
   const { page, rig, signIn, url, requests, settle } = dashboard;
-  // An empty installation asks for more, to show what to do next.
-  await rig.turns.sessionOf('first');
+  // An installation with few sessions asks for more, to show what to do next.
+  for (let n = 1; n <= 4; n += 1) await rig.turns.sessionOf(`session-${n}`);
   const sizeOf = (name: string): number => statSync(join(DIST, 'assets', `${name}.gz`)).size;
   await signIn();
   for (const path of ROUTES.filter((route) => !route.includes('$'))) {
