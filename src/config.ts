@@ -2,9 +2,9 @@
 // else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists all faults.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { isSecret } from './config/check-input.ts';
 import { isAgent, agentOf, agentOrFirst, resolveModelRef, UnknownAgentError } from './config/agent-settings.ts';
 import {
-  addressedProviders,
   checkServedModels,
   modelFault,
   modelNotices,
@@ -21,6 +21,7 @@ import { loadEnvironment } from './config/schema-environment.ts';
 import { LiveConfig, type ConfigChange } from './config/live-config.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
 import { livePriceBook, buildPriceBook } from './config/price-book.ts';
+import { addFromEnvironment, listServedProviders } from './config/providers.ts';
 import { findReloadablePart } from './config/reloadable.ts';
 import { processEnvironment, type Environment } from './config/process-environment.ts';
 import { adoptSecretFile, ensureSecretFile } from './config/secret-file.ts';
@@ -28,13 +29,13 @@ import { listSettings, type Setting } from './config/sources.ts';
 
 export {
   LiveConfig,
-  addressedProviders,
   agentOf,
   agentOrFirst,
   checkKnownTools,
   toolPolicyFault,
   checkServedModels,
   isAgent,
+  listServedProviders,
   modelFault,
   modelNotices,
   namedModels,
@@ -51,6 +52,7 @@ export {
 };
 export { DOCS_PATH } from './config/schema.ts';
 export type { Config, ConfigChange, Lane, Setting };
+export type { ServedProvider } from './config/providers.ts';
 export type { ProviderSettings } from './config/schema-models.ts';
 export type { AgentSettings } from './config/agent-settings.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';
@@ -87,6 +89,7 @@ function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.i
   const { issues, configPath, ...environment } = loadEnvironment(env, cwd);
   const file = loadFile(configPath, cwd);
   const settings = completeSettings(file.settings, environment.dataDir, file.baseDir);
+  addFromEnvironment(settings, environment);
   const faults = [...issues, ...file.issues, ...crossCheck(settings)];
   if (faults.length > 0) throw new ConfigError(faults);
   const { apiKey, baseUrl } = settings.models.providers.anthropic;
@@ -140,10 +143,21 @@ export function secretsOf(config: Config): string[] {
     runtime.anthropicApiKey,
     ...[channels.webhook.secret].flat(),
     owner.displaySecret,
-    ...Object.values(models.providers).flatMap(({ apiKey, headers }) => [apiKey, ...Object.values(headers ?? {})]),
+    ...Object.values(models.providers).flatMap((provider) => [
+      provider.apiKey,
+      ...Object.values(provider.headers ?? {}),
+      ...('options' in provider ? secretOptions(provider.options) : []),
+    ]),
     ...api.keys.map((each) => each.key),
   ];
   return [...passwords, ...others].filter((secret) => secret !== undefined);
+}
+
+/** The options of a provider whose name says that they are secrets. */
+function secretOptions(options: Record<string, unknown> = {}): string[] {
+  return Object.entries(options).flatMap(([name, value]) =>
+    typeof value === 'string' && isSecret(name, value) ? [value] : [],
+  );
 }
 
 /** The password of an address: as it is written there, as URLs write it, and as it is sent to the server. */

@@ -181,6 +181,11 @@ const API_READS: Record<string, string[]> = {
 
 /** Packages that only some rooms may import; all others may be imported anywhere outside the core. */
 const PACKAGE_ROOMS: Record<string, string[]> = {
+  '@ai-sdk/google': ['src/model/ai-sdk/'],
+  '@ai-sdk/openai': ['src/model/ai-sdk/'],
+  '@ai-sdk/openai-compatible': ['src/model/ai-sdk/'],
+  '@ai-sdk/provider': ['src/model/ai-sdk/'],
+  '@ai-sdk/xai': ['src/model/ai-sdk/'],
   '@anthropic-ai/sdk': ['src/model/', 'src/tools/', 'src/features/provider-batches/'],
   '@opentelemetry/api': ['src/features/traces/'],
   '@opentelemetry/exporter-trace-otlp-http': ['src/features/traces/'],
@@ -321,6 +326,11 @@ test('packages with a room of their own are imported there only', () => {
     return rooms !== undefined && !rooms.some((room) => from.startsWith(room));
   });
   expect(strays.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
+});
+
+test('the packages of other providers are loaded by the first call, not with the service', () => {
+  const loaded = files.flatMap((file) => callsOf(file, /^import (?!type )[^;]*?from '@ai-sdk\/[^']+'/gm));
+  expect(loaded.map(({ file, call }) => `${file}: ${call}`)).toEqual([]);
 });
 
 test('the api reads from the store, and writes through use cases', () => {

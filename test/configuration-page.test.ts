@@ -24,10 +24,12 @@ test('every variable that the configuration reads is a row, and no row names ano
     .map(readPage)
     .join('\n');
   const read = new Set(
-    sources.match(/'(?:HOLDFAST|ANTHROPIC|DATABASE|REDIS)_[A-Z_]+'/g)?.map((name) => name.slice(1, -1)),
+    sources
+      .match(/'(?:HOLDFAST|ANTHROPIC|DATABASE|REDIS|OPENAI|GOOGLE|GEMINI|XAI|OPENROUTER)_[A-Z_]+'/g)
+      ?.map((name) => name.slice(1, -1)),
   );
-  const rows = tableRows(reference, ['variable', 'default', 'meaning']).map(
-    ([name]) => name?.replaceAll('`', '') ?? '',
+  const rows = tableRows(reference, ['variable', 'default', 'meaning']).flatMap(([names = '']) =>
+    names.replaceAll('`', '').split(', '),
   );
   expect(rows.toSorted()).toEqual([...read].toSorted());
 });

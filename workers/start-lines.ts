@@ -1,6 +1,7 @@
 // What a service prints and logs for the person who starts it: its parts, and warnings.
 import { systemClock } from '../src/clock.ts';
 import { agentOf, modelNotices, type Config } from '../src/config.ts';
+import { DEFAULT_PROVIDER } from '../src/core/model-ref.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
 import { describeCommands } from '../src/tools/command-user.ts';
 import type { Role } from '../src/kernel/processes/process-part.ts';
@@ -16,7 +17,8 @@ export interface ServiceFacts {
 /** The facts that a process logs when it has started. */
 export function readServiceFacts(config: Config, queue: string, isScripted: boolean): ServiceFacts {
   const database = config.runtime.databaseUrl === undefined ? 'embedded' : 'configured';
-  return { database, queue, model: agentOf(config, config.agents.list[0]?.id ?? 'main').model, isScripted };
+  const { model } = agentOf(config, config.agents.list[0]?.id ?? 'main');
+  return { database, queue, model, isScripted: isScripted && model.startsWith(`${DEFAULT_PROVIDER}/`) };
 }
 
 /** The lines that name the parts, for the person at the terminal. */

@@ -61,10 +61,15 @@ function variableTable(): string {
     const { env = '', unset, description } = schema.meta() ?? {};
     const { default: written } = properties[setting] as { default?: unknown };
     const value = written ?? defaults[setting];
-    return description === undefined ? [] : [{ env: [env].flat().join(), unset: unset ?? code(value), description }];
+    return description === undefined
+      ? []
+      : [{ env: [env].flat().join(', '), unset: unset ?? code(value), description }];
   });
   const rows = [...described, ...CLIENT_VARIABLES].map(({ env, unset, description }) => [
-    `\`${env}\``,
+    env
+      .split(', ')
+      .map((name) => `\`${name}\``)
+      .join(', '),
     unset,
     description,
   ]);

@@ -5,6 +5,7 @@ import { DEFAULT_PROVIDER, modelOfRef } from '../core/model-ref.ts';
 import { agentOf, agentOrFirst, resolveModelRef, type AgentSettings } from './agent-settings.ts';
 import { findClosest } from './find-closest.ts';
 import { refuseFaults, type Refuse } from './config-error.ts';
+import { listServedProviders, setUpHint } from './providers.ts';
 import { mergeOver } from './walk-schema.ts';
 import type { AgentDefaults, Config, FileSettings } from './schema.ts';
 import { catalogueRow } from '../core/catalogue/catalogue.ts';
@@ -15,13 +16,7 @@ export type KnownProviders = readonly string[] | null;
 
 /** The facts about providers that are known before plugins are loaded. */
 export function listProviders({ plugins, models }: Pick<FileSettings, 'plugins' | 'models'>): KnownProviders {
-  return plugins.modules.length > 0 ? null : [DEFAULT_PROVIDER, ...addressedProviders(models)];
-}
-
-/** The providers beside the built-in one that have an address. */
-export function addressedProviders({ providers }: FileSettings['models']): string[] {
-  const others = Object.keys(providers).filter((name) => name !== DEFAULT_PROVIDER);
-  return others.filter((name) => providers[name]?.baseUrl !== undefined);
+  return plugins.modules.length > 0 ? null : [DEFAULT_PROVIDER, ...listServedProviders(models).map(({ name }) => name)];
 }
 
 /** Throws `ConfigError` with every model of the configuration that none of these providers serves. */
@@ -55,7 +50,8 @@ function checkAgentModels(
   { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
 ): void {
   for (const [alias, ref] of Object.entries(agent.models)) {
-    if (!isModelRef(ref, providers)) refuse(`${path}.models.${alias}`, ref, modelRefText(providers));
+    if (!isModelRef(ref, providers))
+      refuse(`${path}.models.${alias}`, ref, `${modelRefText(providers)}${setUpHint(ref)}`);
   }
   const models = {
     model: agent.model,
@@ -69,7 +65,7 @@ function checkAgentModels(
     refuse(
       `${path}.${key}`,
       name,
-      `${modelRefText(providers)}, or an alias of "models"${close === undefined ? '' : ` (did you mean "${close}"?)`}`,
+      `${modelRefText(providers)}, or an alias of "models"${close === undefined ? '' : ` (did you mean "${close}"?)`}${setUpHint(name)}`,
     );
   }
 }
@@ -84,7 +80,8 @@ function checkCronModels(
     const own = agents.list.find(({ id }) => id === (agentId ?? agents.list[0]?.id));
     const ref = own?.models?.[payload.model] ?? agents.defaults.models[payload.model] ?? payload.model;
     if (isModelRef(ref, providers)) continue;
-    refuse(`cron.jobs[${at}].payload.model`, payload.model, `${modelRefText(providers)}, or an alias of the agent`);
+    const allowed = `${modelRefText(providers)}, or an alias of the agent${setUpHint(ref)}`;
+    refuse(`cron.jobs[${at}].payload.model`, payload.model, allowed);
   }
 }
 
@@ -126,7 +123,7 @@ export function modelFault(config: Config, agentId: string, name: string): strin
   if (ref !== null && isModelRef(ref, providers)) return null;
   const aliases = Object.keys(agent.models);
   const or = aliases.length === 0 ? '' : `, or an alias: ${aliases.join(', ')}`;
-  return `no provider serves the model ${JSON.stringify(name)}; use ${modelRefText(providers)}${or}`;
+  return `no provider serves the model ${JSON.stringify(name)}; use ${modelRefText(providers)}${or}${setUpHint(ref ?? '')}`;
 }
 
 // Notices for the operator about the configured models: which of them their provider ends, and when, and whether a window is

@@ -25,3 +25,16 @@ export type LogFormat = 'pretty' | 'json';
 /** A key of the API: long enough that it cannot be guessed. */
 export const API_KEY = /^[\x21-\x7e]{16,512}$/;
 export const API_KEY_TEXT = '16 to 512 visible ASCII characters without spaces';
+
+/** The APIs that Holdfast speaks. All but Anthropic's go through a provider package of the AI SDK; `package` is any that is installed. */
+export const PROVIDER_APIS = [
+  'anthropic',
+  'openai',
+  'openai-chat',
+  'google',
+  'xai',
+  'openai-compatible',
+  'package',
+] as const;
+
+export type ProviderApi = (typeof PROVIDER_APIS)[number];

@@ -1,18 +1,17 @@
 // What needs more than one value of the configuration: paths made absolute, aliases that exist, limits that fit each other.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { checkModels, listProviders, writtenAgents } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
 import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
-import type { ProviderSettings } from './schema-models.ts';
+import { checkProvider } from './providers.ts';
 import { SANDBOX_RUNTIMES, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
 import { workspacesFolderOf } from './workspaces-folder.ts';
 
 /** The settings of a file with what follows from others, and with absolute paths. */
 export function completeSettings(settings: FileSettings, dataDir: string, baseDir: string): FileSettings {
-  const { workspace, owner, docs, plugins, images, diagnostics, agents, retention, events } = settings;
+  const { workspace, owner, docs, plugins, images, diagnostics, agents, retention, events, models } = settings;
   if (retention.events !== undefined) events.retention = retention.events;
   if (owner.phone !== undefined) owner.ids = [...new Set([owner.phone, ...owner.ids])];
   workspace.path =
@@ -24,6 +23,11 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
   images.roots = images.roots.map((path) => absolute(path, baseDir));
   for (const file of Object.values(diagnostics)) {
     if (file.path !== undefined) file.path = absolute(file.path, baseDir);
+  }
+  for (const provider of Object.values(models.providers)) {
+    // A file, not the name of a package.
+    if ('package' in provider && provider.package?.startsWith('.') === true)
+      provider.package = absolute(provider.package, baseDir);
   }
   for (const agent of agents.list) {
     if (agent.workspace !== undefined) agent.workspace = absolute(agent.workspace, baseDir);
@@ -39,38 +43,15 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
     for (const [at, name] of keyNames.entries()) {
       if (keyNames.indexOf(name) !== at) refuse(`api.keys[${at}].name`, name, 'a name that no other key has');
     }
+    const hasPlugins = settings.plugins.modules.length > 0;
     for (const [name, provider] of Object.entries(settings.models.providers))
-      checkProvider(`models.providers.${name}`, provider, { isBuiltIn: name === DEFAULT_PROVIDER, refuse });
+      checkProvider(name, provider, { hasPlugins, refuse });
     checkPolicies(settings, refuse);
     const { enabled, runtime } = settings.sandbox;
     if (enabled && runtime === undefined) refuse('sandbox.runtime', null, SANDBOX_RUNTIMES);
     checkCrons(settings, refuse);
     checkModels(settings, listProviders(settings), refuse);
   });
-}
-
-/** Hosts whose API is not Anthropic's. */
-const OTHER_APIS = /^(?:api\.openai\.com|generativelanguage\.googleapis\.com|api\.mistral\.ai)$/;
-
-function checkProvider(
-  path: string,
-  { baseUrl, apiKey, headers, family = 'anthropic' }: ProviderSettings,
-  { isBuiltIn, refuse }: { isBuiltIn: boolean; refuse: Refuse },
-): void {
-  if (baseUrl === undefined) {
-    const isUnused = !isBuiltIn && (apiKey ?? headers) !== undefined;
-    if (isUnused) refuse(`${path}.baseUrl`, null, 'the address that its key and headers are for');
-    return;
-  }
-  const { hostname, pathname } = new URL(baseUrl);
-  const isOtherForm = family !== 'anthropic' && /\/v1(?:beta)?\/?$/.test(pathname);
-  if (!OTHER_APIS.test(hostname) && !isOtherForm) return;
-  const [field, value] = family === 'anthropic' ? ['baseUrl', hostname] : ['family', family];
-  refuse(
-    `${path}.${field}`,
-    value,
-    "an address that has Anthropic's Messages API, to which /v1/messages is added, so it must not end in /v1; family only changes the form of the history. For a provider with another API, name a gateway that translates it as baseUrl, or write a plugin with registerTransport and leave baseUrl out",
-  );
 }
 
 function checkCrons({ cron, agents }: FileSettings, refuse: Refuse): void {

@@ -7,7 +7,17 @@ import type { ConfigIssue } from './config-error.ts';
 import type { Environment } from './process-environment.ts';
 
 /** The variables whose value can be in a file. */
-export const FILE_VARIABLES = ['DATABASE_URL', 'REDIS_URL', 'HOLDFAST_API_KEY', 'ANTHROPIC_API_KEY'] as const;
+export const FILE_VARIABLES = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'HOLDFAST_API_KEY',
+  'ANTHROPIC_API_KEY',
+  'OPENAI_API_KEY',
+  'GOOGLE_GENERATIVE_AI_API_KEY',
+  'GEMINI_API_KEY',
+  'XAI_API_KEY',
+  'OPENROUTER_API_KEY',
+] as const;
 
 const SECRET_BYTES_MAX = 65_536;
 

@@ -34,6 +34,8 @@ const url = (...protocols: string[]) =>
     URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined,
   );
 
+const key = matching(/^[\x21-\x7e]{1,4096}$/, 'visible ASCII characters');
+
 const ratio = matching(/^(?:0|1|0?\.\d{1,15}|1\.0+)$/, 'a number from 0 to 1');
 
 const LOG_FILES = /^(?:off|([1-9]\d{0,3})x([1-9]\d{0,5})(kB|MB|GB))$/;
@@ -130,14 +132,21 @@ export const environmentSchema = z.object({
   ),
   traceSampler: variable('OTEL_TRACES_SAMPLER', optional(oneOf(TRACE_SAMPLERS))),
   traceRatio: variable('OTEL_TRACES_SAMPLER_ARG', optional(ratio.transform(Number))),
-  anthropicApiKey: variable(
-    'ANTHROPIC_API_KEY',
-    optional(matching(/^[\x21-\x7e]{1,4096}$/, 'visible ASCII characters')),
-    'none: the scripted model answers',
-  ).describe("the key for Anthropic's API"),
+  anthropicApiKey: variable('ANTHROPIC_API_KEY', optional(key), 'none: the scripted model answers').describe(
+    "the key for Anthropic's API",
+  ),
   anthropicBaseUrl: variable('ANTHROPIC_BASE_URL', optional(url('http:', 'https:')), "the SDK's default").describe(
     "the address of Anthropic's API",
   ),
+  openaiApiKey: variable('OPENAI_API_KEY', optional(key)).describe('the key for the provider `openai`'),
+  openaiBaseUrl: variable('OPENAI_BASE_URL', optional(url('http:', 'https:')), "OpenAI's").describe(
+    'the address of the API of the provider `openai`',
+  ),
+  googleApiKey: variable(['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'], optional(key)).describe(
+    'the key for the provider `google`',
+  ),
+  xaiApiKey: variable('XAI_API_KEY', optional(key)).describe('the key for the provider `xai`'),
+  openrouterApiKey: variable('OPENROUTER_API_KEY', optional(key)).describe('the key for the provider `openrouter`'),
 });
 
 type Variables = z.output<typeof environmentSchema>;

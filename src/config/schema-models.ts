@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../history/provider-family.ts';
 import { MODEL_INPUTS } from '../core/catalogue/catalogue.ts';
+import { PROVIDER_APIS } from './choices.ts';
 import { isWholePrice } from '../core/prices/price-row.ts';
 import { THINKING_LEVELS } from '../prompt/thinking-directive.ts';
 import {
@@ -12,6 +13,7 @@ import {
   headerValue,
   httpUrl,
   optional,
+  path,
   reloads,
   section,
   storedMs,
@@ -42,13 +44,24 @@ const anthropic = section({
   ...providerShape,
 });
 
-/** A provider that the built-in transport serves at its `baseUrl`; without one, a plugin serves it. */
+/** A provider that Holdfast asks itself when it has an address or a key; else a plugin serves it. */
 const otherProvider = z.strictObject({
-  baseUrl: optional(httpUrl).describe(
-    "the address of another provider with Anthropic's API, whose models are `<name>/<model>`. None: a plugin serves it",
+  api: optional(z.enum(PROVIDER_APIS)).describe(
+    'the [API](models.md) that it speaks. None: that of its name for `openai`, `google`, `xai`, `openrouter` and `ollama`, `anthropic` for any other',
   ),
-  apiKey: optional(headerValue).describe('its key; needs `baseUrl`'),
-  headers: optional(headers).describe('headers that are added to its model calls; needs `baseUrl`'),
+  package: optional(path).describe(
+    'with `api: "package"`: the name of an installed [package](models.md#any-other-provider) of the AI SDK, or the path of a file',
+  ),
+  baseUrl: optional(httpUrl).describe(
+    'the address of its API; its models are `<name>/<model>`. None: that of its name or its package; with the API `anthropic`, a plugin serves it',
+  ),
+  apiKey: optional(headerValue).describe(
+    'its key. `OPENAI_API_KEY`, `GEMINI_API_KEY`, `XAI_API_KEY` and `OPENROUTER_API_KEY` override those of their providers. None: the server takes any',
+  ),
+  headers: optional(headers).describe('headers that are added to its model calls'),
+  options: optional(z.record(z.string(), z.unknown())).describe(
+    'fields that its package adds to each request, in the package\'s words; with `api: "package"`, the settings with which the package makes its provider',
+  ),
   maxRetries: optional(maxRetries).describe(
     'the retries of a turn while it calls this provider; none: those of `anthropic`',
   ),

@@ -75,6 +75,9 @@ const RETRYABLE_TYPES: ReadonlyMap<string, FailureCode> = new Map<string, Failur
   ['idle_timeout', 'model_timeout'],
 ]);
 
+/** The type of a refusal for what a prompt says. */
+const CONTENT_FILTER = 'content_filter';
+
 /** How a turn ends whose answer ended for such a reason. */
 const CODE_OF_STOP = {
   sensitive: 'model_stopped_sensitive',
@@ -96,9 +99,9 @@ export function faultOfStop({
  * raised.
  */
 export function classifyFailure(fault: ModelFault): FailureVerdict {
-  const status = fault.status ?? statusOfType(fault.type);
+  const status = statusOf(fault);
   if (isContextOverflow(fault, status)) return { kind: 'overflow', code: 'model_context_overflow' };
-  const stopReason = parseUnhandledStopReason(fault.message);
+  const stopReason = fault.type === CONTENT_FILTER ? CONTENT_FILTER : parseUnhandledStopReason(fault.message);
   if (stopReason !== null) return { kind: 'fatal', code: CODE_OF_STOP[classifyStopReason(stopReason)] };
   if (isSpendLimit(fault, status)) return { kind: 'fatal', code: 'model_spend_limit' };
   const retryCode = classifyRetry(fault.type, status);
@@ -136,6 +139,15 @@ export function classifyOutage(fault: ModelFault): 'model_away' | 'rate_limited'
   // A gateway answers 504 when the model did not answer it in time. Our own idle limit has the same code without a status.
   const isGatewayTimeout = fault.status === 504 || fault.type === 'timeout_error';
   return OUTAGE_CODES.has(verdict.code) || isGatewayTimeout ? 'model_away' : null;
+}
+
+/**
+ * The status that a fault is judged by. A type that names the account, the key or the model counts more than the status, with which some
+ * servers say less: a used-up quota is a 429 of OpenAI's, a bad key a 400 of Google's.
+ */
+function statusOf({ type, status }: ModelFault): number | null {
+  const named = statusOfType(type);
+  return named !== null && named >= 401 && named <= 404 ? named : (status ?? named);
 }
 
 function statusOfType(type: string): number | null {

@@ -1,10 +1,11 @@
 // The model of a process, made from its configuration: transports, what providers need, and the observers that are switched on.
 import { join } from 'node:path';
 import { decodeHTMLStrict } from 'entities/decode';
-import { addressedProviders, secretsOf, type Config, type ProviderSettings } from '../config.ts';
+import { listServedProviders, secretsOf, type Config, type ProviderSettings, type ServedProvider } from '../config.ts';
 import { createRedact } from '../config/redact-secrets.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { createAiSdkTransport } from './ai-sdk/create-transport.ts';
 import { createAnthropicTransport } from './anthropic.ts';
 import { createModel, type ModelParts } from './create-model.ts';
 import type { Model } from './model.ts';
@@ -37,7 +38,7 @@ export function createConfiguredModel({
     headers: anthropic.headers,
     isStreaming: anthropic.streaming,
   });
-  const all = [...transports, builtIn, ...addressedTransports(config)];
+  const all = [...transports, builtIn, ...listServedProviders(config.models).map(createServedTransport)];
   return createModel({
     transports: all,
     ...createWireForms(config, all),
@@ -48,12 +49,11 @@ export function createConfiguredModel({
   });
 }
 
-/** The transports to the other providers that have the Messages API at an address of the configuration. */
-function addressedTransports({ models }: Config): Transport[] {
-  return addressedProviders(models).map((provider) => {
-    const { baseUrl = '', apiKey = 'none', headers = {} } = models.providers[provider] ?? {};
-    return createAnthropicTransport({ provider, baseUrl, apiKey, headers });
-  });
+/** The transport to a provider of the configuration. */
+function createServedTransport({ name: provider, api, ...settings }: ServedProvider): Transport {
+  if (api !== 'anthropic') return createAiSdkTransport({ provider, api, ...settings });
+  const { baseUrl = '', apiKey, headers = {} } = settings;
+  return createAnthropicTransport({ provider, baseUrl, apiKey, headers });
 }
 
 /** The form in which each provider takes histories and writes arguments: the configured one, otherwise that of its transport. */

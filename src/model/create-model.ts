@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import type { Redact } from '../config/redact-secrets.ts';
 import type { ProviderFamily } from '../history/provider-family.ts';
+import { given } from '../core/given.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import { believableUsage } from './stream/usage-figures.ts';
@@ -97,12 +98,13 @@ interface Reception {
 }
 
 async function receive({ transport, request, options, reducer, watch }: Reception): Promise<ModelAnswer> {
-  const { signal, headers, onChunk, onReasoning, onUsage } = options;
+  const { signal, headers, about, onChunk, onReasoning, onUsage } = options;
   const bytesMax = answerBytesMax(request.maxTokens);
   const thoughts = createStorableFilter();
   let bytes = 0;
   await transport.send({
     request,
+    ...given({ sessionKey: about?.sessionKey }),
     headers,
     signal,
     onSent(body, sha256) {

@@ -9,6 +9,8 @@ import type { StreamEvent } from './stream/stream-event.ts';
 
 export interface TransportCall {
   request: ModelRequest;
+  /** The session of the call: the same key for all requests that begin alike; absent: none. */
+  sessionKey?: string;
   /** Extra headers, for audit. */
   headers: Record<string, string>;
   /** Aborts the call; `send` then rejects, with anything. */

@@ -1,9 +1,9 @@
 // The plugins of a configuration, and with them the faults that only show once they are loaded: models that no provider serves and tools
 // that do not exist.
 import {
-  addressedProviders,
   checkKnownTools,
   checkServedModels,
+  listServedProviders,
   noteAddedTools,
   noteServedProviders,
   type Config,
@@ -28,7 +28,7 @@ export async function loadCheckedPlugins(config: Config, logger: Logger, inbox?:
 /** The providers that are served with this configuration and these plugins. */
 export function servedProviders({ models }: Config, { transports }: Plugins): string[] {
   const ofPlugins = transports.map(({ provider }) => provider);
-  return [...new Set([...ofPlugins, DEFAULT_PROVIDER, ...addressedProviders(models)])];
+  return [...new Set([...ofPlugins, DEFAULT_PROVIDER, ...listServedProviders(models).map(({ name }) => name)])];
 }
 
 export function listToolNames({ tools }: Plugins): string[] {

@@ -5,6 +5,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { agentOf, ConfigError, type Config } from '../config.ts';
+import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { findAccount, canReach, closedFolderAbove, type Account } from '../config/os-users.ts';
 
 /** How the commands in one workspace run. */
@@ -162,9 +163,10 @@ function readableSecret(config: Config, user: Account): string | null {
   return places.find((path) => existsSync(path) && canReach(path, user)) ?? null;
 }
 
-function hasSecretsInFile({ models, channels, api, owner }: Config): boolean {
-  const ofProviders = Object.values(models.providers).flatMap(({ apiKey, headers }) => [
-    apiKey,
+function hasSecretsInFile({ models, channels, api, owner, runtime }: Config): boolean {
+  const ofProviders = Object.entries(models.providers).flatMap(([name, { apiKey, headers }]) => [
+    // Those of other providers may be of the environment.
+    name !== DEFAULT_PROVIDER && Object.values(runtime).some((value) => value === apiKey) ? undefined : apiKey,
     ...Object.values(headers ?? {}),
   ]);
   const single = [...ofProviders, channels.webhook.secret, owner.displaySecret];

@@ -172,5 +172,9 @@ test('a secret that is not set says so', async () => {
     'owner.displaySecret',
     'runtime.anthropicApiKey',
     'runtime.apiKey',
+    'runtime.googleApiKey',
+    'runtime.openaiApiKey',
+    'runtime.openrouterApiKey',
+    'runtime.xaiApiKey',
   ]);
 });

@@ -61,6 +61,15 @@ describe('a failed model call', () => {
     expect(classifyFailure(fault({ type }))).toMatchObject({ kind, code });
   });
 
+  test.each([
+    [429, 'billing_error', 'model_billing'],
+    [400, 'authentication_error', 'model_unauthorized'],
+    [400, 'not_found_error', 'model_not_found'],
+    [400, 'content_filter', 'model_stopped_sensitive'],
+  ])('with status %i and the type %s is judged by the type', (status, type, code) => {
+    expect(classifyFailure(fault({ status, type, retryAfterMs: 3000 }))).toEqual({ kind: 'fatal', code });
+  });
+
   test('keeps the wait that the provider asks for', () => {
     expect(classifyFailure(fault({ status: 429, retryAfterMs: 1500.2 }))).toMatchObject({ notBeforeMs: 1501 });
   });

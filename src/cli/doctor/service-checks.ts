@@ -1,7 +1,7 @@
 // The checks around the service: its port, and the model that it would call.
 import { createServer } from 'node:net';
 import { createClient, HoldfastError, type HoldfastClient } from '../../client/create-client.ts';
-import { modelNotices, type Config } from '../../config.ts';
+import { listServedProviders, modelNotices, type Config } from '../../config.ts';
 import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
 import { CHECK_TIMEOUT_MS, failure, ok, explain, skipped, type Finding } from './check.ts';
 
@@ -76,11 +76,14 @@ export async function readinessFinding(): Promise<Finding> {
 /** The service's answer, and notices about the configured models. `today` is a day as YYYY-MM-DD. */
 export function modelFinding(config: Config, today = new Date().toISOString().slice(0, 10)): Finding {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
+  const { model } = config.agents.defaults;
   const notices = modelNotices(config, today);
-  const isScripted = anthropicApiKey === undefined;
+  const other = listServedProviders(config.models).find(({ name }) => model.startsWith(`${name}/`));
+  const isScripted = anthropicApiKey === undefined && other === undefined;
+  const address = other === undefined ? anthropicBaseUrl : other.baseUrl;
   const reason = isScripted
     ? 'no key: the scripted model answers'
-    : `${config.agents.defaults.model} at ${anthropicBaseUrl ?? "the provider's default address"}`;
+    : `${model} at ${address ?? "the provider's default address"}`;
   if (!isScripted && notices.length === 0) return ok(reason);
   const fixes = [
     ...(isScripted ? ['set ANTHROPIC_API_KEY to use a real model'] : []),

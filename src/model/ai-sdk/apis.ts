@@ -1,0 +1,152 @@
+// The APIs that are spoken through the AI SDK's provider packages, as data: which package, which of its models, and what each request says beside
+// the conversation. A package is loaded with the first call of a model that needs it.
+import { pathToFileURL } from 'node:url';
+import { isAbsolute } from 'node:path';
+import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import { isObject } from '../../core/given.ts';
+import type { ProviderFamily } from '../../history/provider-family.ts';
+import { ModelError } from '../model.ts';
+import type { PromptForm } from './to-prompt.ts';
+
+/** The APIs beside Anthropic's. */
+export type AiSdkApi = 'openai' | 'openai-chat' | 'google' | 'xai' | 'openai-compatible' | 'package';
+
+/** What the models of a provider are made with. */
+interface MakeOptions {
+  name: string;
+  apiKey: string;
+  baseURL?: string;
+  headers?: Record<string, string>;
+  fetch: typeof globalThis.fetch;
+}
+
+/** Makes the model of a call: with the `fetch` of the call, so that its bytes are seen. */
+export type MakeModel = (options: MakeOptions, model: string) => LanguageModelV4;
+
+interface OptionsSource {
+  /** The name of the provider. */
+  name: string;
+  /** The same for all requests of a session. */
+  cacheKey: string;
+  /** True when the model is asked to think. */
+  isThinking: boolean;
+  /** Those of the configuration, which count more. */
+  options: Record<string, unknown>;
+}
+
+interface Api {
+  family: ProviderFamily;
+  resultImages: PromptForm['resultImages'];
+  /** `settings`: what the configuration has for the create function of the package, where requests have no options of their own. */
+  load(from: { package: string; settings: Record<string, unknown> }): Promise<MakeModel>;
+  /** What goes with each request, under the name by which the package looks for it. */
+  options(from: OptionsSource): SharedV4ProviderOptions;
+}
+
+/** OpenAI keeps nothing, so reasoning comes encrypted and goes back; the session is the key of its cache. */
+const WITHOUT_STORE = ({ cacheKey }: { cacheKey: string }) => ({ store: false, promptCacheKey: cacheKey });
+
+export const APIS: Readonly<Record<AiSdkApi, Api>> = {
+  openai: {
+    family: 'openai',
+    resultImages: 'inside',
+    async load() {
+      const { createOpenAI } = await import('@ai-sdk/openai');
+      return (options, model) => createOpenAI(options).responses(model);
+    },
+    options: (from) =>
+      ({ openai: { ...WITHOUT_STORE(from), reasoningSummary: 'auto', ...from.options } }) as SharedV4ProviderOptions,
+  },
+  'openai-chat': {
+    family: 'openai',
+    resultImages: 'after',
+    async load() {
+      const { createOpenAI } = await import('@ai-sdk/openai');
+      return (options, model) => createOpenAI(options).chat(model);
+    },
+    options: (from) => ({ openai: { ...WITHOUT_STORE(from), ...from.options } }) as SharedV4ProviderOptions,
+  },
+  google: {
+    family: 'google',
+    resultImages: 'inside',
+    async load() {
+      const { createGoogle } = await import('@ai-sdk/google');
+      return (options, model) => createGoogle(options)(model);
+    },
+    options({ isThinking, options }) {
+      // Otherwise it thinks without saying what.
+      const shown = isThinking ? { thinkingConfig: { includeThoughts: true } } : {};
+      return { google: { ...shown, ...options } } as SharedV4ProviderOptions;
+    },
+  },
+  xai: {
+    family: 'openai',
+    resultImages: 'inside',
+    async load() {
+      const { createXai } = await import('@ai-sdk/xai');
+      return (options, model) => createXai(options).responses(model);
+    },
+    options: (from) => ({ xai: { ...WITHOUT_STORE(from), ...from.options } }) as SharedV4ProviderOptions,
+  },
+  'openai-compatible': {
+    family: 'openai',
+    resultImages: 'after',
+    async load() {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+      return ({ baseURL = '', ...options }, model) =>
+        createOpenAICompatible({ ...options, baseURL, includeUsage: true }).chatModel(model);
+    },
+    options: ({ name, options }) => ({ [name]: options }) as SharedV4ProviderOptions,
+  },
+  package: {
+    family: 'openai',
+    resultImages: 'after',
+    load: (from) => loadPackage(from),
+    options: () => ({}),
+  },
+};
+
+/** Any provider package of the AI SDK: it exports a function `create...` that returns a function from the id of a model to the model. */
+async function loadPackage({ package: name, settings }: { package: string; settings: object }): Promise<MakeModel> {
+  const loaded = await importPackage(name);
+  const create = isObject(loaded) ? findCreate(loaded) : undefined;
+  if (create === undefined)
+    throw unusable(`The package ${name} exports no function create... of a provider of the AI SDK.`);
+  return (options, model) => {
+    const made = toModel(create({ ...settings, ...options }), model);
+    if (made?.specificationVersion === 'v4') return made;
+    const actual = made?.specificationVersion ?? 'none';
+    throw unusable(
+      `The package ${name} has models of the specification ${actual}; Holdfast needs v4. Install its newest version.`,
+    );
+  };
+}
+
+async function importPackage(name: string): Promise<unknown> {
+  try {
+    return await import(isAbsolute(name) ? pathToFileURL(name).href : name);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw unusable(
+      `The package ${name} cannot be loaded. Install it where Holdfast is: npm install ${name}. ${reason}`,
+    );
+  }
+}
+
+type Create = (settings: object) => unknown;
+
+function findCreate(loaded: Record<string, unknown>): Create | undefined {
+  const name = Object.keys(loaded).find((each) => /^create[A-Z]/.test(each) && typeof loaded[each] === 'function');
+  return name === undefined ? undefined : (loaded[name] as Create);
+}
+
+function toModel(provider: unknown, model: string): LanguageModelV4 | undefined {
+  const byMethod = (provider as { languageModel?: (id: string) => LanguageModelV4 } | undefined)?.languageModel;
+  if (typeof byMethod === 'function') return byMethod(model);
+  return typeof provider === 'function' ? (provider as (id: string) => LanguageModelV4)(model) : undefined;
+}
+
+/** The request itself is refused: nothing was sent, and nothing would help. */
+function unusable(message: string): ModelError {
+  return new ModelError({ type: 'invalid_request_error', status: null, retryAfterMs: null, message });
+}

@@ -1,0 +1,197 @@
+// The transport to the models of every provider that has a package of the AI SDK. The package writes the request and reads the answer; the `fetch`
+// that it is given is ours, so the bytes are seen, counted, bounded and hashed as Anthropic's are, and nothing is sent after the lease has ended.
+// Retries belong to the turn's stored budget (G16): a package makes one request for a call.
+import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { APICallError, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { Dispatcher } from 'undici';
+import { given, isObject } from '../../core/given.ts';
+import type { ProviderFamily } from '../../history/provider-family.ts';
+import { readRetryAfter } from '../../network/retry-after.ts';
+import { createPool } from '../connections.ts';
+import { ModelError } from '../model.ts';
+import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from '../post.ts';
+import { StreamFault } from '../stream/stream-event.ts';
+import type { Transport, TransportCall } from '../transport.ts';
+import { APIS, type AiSdkApi, type MakeModel } from './apis.ts';
+import { readRefusal } from './rules/read-refusal.ts';
+import { PartReader } from './to-events.ts';
+import { toPrompt, toSettings } from './to-prompt.ts';
+
+export interface AiSdkOptions {
+  /** As in `provider/model`. */
+  provider: string;
+  api: AiSdkApi;
+  /** The package of the API `package`: its name, or an absolute path. */
+  package?: string;
+  apiKey: string;
+  /** Absent: the address that the package knows. */
+  baseUrl?: string;
+  headers?: Record<string, string>;
+  /** In the words of the package: fields of each request, or the settings of a provider of the API `package`. */
+  options?: Record<string, unknown>;
+  /** Absent: that of the API. */
+  family?: ProviderFamily;
+}
+
+/** The statuses of answers that can have no body. */
+const WITHOUT_BODY: readonly number[] = [204, 205, 304];
+
+/** The transport to one provider. Cheap to make: nothing is loaded before the first call. */
+export function createAiSdkTransport({
+  provider,
+  api: name,
+  apiKey,
+  baseUrl,
+  headers,
+  ...more
+}: AiSdkOptions): Transport {
+  const api = APIS[name];
+  const { options = {}, package: packageName = '', family = api.family } = more;
+  let pool: Dispatcher | null = null;
+  let loaded: Promise<MakeModel> | null = null;
+  return {
+    name: `ai-sdk-${name}`,
+    provider,
+    family,
+    account: hash('sha256', `${provider} ${baseUrl ?? ''} ${apiKey}`, 'hex').slice(0, 16),
+    async send(call) {
+      const { request, sessionKey = '' } = call;
+      try {
+        const make = await (loaded ??= api.load({ package: packageName, settings: options }));
+        const fetch = createFetch((pool ??= createPool()), call);
+        const model = make({ name: provider, apiKey, fetch, ...given({ baseURL: baseUrl, headers }) }, request.model);
+        const settings = toSettings(request);
+        const isThinking = settings.reasoning !== undefined;
+        const { stream } = await model.doStream({
+          prompt: toPrompt(request, {
+            resultImages: api.resultImages,
+            foreignThoughts: family === 'google' ? 'text' : 'left-out',
+          }),
+          ...settings,
+          providerOptions: api.options({ name: provider, cacheKey: toCacheKey(sessionKey), isThinking, options }),
+          headers: call.headers,
+          abortSignal: call.signal,
+        });
+        await readParts(stream, call, { provider, model: request.model });
+      } catch (error) {
+        throw toModelError(error);
+      }
+    },
+  };
+}
+
+/** Providers take 64 characters at most, and the key of a session may have the number of a phone in it. */
+function toCacheKey(sessionKey: string): string {
+  return hash('sha256', sessionKey, 'hex').slice(0, 32);
+}
+
+async function readParts(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  call: TransportCall,
+  author: { provider: string; model: string },
+): Promise<void> {
+  const reader = new PartReader(author);
+  for await (const part of stream) {
+    if (part.type === 'error') throw part.error;
+    for (const event of reader.read(part)) if (call.onEvent(event)) return;
+  }
+}
+
+/** The `fetch` of one call. Its first request is the one that is recorded; others (for a token of access) are sent like it. */
+function createFetch(pool: Dispatcher, call: TransportCall): typeof globalThis.fetch {
+  let isRecorded = false;
+  return async (input, init = {}) => {
+    const url = input instanceof Request ? input.url : String(input);
+    const { body } = init;
+    const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : undefined;
+    if (!isRecorded && bytes !== undefined) {
+      isRecorded = true;
+      call.onSent(bytes);
+    }
+    const sent = Object.fromEntries(new Headers(init.headers));
+    const method = (init.method ?? 'GET') as Dispatcher.HttpMethod;
+    const reply = await post(pool, { url, method, headers: sent, ...given({ body: bytes }) }, call);
+    const { status, headers } = reply;
+    // They are of the body as it was sent; this one is decoded.
+    for (const name of ['content-encoding', 'content-length']) headers.delete(name);
+    const isEmpty = WITHOUT_BODY.includes(status);
+    if (isEmpty || status < 200 || status >= 300) {
+      const text = await readRefusalText(reply.bytes);
+      return new Response(isEmpty ? null : text, { status, headers });
+    }
+    if (/^text\/html/i.test(headers.get('content-type') ?? '')) {
+      reply.bytes.destroy();
+      throw malformedAnswer(`The answer of ${new URL(url).origin} is a page of HTML: is it the address of the API?`);
+    }
+    return new Response(Readable.toWeb(Readable.from(counted(reply.bytes, call))) as ReadableStream, {
+      status,
+      headers,
+    });
+  };
+}
+
+async function* counted(bytes: Readable, { onBytes }: TransportCall): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      onBytes(chunk.length);
+      yield chunk;
+    }
+  } catch (error) {
+    throw error instanceof StreamFault ? error : cutAnswer(error);
+  }
+}
+
+/** The error of a call. Errors that are already in their final form stay as they are. */
+function toModelError(error: unknown): unknown {
+  const known = [error, error instanceof Error ? error.cause : undefined].find(
+    (one) => one instanceof ModelError || one instanceof StreamFault,
+  );
+  if (known !== undefined) return known;
+  // Each copy of the package has a class of its own; the name is the same. Without its import nothing is loaded before the first call.
+  if (error instanceof Error && error.name === 'AI_APICallError') return toRefusal(error as APICallError);
+  if (!(error instanceof Error)) return inAnswer(error, error);
+  // A chunk that breaks the form that the package expects may be an error of the server.
+  if ('value' in error && isRefusal(error.value)) return inAnswer(error.value, error);
+  return isOfPackage(error) ? malformedAnswer(error.message, error) : cutAnswer(error);
+}
+
+function isRefusal(chunk: unknown): boolean {
+  if (!isObject(chunk)) return false;
+  const { response } = chunk;
+  return 'error' in chunk || chunk['type'] === 'error' || (isObject(response) && isObject(response['error']));
+}
+
+function isOfPackage({ name }: Error): boolean {
+  return name.startsWith('AI_') || name === 'SyntaxError';
+}
+
+function toRefusal(error: APICallError): ModelError {
+  const { statusCode: status = null, responseHeaders = {}, responseBody = '', message } = error;
+  if (status !== null && status < 300) return malformedAnswer(message, error);
+  const headers = new Headers(responseHeaders);
+  const { waitMs, ...read } = readRefusal({ status, body: parsed(responseBody), fallback: message });
+  return new ModelError({
+    ...read,
+    status,
+    retryAfterMs: readRetryAfter(headers, Date.now()) ?? waitMs,
+    requestId: headers.get('x-request-id') ?? headers.get('request-id'),
+    cause: error,
+  });
+}
+
+/** An error that the server sends inside its answer. */
+function inAnswer(body: unknown, cause: unknown): ModelError {
+  const text = typeof body === 'string' ? parsed(body) : body;
+  const fallback = isObject(text) ? JSON.stringify(text) : String(text);
+  const { waitMs, ...read } = readRefusal({ status: null, body: text, fallback });
+  return new ModelError({ ...read, status: null, retryAfterMs: waitMs, cause });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

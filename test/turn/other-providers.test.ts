@@ -1,0 +1,139 @@
+// Goal: an agent is answered by models of other providers as by Anthropic's: with tools, with what each needs back, and with failures that a turn
+// knows what to do about. Method: turns against servers of the other APIs, through the packages that a service uses.
+import { hash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { readModelCalls } from '../rows/calls.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readTurns } from '../rows/turns.ts';
+import { ofChat, ofGemini, ofResponses, startProviderServer, type ProviderServer } from '../model/provider-server.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let server: ProviderServer;
+let rig: TurnRig;
+const reads: unknown[] = [];
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  server = await startProviderServer();
+  onEnd(() => server.close());
+  const read = {
+    spec: { name: 'read', description: 'Reads a file.', input_schema: { type: 'object' as const } },
+    summary: 'reads',
+    isIdempotent: true,
+    run: async (input: unknown) => {
+      reads.push(input);
+      return { content: 'the content', isError: false };
+    },
+  };
+  const baseUrl = `${server.url}/v1`;
+  const providers = {
+    openai: { baseUrl, apiKey: 'key-of-openai' },
+    google: { baseUrl, apiKey: 'key-of-google' },
+    local: { api: 'openai-compatible', baseUrl, maxRetries: 0 },
+    chat: { api: 'openai-chat', baseUrl, apiKey: 'key-of-chat' },
+  };
+  rig = await createTurnRig(database.url, { tools: [read], settings: { models: { providers } } });
+  const made = rig;
+  onEnd(() => made.close());
+});
+
+async function play(session: string, text: string, model: string) {
+  server.received.length = 0;
+  const worker = rig.worker();
+  await rig.send(session, text, { model });
+  await worker.run(session);
+  worker.stop();
+  const turn = (await readTurns(rig, { sessionId: await rig.sessionOf(session) })).at(-1);
+  return turn as { id: string; status: string; reply: string | null; error: { code: string; message: string } | null };
+}
+
+test.each([
+  ['openai/gpt-5', ofResponses, '/v1/responses'],
+  ['google/gemini-3-pro', ofGemini, '/v1/models/gemini-3-pro:streamGenerateContent?alt=sse'],
+  ['local/qwen', ofChat, '/v1/chat/completions'],
+  ['chat/gpt-4o', ofChat, '/v1/chat/completions'],
+])(
+  'the model %s answers with a tool in between, and the bytes of its calls are recorded',
+  async (model, made, path) => {
+    const session = model.replace('/', '-');
+    server.replies = [made({ thought: 'hm', text: 'One moment.', call: 'call1' }), made({ text: 'It is out.' })];
+    reads.length = 0;
+    const { id, reply, status } = await play(session, 'Is order 42 out?', model);
+    expect([status, reply, reads]).toEqual(['completed', 'It is out.', [{ path: 'a' }]]);
+    expect(server.received.map((one) => one.path)).toEqual([path, path]);
+    expect(server.received[1]?.text).toContain('the content');
+    const calls = await readModelCalls(rig, { turnId: id });
+    expect(calls).toMatchObject(
+      server.received.map(({ text }) => ({
+        model,
+        status: 'ok',
+        requestSha256: hash('sha256', text, 'hex'),
+        inputTokens: 40,
+        cacheReadTokens: 60,
+        outputTokens: 20,
+      })),
+    );
+  },
+);
+
+test('a session that changes its model shows each what it wrote itself, and no other what it needs back', async () => {
+  server.replies = [
+    ofResponses({ thought: 'sealed thought', text: 'From OpenAI.', call: 'call1' }),
+    ofResponses({ text: 'Yes.' }),
+  ];
+  await play('changing', 'first', 'openai/gpt-5');
+  expect(server.received[1]?.text).toContain('SEALED');
+
+  server.replies = [ofGemini({ text: 'From Google.', call: 'call2' }), ofGemini({ text: 'Also.' })];
+  await play('changing', 'second', 'google/gemini-3-pro');
+  for (const { text } of server.received) expect(text).not.toMatch(/SEALED|rs_1|origin/);
+  expect(server.received[0]?.text).toContain('From OpenAI.');
+  expect(server.received[1]?.text).toContain('"thoughtSignature":"U0lH"');
+
+  await play('changing', 'third [[reply: From Anthropic.]]', 'anthropic/claude-sonnet-5-5');
+  const toAnthropic = JSON.stringify(rig.scripted.requests.at(-1));
+  expect(toAnthropic).toContain('From Google.');
+  expect(toAnthropic).not.toMatch(/SEALED|rs_1|U0lH|origin|sealed thought/);
+
+  server.replies = [ofResponses({ text: 'Back.' })];
+  expect(await play('changing', 'fourth', 'openai/gpt-5')).toMatchObject({ reply: 'Back.' });
+  expect(server.received[0]?.text).toContain('SEALED');
+  expect(server.received[0]?.text).toMatch(/From Anthropic\..*fourth/);
+  expect(server.received[0]?.text).not.toContain('U0lH');
+});
+
+test('the transcript keeps its language: blocks of the Messages API, with the origin beside them', async () => {
+  server.replies = [ofResponses({ thought: 'hm', text: 'Hello.' })];
+  await play('stored', 'hi', 'openai/gpt-5');
+  const entries = await readEntries(rig, { sessionId: await rig.sessionOf('stored') });
+  const origin = { provider: 'openai', model: 'gpt-5' };
+  expect(entries.at(-1)?.['content']).toMatchObject([
+    {
+      type: 'thinking',
+      thinking: 'hm',
+      signature: '',
+      origin: { ...origin, metadata: { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'SEALED' } } },
+    },
+    { type: 'text', text: 'Hello.', origin },
+  ]);
+});
+
+const refusal = (status: number, code: string, message: string) => ({
+  status,
+  body: JSON.stringify({ error: { code, message, type: code } }),
+});
+
+test.each([
+  ['insufficient_quota', 429, 'model_billing'],
+  ['model_not_found', 404, 'model_not_found'],
+  ['invalid_api_key', 401, 'model_unauthorized'],
+  ['content_filter', 400, 'model_stopped_sensitive'],
+])('the refusal %s ends the turn with its own code after one call', async (code, status, expected) => {
+  server.replies = [refusal(status, code, 'In the words of the server.')];
+  const { error } = await play(`refused-${code}`, 'hi', 'local/qwen');
+  expect(error).toMatchObject({ code: expected, message: 'In the words of the server.' });
+  expect(server.received).toHaveLength(1);
+});
