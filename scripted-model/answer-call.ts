@@ -3,6 +3,7 @@ import type http from 'node:http';
 import type { PromptCache } from './cache-figures.ts';
 import { composeAnswer } from './compose-answer.ts';
 import { ProviderError } from './provider-error.ts';
+import { mayHoldDirectives, parseScript } from './parse-script.ts';
 import { parseJson } from './read-body.ts';
 import type { RecordedRequest, RequestLog } from './request-log.ts';
 import type { ScriptMemory } from './script-memory.ts';
@@ -16,6 +17,8 @@ import type { Exchange, ModelWire } from './wires/model-wire.ts';
 
 /** Says which model is called, and whether the answer is streamed. */
 const GEMINI_PATH = /^\/v1(?:beta)?\/models\/([^/:]+):(stream)?/;
+
+const KEY_ID_CHARS = 8;
 
 /** What the server has for all calls. */
 export interface CallParts {
@@ -35,12 +38,15 @@ export interface Call {
   wire: ModelWire;
 }
 
-/** The wire of a path; errors of other paths are written as the Messages API writes them. */
-export function wireOf(path: string): ModelWire {
+/** The wire of a request; errors of other paths are written as the Messages API writes them. */
+export function wireOf({ url: path = '/', headers }: http.IncomingMessage): ModelWire {
   if (path.startsWith('/v1/chat/')) return CHAT_WIRE;
   if (path.startsWith('/v1beta/') || GEMINI_PATH.test(path)) return GEMINI_WIRE;
   if (path.startsWith('/v1/responses')) return RESPONSES_WIRE;
-  return MESSAGES_WIRE;
+  if (!path.startsWith('/v1/models')) return MESSAGES_WIRE;
+  // The APIs share the address of their lists of models.
+  if ('x-goog-api-key' in headers) return GEMINI_WIRE;
+  return 'authorization' in headers && !('anthropic-version' in headers) ? CHAT_WIRE : MESSAGES_WIRE;
 }
 
 /** Answers a call for a message, and remembers it. Throws `ProviderError` for an error. */
@@ -50,6 +56,7 @@ export async function answerModelCall(server: CallParts, call: Call, path: strin
     method: 'POST',
     path,
     headers: auditHeadersOf(call.request.headers),
+    keyId: sealOf(keyOf(call)).slice(0, KEY_ID_CHARS),
     text: call.text,
   });
   server.onRequest(record);
@@ -69,10 +76,11 @@ async function answer(server: CallParts, call: Call, record: RecordedRequest): P
   const [, model, stream] = GEMINI_PATH.exec(record.path) ?? [];
   const exchange: Exchange = {
     body: parseJson(call.text),
-    organisation: organisationOf(call.request.headers),
+    organisation: sealOf(keyOf(call).split('.', 1)[0] ?? ''),
     ...(model !== undefined && { model: decodeURIComponent(model), isStream: stream !== undefined }),
   };
   const request = wire.read(exchange.body, exchange);
+  refuseKey(server, call, request.model);
   const composed = composeAnswer(request, {
     ...server,
     ...wire,
@@ -90,10 +98,18 @@ async function answer(server: CallParts, call: Call, record: RecordedRequest): P
   return response.headersSent ? 200 : null;
 }
 
-/** Keys with the same text before their first dot are of one organisation, which reads what it has signed. No key is in a signature. */
-function organisationOf(headers: http.IncomingHttpHeaders): string {
-  const key = headers.authorization?.replace(/^Bearer /, '') ?? headers['x-goog-api-key'] ?? headers['x-api-key'] ?? '';
-  return sealOf(String(key).split('.', 1)[0] ?? '');
+/** A key may hold errors of its own, as a prompt does. Throws the `ProviderError` that is due for this model. */
+export function refuseKey({ memory }: Pick<CallParts, 'memory'>, call: Call, model: string): void {
+  const key = keyOf(call);
+  const faults = mayHoldDirectives(key) ? (parseScript([key])?.answers[0]?.faults ?? []) : [];
+  const ofModel = faults.filter((fault) => fault.kind === 'error' && (fault.model ?? model) === model);
+  const fault = memory.takeFault(`key|${key}`, ofModel);
+  if (fault?.kind === 'error') throw scriptedError(fault, call.wire, model);
+}
+
+function keyOf({ request: { headers } }: Call): string {
+  const key = headers.authorization?.replace(/^Bearer /, '') ?? headers['x-goog-api-key'] ?? headers['x-api-key'];
+  return typeof key === 'string' ? key : '';
 }
 
 function auditHeadersOf(headers: http.IncomingHttpHeaders): Record<string, string> {
@@ -122,6 +138,7 @@ export function sendJson(response: http.ServerResponse, status: number, body: st
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       'request-id': requestId,
+      'x-request-id': requestId,
     })
     .end(body);
 }

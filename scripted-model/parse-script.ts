@@ -16,6 +16,7 @@
 //   [[delay: 200]]                  milliseconds before the first byte;  [[slow: 50]] between events. With `each`: for every answer
 //   [[error: 529]]                  an error instead of the answer, once. `times=3`, `times=always`; `retry-after=2`, `retry-after-ms=...`,
 //                                   `type=...`, `code=...`, `message="..."`; `after=2` puts it into the stream, after two events
+//                                   `model=...` limits it, as a cut or a stall, to calls of one model
 //   [[cut: after=2]]                the connection breaks after two events (0: before any byte);  [[stall: after=1]] falls silent and
 //                                   stays open. Once each, or `times=...`
 //   [[malformed]]                   tool arguments that are no JSON;  [[malformed: stream]] an event that is no JSON
@@ -32,13 +33,14 @@ export type ScriptBlock =
   | { kind: 'redacted'; data: string }
   | { kind: 'tool'; name: string; inputJson: string; id: string | null };
 
-/** What replaces an answer. `after` is the number of events sent before it; null for an error: none, it is an answer of its own. */
+/** What replaces an answer; `model`: only for that model. `after` is the number of events sent before it; null for an error: none, it is an answer of its own. */
 const BATCH_OUTCOMES = ['errored', 'expired', 'canceled', 'missing', 'broken'] as const;
 
 export type ScriptFault =
   | {
       kind: 'error';
       times: number;
+      model?: string;
       after: number | null;
       status: number;
       type: string | null;
@@ -47,7 +49,7 @@ export type ScriptFault =
       retryAfter: string | null;
       retryAfterMs: string | null;
     }
-  | { kind: 'cut' | 'stall'; times: number; after: number }
+  | { kind: 'cut' | 'stall'; times: number; model?: string; after: number }
   /** How a request of a message batch ends; `type`: that of an error. */
   | { kind: 'batch'; times: number; outcome: (typeof BATCH_OUTCOMES)[number]; type: string };
 
@@ -224,7 +226,7 @@ class ScriptWriter {
         return;
       case 'cut':
       case 'stall':
-        answer.faults.push({ kind: name, times: parameters.times(), after: parameters.number('after') ?? 1 });
+        answer.faults.push({ kind: name, ...parameters.occurrence(), after: parameters.number('after') ?? 1 });
         return;
       case 'batch':
         answer.faults.push(batchFaultOf(parameters));
@@ -251,7 +253,7 @@ function fillOf(chars: number): string {
 function errorOf(parameters: DirectiveParameters): ScriptFault {
   return {
     kind: 'error',
-    times: parameters.times(),
+    ...parameters.occurrence(),
     after: parameters.number('after'),
     status: parameters.first(599),
     type: parameters.text('type'),

@@ -116,6 +116,12 @@ export class DirectiveParameters {
     return this.text('times') === 'always' ? Number.POSITIVE_INFINITY : (this.number('times') ?? 1);
   }
 
+  /** How often a fault happens, and for which model; without one, for all. */
+  occurrence(): { times: number; model?: string } {
+    const model = this.text('model');
+    return { times: this.times(), ...(model !== null && { model }) };
+  }
+
   #read(): Map<string, string> {
     if (this.#named) return this.#named;
     this.#named = new Map();

@@ -12,6 +12,8 @@ export interface RecordedRequest {
   path: string;
   /** The audit headers (`x-holdfast-*`); never a key. */
   headers: Record<string, string>;
+  /** Tells keys apart, without the key. */
+  keyId: string;
   /** The parsed body; null when it was no JSON. */
   readonly body: unknown;
   /** The HTTP status that it got; null before that, and when the connection was cut instead. */
@@ -32,6 +34,7 @@ class LoggedRequest implements RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Record<string, string>;
+  readonly keyId: string;
   readonly text: string;
   status: number | null = null;
   usage: WireUsage | null = null;
@@ -42,6 +45,7 @@ class LoggedRequest implements RecordedRequest {
     this.method = request.method;
     this.path = request.path;
     this.headers = request.headers;
+    this.keyId = request.keyId;
     this.text = request.text;
   }
 
@@ -54,8 +58,8 @@ class LoggedRequest implements RecordedRequest {
   }
 
   toJSON(): unknown {
-    const { number, receivedAt, method, path, headers, status, usage, body } = this;
-    return { number, receivedAt, method, path, headers, status, usage, body };
+    const { number, receivedAt, method, path, headers, keyId, status, usage, body } = this;
+    return { number, receivedAt, method, path, headers, keyId, status, usage, body };
   }
 }
 
@@ -85,6 +89,7 @@ export class RequestLog {
     method: string;
     path: string;
     headers: Record<string, string>;
+    keyId: string;
     text: string;
   }): RecordedRequest {
     this.#count += 1;

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import {
   answerModelCall,
+  refuseKey,
   sendError,
   sendJson,
   toProviderError,
@@ -25,6 +26,7 @@ import type { RecordedRequest } from './request-log.ts';
 import { RequestLog } from './request-log.ts';
 import { ScriptMemory } from './script-memory.ts';
 import { validateCountRequest } from './validate-request.ts';
+import { GEMINI_WIRE } from './wires/gemini-wire.ts';
 import { MESSAGES_WIRE } from './wires/messages-wire.ts';
 
 export interface ScriptedModelOptions {
@@ -130,6 +132,7 @@ function createServer(options: ScriptedModelOptions): Server {
         method: 'POST',
         path: `/v1/messages/batches/${batchId}`,
         headers: { 'custom-id': customId },
+        keyId: '',
         text: JSON.stringify(params),
       });
       const result = answerRequest(params);
@@ -142,7 +145,7 @@ function createServer(options: ScriptedModelOptions): Server {
 
 async function handle(server: Server, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
   const requestId = server.newId('req_');
-  const wire = wireOf(request.url ?? '/');
+  const wire = wireOf(request);
   response.on('error', () => {});
   try {
     const isBatch = request.url?.startsWith(BATCHES_PATH) === true;
@@ -173,8 +176,8 @@ async function route(server: Server, call: Call): Promise<void> {
     }
     case 'GET /v1/models':
     case 'GET /v1beta/models': {
-      const isGemini = 'x-goog-api-key' in call.request.headers || pathname.startsWith('/v1beta/');
-      const list = isGemini ? geminiModelList(server.contextTokens) : modelList();
+      refuseKey(server, call, '');
+      const list = call.wire === GEMINI_WIRE ? geminiModelList(server.contextTokens) : modelList();
       return sendJson(response, 200, JSON.stringify(list), requestId);
     }
     case 'GET /requests':

@@ -40,6 +40,7 @@ export async function streamAnswer(
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
     'request-id': requestId,
+    'x-request-id': requestId,
   };
   if (slowMs === 0 && isWhole) {
     const body = sent.join('');

@@ -9,7 +9,7 @@ import { tokensOf } from '../cache-figures.ts';
 export interface Exchange {
   /** The parsed body; an object once `read` has accepted it. */
   body: unknown;
-  /** The organisation of the key: what one has signed, another cannot read. */
+  /** What stands before the first dot of the key, hashed: what one organisation has signed, another cannot read. */
   organisation: string;
   /** What the path says, where it does. */
   model?: string;

@@ -158,7 +158,8 @@ class InputReader {
   #idOf(value: unknown, type: string, at: string): string | undefined {
     if (value === undefined || value === null) return undefined;
     const id = asText(value, `${at}.id`, ID_CHARS_MAX);
-    const start = ID_STARTS[type];
+    // xAI, which speaks this wire too, takes any id.
+    const start = this.#exchange.model.startsWith('grok') ? undefined : ID_STARTS[type];
     if (!/^[\w-]+$/.test(id)) {
       throw refused(
         `Invalid '${at}.id': '${id}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.`,

@@ -150,7 +150,7 @@ function callItem(
 }
 
 function reasoningItem(id: string, texts: readonly string[], sealed: { encrypted_content?: string }): WrittenItem {
-  const item = { id, type: 'reasoning', ...sealed };
+  const item = { id, type: 'reasoning', status: 'completed', ...sealed };
   const part = (text: string) => ({ type: 'summary_text', text });
   const events = texts.flatMap((text, index) => {
     const summary = { summary_index: index };

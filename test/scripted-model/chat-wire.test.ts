@@ -137,6 +137,34 @@ describe('an error', () => {
   });
 });
 
+describe('a key', () => {
+  const keyed = (apiKey: string) => new OpenAI({ baseURL: `${scripted.url}/v1`, apiKey, maxRetries: 0 });
+  const call = (from: OpenAI, model: string, text = 'hello') =>
+    from.chat.completions.create({ model, messages: [{ role: 'user', content: text }] }).then(
+      ({ choices }) => choices[0]?.message.content,
+      ({ status }: APIError) => status,
+    );
+
+  test('has errors of its own, for one model or for all', async () => {
+    const limited = keyed('team.1[[error: 429 times=2 model=busy]]');
+    const called = ['busy', 'other', 'busy', 'busy'].map((model) => () => call(limited, model));
+    const answers = [];
+    for (const ask of called) answers.push(await ask());
+    expect(answers).toEqual([429, 'You said: hello', 429, 'You said: hello']);
+    const refused = keyed('team.2[[error: 401 times=always]]');
+    expect(await call(refused, 'other')).toBe(401);
+    await expect(Array.fromAsync(refused.models.list())).rejects.toMatchObject({ code: 'invalid_api_key' });
+    const ids = scripted.requests.slice(-5).map(({ keyId }) => keyId);
+    expect(new Set(ids).size).toBe(2);
+    expect(JSON.stringify(scripted.requests)).not.toContain('team.');
+  });
+
+  test('is not what a fault of a prompt for one model depends on', async () => {
+    const text = '[[error: 503 times=always model=first]] [[reply: done]]';
+    expect([await call(client, 'first', text), await call(client, 'second', text)]).toEqual([503, 'done']);
+  });
+});
+
 test('the models are listed', async () => {
   const models = await Array.fromAsync(client.models.list());
   expect(models.map(({ id }) => id)).toContain('scripted-1');

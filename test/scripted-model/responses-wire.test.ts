@@ -101,7 +101,7 @@ describe('an answer', () => {
 
   test('shows no summary and no encrypted content that the request does not ask for', async () => {
     const { output } = await client.responses.create({ model: 'm', input: '[[thinking: hm]] [[reply: x]]' });
-    expect(output[0]).toEqual({ type: 'reasoning', id: expect.any(String), summary: [] });
+    expect(output[0]).toEqual({ type: 'reasoning', id: expect.any(String), status: 'completed', summary: [] });
   });
 
   test.each([
