@@ -32,10 +32,10 @@ export const RESPONSES_WIRE: ModelWire = {
     ),
   ...OPENAI_ERRORS,
   errorFrame: (error, { answer, index }) => {
-    const { type, code, message, param } = errorFields(error);
+    const { code, message, param } = errorFields(error);
     const failed = { ...responseOf(answer, {}), status: 'failed', error: { code: code ?? 'server_error', message } };
     const frames = [
-      { type: 'error', error: { type, code, message, param } },
+      { type: 'error', code, message, param },
       { type: 'response.failed', response: failed },
     ];
     return frames.map((frame, place) => frameOf(frame, index + place)).join('');
