@@ -57,6 +57,30 @@ test('a turn that failed shows the question, the reason, and what to do next', a
   ]);
 });
 
+/** A picture of one colour is smaller. */
+const PICTURE_BYTES_MIN = 1_000;
+
+test('a conversation with many tools is painted where it opens, on a phone', async () => {
+  const { page, signIn, open, settle } = dashboard;
+  await turnOf(
+    'reading-calls',
+    'Run the list. [[repeat: 40 tool echo {"say": "line $i"}]] [[reply: All lines are run.]]',
+  );
+  await turnOf('reading-calls', 'Thanks. [[thinking: Nothing is left.]] [[reply: You are welcome.]]');
+  await signIn();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open('/sessions/reading-calls');
+  await page.getByText('You are welcome.', { exact: true }).waitFor();
+  await settle();
+  const { x, y, width, height } = (await page.getByRole('feed').boundingBox())!;
+  const bands = [0, 1, 2, 3].map((n) => ({ x, width, y: y + (n * height) / 4, height: height / 4 }));
+  const sizes = await Promise.all(bands.map(async (clip) => (await page.screenshot({ clip })).length));
+  expect(sizes.filter((size) => size < PICTURE_BYTES_MIN)).toEqual([]);
+  expect(
+    await page.getByRole('feed').evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight),
+  ).toBeLessThan(2);
+});
+
 test('a turn with many tools shows the question, the answer, and each call with its result in one line', async () => {
   const { page } = dashboard;
   const says = Array.from({ length: CALLS }, (_, n) => `line ${n + 1}`);

@@ -17,7 +17,7 @@ import {
   type RefObject,
   type UIEvent,
 } from 'react';
-import { idOfRow, type Row } from '../format/conversation.ts';
+import { callsAloneOf, idOfRow, type Row } from '../format/conversation.ts';
 import { useSettings } from '../settings.tsx';
 
 const ROW_PX = 90;
@@ -55,7 +55,7 @@ export function useReading({ box, rows, sessionKey, onStart }: ReadingProps) {
       instance.scrollOffset = box.current?.scrollTop ?? instance.scrollOffset;
       return measureElement(element, entry, instance);
     },
-    estimateSize: (index) => (rows[index]?.kind === 'run' ? LINE_PX : ROW_PX),
+    estimateSize: (index) => (isLine(rows[index]!) ? LINE_PX : ROW_PX),
     overscan: OVERSCAN,
     gap: GAP_PX,
     getItemKey: (index) => idOfRow(rows[index]!),
@@ -97,6 +97,10 @@ export function useReading({ box, rows, sessionKey, onStart }: ReadingProps) {
   }
 
   return { virtual, moveTo, onKeyDown, setCurrentId, content, onScroll };
+}
+
+function isLine(row: Row): boolean {
+  return row.kind === 'run' || (callsAloneOf(row)?.length === 1 && row.calls[0]?.state !== 'failed');
 }
 
 /** Keeps the end in view while the content grows, unless the reader has left it. */
