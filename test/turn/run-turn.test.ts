@@ -127,6 +127,23 @@ describe('a turn', () => {
     worker.stop();
   });
 
+  test('of calls at the same time, each keeps its own end', async () => {
+    const open = effect.close();
+    const worker = rig.worker();
+    const sessionId = await rig.sessionOf('ends');
+    await rig.send('ends', '[[tool: lookup {"key":"short"}]] & [[tool: effect {"key":"long"}]] [[reply: done]]');
+    const running = worker.run('ends');
+    const ledger = () => readToolCalls(rig, { sessionId }, 'status', 'endedAt');
+    await expect.poll(ledger, { interval: 5 }).toMatchObject([{ status: 'done' }, { status: 'intent' }]);
+    const [before] = await ledger();
+    open();
+    await running;
+    const [short, long] = await ledger();
+    expect(short).toEqual(before);
+    expect(Number(long!.endedAt)).toBeGreaterThan(Number(short!.endedAt));
+    worker.stop();
+  });
+
   test('answers unknown tools and malformed input with error results and continues', async () => {
     const worker = rig.worker();
     const message = await rig.send(

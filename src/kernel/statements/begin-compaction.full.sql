@@ -71,7 +71,7 @@ new_results as (
 ),
 settled_calls as (
   update holdfast.tool_calls t
-  set status = c.status, result = c.result, ended_at = clock_timestamp()
+  set status = c.status, result = c.result, ended_at = coalesce(t.ended_at, clock_timestamp())
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at

@@ -5,18 +5,22 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo } from 'react';
 import { exactApi, type Entry, type EntryPage } from '../api.ts';
 import { withNewest } from '../format/merge-entries.ts';
+import { useSettings } from '../settings.tsx';
 import { PART_CHARS } from './entry-parts.tsx';
 
 const route = getRouteApi('/app/sessions/$key');
 /** Entries of the newest page, which fill the screen, and of the others, which the service also bounds by their bytes. */
 const NEWEST = 60;
 const PAGE = 200;
+/** How often the newest page is read again while a tool runs, in milliseconds. */
+const CALLS_POLL_MS = 2_000;
 /** What the newest page is until it is read again: the list has it. */
 const NOT_READ: EntryPage = { items: [], nextCursor: null };
 
 export function useEntries(sessionKey: string) {
   const { state, transcript } = route.useSearch();
   const queries = useQueryClient();
+  const { isLive } = useSettings();
   const read = (limit: number, cursor: string | undefined, signal: AbortSignal): Promise<EntryPage> =>
     exactApi.listEntries(
       {
@@ -42,6 +46,8 @@ export function useEntries(sessionKey: string) {
     queryKey: ['session', sessionKey, 'newest', state, transcript],
     queryFn: ({ signal }) => read(NEWEST, undefined, signal),
     initialData: NOT_READ,
+    // That one of several calls has ended is no event.
+    refetchInterval: ({ state: { data } }) => isLive && data?.items.some(hasRunningCall) === true && CALLS_POLL_MS,
   });
   const pages = list.data?.pages;
   const joined = useMemo(() => joinedOf(pages, newest.data), [pages, newest.data]);
@@ -55,6 +61,10 @@ export function useEntries(sessionKey: string) {
     if (hasNextPage && !isFetching) void fetchNextPage();
   }, [fetchNextPage, hasNextPage, isFetching]);
   return { list, entries, onEnd };
+}
+
+function hasRunningCall({ calls }: Entry): boolean {
+  return calls.some(({ state }) => state === 'running');
 }
 
 function joinedOf(pages: readonly EntryPage[] | undefined, newest: EntryPage): Entry[] | null {

@@ -113,7 +113,7 @@ const newResults = rows('new_results', (writes: Writes) => pickRows(writes, (wri
 const settledCalls = cte(
   `settled_calls as (
   update holdfast.tool_calls t
-  set status = c.status, result = c.result, ended_at = clock_timestamp()
+  set status = c.status, result = c.result, ended_at = coalesce(t.ended_at, clock_timestamp())
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
   returning ${TOOL_COLUMNS.map((column) => `t.${column}`).join(', ')}
