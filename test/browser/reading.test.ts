@@ -57,6 +57,42 @@ test('a turn that failed shows the question, the reason, and what to do next', a
   ]);
 });
 
+test('a conversation shows a turn that failed with its prompt, the reason, and what to do, also after the next one', async () => {
+  const { page, signIn, open } = dashboard;
+  const text = 'Count the dogs. [[tool: echo {"say": "dogs"}]] [[error: 400 message="no dogs today"]]';
+  const id = await turnOf('reading-after', text);
+  await signIn();
+  await open('/sessions/reading-after');
+  await page
+    .getByRole('feed')
+    .getByText(/no dogs today/)
+    .first()
+    .waitFor();
+  await turnOf('reading-after', 'And the birds? [[reply: Two birds.]]');
+  await open('/sessions/reading-after');
+  await page.getByText('Two birds.', { exact: true }).waitFor();
+  const failed = page.getByRole('article', { name: 'A turn that failed' });
+  for (const words of [
+    /Count the dogs\./,
+    'its turn failed',
+    'model_invalid_request',
+    /no dogs today/,
+    /What to do next/,
+  ])
+    await failed.getByText(words).first().waitFor();
+  expect(await failed.getByRole('link', { name: /^turn / }).getAttribute('href')).toBe(`/turns/${id}`);
+  const order = await page
+    .getByRole('feed')
+    .getByRole('article')
+    .evaluateAll((all) => all.map((each) => each.dataset['kind']));
+  expect(order).toEqual(['failed', 'prompt', 'answer']);
+  await page.getByRole('checkbox', { name: /no longer sees/ }).check();
+  await page.locator('[data-kind="prompt"]').getByText('hidden: its turn failed').waitFor();
+  await failed.getByRole('button', { name: 'Retry…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry the turn' }).click();
+  await page.getByText('1 message waits').waitFor();
+});
+
 /** A picture of one colour is smaller. */
 const PICTURE_BYTES_MIN = 1_000;
 

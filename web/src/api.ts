@@ -8,6 +8,7 @@ export { deadlineError } from '../../src/client/holdfast-error.ts';
 
 export type Readiness = Schemas['Readiness'];
 export type Turn = Schemas['Turn'];
+export type ListedTurn = Awaited<ReturnType<typeof api.listTurns>>['items'][number];
 export type Session = Schemas['SessionDetails'];
 export type Entry = Schemas['Entry'];
 export type EntryPage = Awaited<ReturnType<typeof api.listEntries>>;

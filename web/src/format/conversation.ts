@@ -1,5 +1,5 @@
 // A transcript as a conversation: what was said, and each tool call with its result.
-import type { Entry } from '../api.ts';
+import type { Entry, ListedTurn } from '../api.ts';
 import { callMs, runsOf, type NamedCall } from '../words/calls.ts';
 
 export type EntryContent = Entry['content'][number];
@@ -38,22 +38,40 @@ export interface RunRow {
   rows: readonly SaidRow[];
 }
 
-export type Row = SaidRow | RunRow;
+/** A turn that failed, after what it has in the list. */
+export interface FailedRow {
+  kind: 'failed';
+  turn: ListedTurn;
+  /** Whether the list has its prompt. */
+  hasPrompt: boolean;
+}
+
+export type Row = SaidRow | RunRow | FailedRow;
 
 /** From so many calls in a row on, they have a line of their own. */
 const RUN_CALLS_MIN = 4;
 
 export function idOfRow(row: Row): string {
+  if (row.kind === 'failed') return row.turn.id;
   return row.kind === 'run' ? `run ${row.id}` : row.entry.id;
 }
 
-/** The rows of entries, oldest first. */
-export function rowsOf(entries: readonly Entry[]): Row[] {
-  const joined = runsOf(joinedRows(entries), callsAloneOf, RUN_CALLS_MIN);
+/** The rows of entries and of turns that failed, both oldest first. */
+export function rowsOf(entries: readonly Entry[], failed: readonly ListedTurn[] = []): Row[] {
+  const rows: (SaidRow | FailedRow)[] = joinedRows(entries);
+  for (const turn of failed) {
+    const hasPrompt = entries.some(({ turnId, kind }) => turnId === turn.id && kind === 'prompt');
+    const before = rows.findLastIndex(
+      (row) => row.kind === 'failed' || row.entry.turnId === turn.id || row.entry.createdAt < turn.startedAt,
+    );
+    rows.splice(before + 1, 0, { kind: 'failed', turn, hasPrompt });
+  }
+  const joined = runsOf(rows, (row) => (row.kind === 'said' ? callsAloneOf(row) : null), RUN_CALLS_MIN);
   return joined.map((row): Row => {
     if ('kind' in row) return row;
-    const calls = row.items.flatMap((item) => item.calls);
-    return { kind: 'run', id: row.items[0]?.entry.id ?? '', calls, rows: row.items };
+    const said = row.items.filter((item) => item.kind === 'said');
+    const calls = said.flatMap((item) => item.calls);
+    return { kind: 'run', id: said[0]?.entry.id ?? '', calls, rows: said };
   });
 }
 
@@ -61,8 +79,8 @@ const NOT_WELL: ReadonlySet<Call['state']> = new Set(['failed', 'unknown']);
 
 /** The rows that are shown: those of a folded run are not, but for calls that did not end well. */
 export function shownRows(rows: readonly Row[], isOpen: (run: RunRow) => boolean): Row[] {
-  return rows.flatMap((row) => {
-    if (row.kind === 'said') return [row];
+  return rows.flatMap((row): Row[] => {
+    if (row.kind !== 'run') return [row];
     const shown = isOpen(row)
       ? row.rows
       : row.rows.filter(({ calls }) => calls.some(({ state }) => NOT_WELL.has(state)));

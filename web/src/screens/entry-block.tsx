@@ -15,6 +15,7 @@ const GONE: Readonly<Record<string, string>> = {
   pruned: 'pruned: the result was too old or too long',
   compacted: 'compacted: a summary took its place',
   hidden: 'hidden: it was undone or reset',
+  failed: 'hidden: its turn failed',
 };
 
 const WHO: Readonly<Record<Entry['kind'], string>> = {
@@ -34,9 +35,9 @@ interface RowProps {
 
 /** Drawn when it changes, not whenever the transcript is scrolled. */
 export const SaidBlock = memo(function SaidBlock(
-  props: RowProps & { row: SaidRow; onFork?: ((entry: Entry) => void) | undefined },
+  props: RowProps & { row: SaidRow; onFork?: ((entry: Entry) => void) | undefined; isOfFailed: boolean },
 ): ReactElement {
-  const { row, sessionKey, index, count, onFork } = props;
+  const { row, sessionKey, index, count, onFork, isOfFailed } = props;
   const { entry, last, blocks, calls } = row;
   const { zone } = useSettings();
   const [isRaw, setRaw] = useState(false);
@@ -63,7 +64,9 @@ export const SaidBlock = memo(function SaidBlock(
             {clockText(entry.createdAt, zone)}
           </time>
         )}
-        {entry.state !== 'active' && <span className="chip">{GONE[entry.state]}</span>}
+        {entry.state !== 'active' && (
+          <span className="chip">{GONE[isOfFailed && entry.state === 'hidden' ? 'failed' : entry.state]}</span>
+        )}
         <EntryTools {...{ sessionKey, entry, last, onFork }}>
           {firstText !== undefined && (
             <>

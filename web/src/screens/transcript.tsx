@@ -13,7 +13,7 @@ import {
   type ReactElement,
 } from 'react';
 import { useSuspenseQuery } from '@tanstack/react-query';
-import type { Entry, Session } from '../api.ts';
+import type { Entry, ListedTurn, Session } from '../api.ts';
 import { rowsOf, shownRows, type Row, type RunRow } from '../format/conversation.ts';
 import { Empty } from '../parts/bits.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -22,6 +22,7 @@ import { me } from '../me.ts';
 import { KeptContext, type Kept } from '../words/kept.ts';
 import { loadMarkdown } from '../words/words.tsx';
 import { RunBlock, SaidBlock } from './entry-block.tsx';
+import { FailedBlock, useFailedTurns } from './failed-turn.tsx';
 import { LiveReply } from './live-reply.tsx';
 import { Fork } from './session-actions.tsx';
 import { useEntries } from './use-entries.ts';
@@ -30,18 +31,22 @@ import { useReading } from './use-reading.ts';
 const route = getRouteApi('/app/sessions/$key');
 /** Runs of more calls are folded at first. */
 const OPEN_CALLS_MAX = 60;
+const NO_TURNS: readonly ListedTurn[] = [];
 
 export function Transcript({ session }: { session: Session }): ReactElement {
   const { data: who } = useSuspenseQuery(me);
   const { state, transcript } = route.useSearch();
   const [forkAt, setForkAt] = useState<Entry | null>(null);
   const { list, entries, onEnd } = useEntries(session.key);
+  const allFailed = useFailedTurns(session.key);
+  const failed = transcript === undefined ? allFailed : NO_TURNS;
   // The first screen of them takes longer to draw than a key may wait for its frame.
-  const isShown = useDeferredValue(entries.length > 0, false) && entries.length > 0;
+  const hasRows = list.isSuccess && entries.length + failed.length > 0;
+  const isShown = useDeferredValue(hasRows, false) && hasRows;
   // Loaded together with the entries.
   void loadMarkdown();
   const turnId = transcript === undefined ? session.turnId : null;
-  const isEmpty = list.isSuccess && entries.length === 0;
+  const isEmpty = list.isSuccess && !hasRows;
   return (
     <section className="conversation" aria-labelledby="transcript">
       <TranscriptHead sessionKey={session.key} />
@@ -54,6 +59,7 @@ export function Transcript({ session }: { session: Session }): ReactElement {
             // Another list begins at its own end.
             key={`${state ?? ''} ${transcript ?? ''}`}
             entries={entries}
+            failed={failed}
             session={session}
             turnId={turnId}
             hasMore={list.hasNextPage}
@@ -71,6 +77,8 @@ export function Transcript({ session }: { session: Session }): ReactElement {
 interface EntriesProps {
   /** Newest first. */
   entries: readonly Entry[];
+  /** Oldest first. */
+  failed: readonly ListedTurn[];
   session: Session;
   /** The turn that runs; null: none does. */
   turnId: string | null;
@@ -97,13 +105,19 @@ function useRuns(kept: Kept) {
 }
 
 function Entries(props: EntriesProps): ReactElement {
-  const { entries, session, turnId, hasMore, isLoading, onStart, onFork } = props;
+  const { entries, failed, session, turnId, hasMore, isLoading, onStart, onFork } = props;
   // Rows do not change their height after they are there.
   use(loadMarkdown());
   const box = useRef<HTMLDivElement>(null);
   const [kept] = useState<Kept>(() => new Map());
   const { isOpen, toggle } = useRuns(kept);
-  const rows = useMemo(() => shownRows(rowsOf(entries.toReversed()), isOpen), [entries, isOpen]);
+  const rows = useMemo(() => {
+    const oldest = entries.at(-1)?.createdAt ?? '';
+    // Those of earlier entries come with them.
+    const near = hasMore ? failed.filter(({ startedAt }) => startedAt >= oldest) : failed;
+    return shownRows(rowsOf(entries.toReversed(), near), isOpen);
+  }, [entries, failed, hasMore, isOpen]);
+  const failedIds = useMemo(() => new Set(failed.map(({ id }) => id)), [failed]);
   const reading = useReading({ box, rows, sessionKey: session.key, onStart });
   const { virtual, moveTo, onKeyDown, setCurrentId } = reading;
   const missing = useLinkedEntry({ entries, rows, hasMore, onStart, moveTo });
@@ -141,10 +155,12 @@ function Entries(props: EntriesProps): ReactElement {
                   style={{ position: 'absolute', insetInline: 0, transform: `translateY(${start}px)` }}
                   onFocus={() => setCurrentId(String(key))}
                 >
-                  {row.kind === 'run' ? (
+                  {row.kind === 'run' && (
                     <RunBlock run={row} {...place} isOpen={isOpen(row)} onToggle={() => toggle(row)} />
-                  ) : (
-                    <SaidBlock row={row} {...place} onFork={onFork} />
+                  )}
+                  {row.kind === 'failed' && <FailedBlock row={row} {...place} />}
+                  {row.kind === 'said' && (
+                    <SaidBlock row={row} {...place} onFork={onFork} isOfFailed={failedIds.has(row.entry.turnId)} />
                   )}
                 </div>
               );
@@ -182,6 +198,7 @@ function useLinkedEntry(props: {
 }
 
 function firstSeqOf(row: Row): number {
+  if (row.kind === 'failed') return Number.POSITIVE_INFINITY;
   return row.kind === 'said' ? row.entry.seq : (row.rows[0]?.entry.seq ?? 0);
 }
 

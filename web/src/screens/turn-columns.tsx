@@ -1,6 +1,6 @@
 // The columns of the list of turns.
 import { Link } from '@tanstack/react-router';
-import type { api } from '../api.ts';
+import type { ListedTurn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Age, Cost, Status } from '../parts/bits.tsx';
@@ -8,8 +8,6 @@ import type { Column } from '../parts/data-table.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { From, SessionLink, Words } from '../parts/short-key.tsx';
 import { Tags } from '../parts/tags.tsx';
-
-export type ListedTurn = Awaited<ReturnType<typeof api.listTurns>>['items'][number];
 
 export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   { title: 'Status', width: '96px', isClear: true, cell: ({ status }) => <Status status={status} /> },

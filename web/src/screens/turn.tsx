@@ -1,19 +1,18 @@
 // One turn: what came in and what was answered, its steps, where its time went, and its requests.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useState, type ReactElement } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { lazy, Suspense, type ReactElement } from 'react';
 import { api, type Turn } from '../api.ts';
 import { countText, percentText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { capitalised } from '../format/title.ts';
 import { Age, Cost, Fact, Status, Time } from '../parts/bits.tsx';
-import { Confirm } from '../parts/confirm.tsx';
 import { Decisions } from '../parts/delivery-details.tsx';
 import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
-import { me } from '../me.ts';
 import { TryTurn } from './try-dialog.tsx';
+import { TurnActions } from './turn-actions.tsx';
 import { Steps } from './turn-steps.tsx';
 import { TurnWords, useDeadDelivery, useInputs } from './turn-words.tsx';
 import { Waterfall } from './waterfall.tsx';
@@ -27,7 +26,6 @@ const TurnAnnouncement = lazy(async () => ({ default: (await ends()).TurnAnnounc
 
 const route = getRouteApi('/app/turns/$id');
 const TABS = ['steps', 'timeline', 'prompt', 'request', 'deliveries', 'announcement'] as const;
-const RETRYABLE: ReadonlySet<string> = new Set(['failed', 'aborted', 'timedOut']);
 
 export function TurnScreen(): ReactElement {
   const { id } = route.useParams();
@@ -170,80 +168,5 @@ function Tabs({ id, tab }: { id: string; tab: string }): ReactElement {
         </Link>
       ))}
     </div>
-  );
-}
-
-const RETRY_TEXT = 'Its messages wait again. When the session has newer turns, they come as new messages.';
-const QUESTIONS = {
-  abort: {
-    title: 'Abort this turn?',
-    verb: 'Abort the turn',
-    text: 'Its worker stops it within a second. Messages that wait in its session stay.',
-  },
-  retry: { title: 'Retry this turn?', verb: 'Retry the turn', text: RETRY_TEXT },
-  otherModel: {
-    title: 'Retry this turn on another model?',
-    verb: 'Retry on this model',
-    text: `${RETRY_TEXT} The session keeps the model until its overrides are changed.`,
-  },
-} as const;
-
-function TurnActions({ turn }: { turn: Turn }): ReactElement | null {
-  const { data: who } = useSuspenseQuery(me);
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const [asked, setAsked] = useState<keyof typeof QUESTIONS | null>(null);
-  const [model, setModel] = useState('');
-  if (who.role === 'viewer') return null;
-  const verb = turn.endedAt === null ? 'abort' : RETRYABLE.has(turn.status) ? 'retry' : null;
-  return (
-    <>
-      {verb !== null && (
-        <button
-          type="button"
-          className="button"
-          data-tone={verb === 'abort' ? 'bad' : 'main'}
-          onClick={() => setAsked(verb)}
-        >
-          {verb === 'abort' ? 'Abort…' : 'Retry…'}
-        </button>
-      )}
-      {verb === 'retry' && (
-        <button type="button" className="button" onClick={() => setAsked('otherModel')}>
-          Retry on another model…
-        </button>
-      )}
-      {asked !== null && (
-        <Confirm
-          title={QUESTIONS[asked].title}
-          verb={QUESTIONS[asked].verb}
-          {...(asked === 'abort' ? {} : { tone: 'main' as const })}
-          onClose={() => setAsked(null)}
-          perform={async () => {
-            if (asked === 'abort') await api.abortTurn({ id: turn.id });
-            else {
-              if (asked === 'otherModel')
-                await api.updateSession({ key: turn.sessionKey, body: { model: model.trim() } });
-              await api.retryTurn({ id: turn.id });
-              await navigate({ to: '/sessions/$key', params: { key: turn.sessionKey } });
-            }
-            void queries.invalidateQueries();
-          }}
-        >
-          <p>{QUESTIONS[asked].text}</p>
-          {asked === 'otherModel' && (
-            <label className="field">
-              Model
-              <input
-                required
-                value={model}
-                placeholder={turn.model}
-                onChange={({ target }) => setModel(target.value)}
-              />
-            </label>
-          )}
-        </Confirm>
-      )}
-    </>
   );
 }

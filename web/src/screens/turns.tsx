@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
-import { api } from '../api.ts';
+import { api, type ListedTurn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { useLive } from '../live/live-provider.tsx';
 import { Button } from '../parts/button.tsx';
@@ -11,7 +11,7 @@ import type { List, Search } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
 import { haveBegun } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { TURN_COLUMNS, type ListedTurn } from './turn-columns.tsx';
+import { TURN_COLUMNS } from './turn-columns.tsx';
 import { TurnFacets } from './turn-facets.tsx';
 
 /** Of a reply: rows are copied as JSON, and a list shows little of it. */

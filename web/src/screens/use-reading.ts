@@ -100,7 +100,9 @@ export function useReading({ box, rows, sessionKey, onStart }: ReadingProps) {
 }
 
 function isLine(row: Row): boolean {
-  return row.kind === 'run' || (callsAloneOf(row)?.length === 1 && row.calls[0]?.state !== 'failed');
+  return (
+    row.kind === 'run' || (row.kind === 'said' && callsAloneOf(row)?.length === 1 && row.calls[0]?.state !== 'failed')
+  );
 }
 
 /** Keeps the end in view while the content grows, unless the reader has left it. */
