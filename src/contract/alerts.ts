@@ -122,5 +122,5 @@ export const alertPayload = z.strictObject({
       }),
     )
     .describe('What this destination was sent before, and has not been there for two minutes'),
-  moreCount: count.describe('Further problems that began or ended, which are not named'),
+  moreCount: count.describe('Further problems that began or ended, which the next alert names'),
 });

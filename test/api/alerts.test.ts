@@ -190,6 +190,35 @@ test('a destination that fails is seen: it is retried with the same id, then res
   });
 });
 
+test('a call that is given up leaves what was acknowledged before: the next one says what it said, and what has ended since', async () => {
+  const { rig } = holder;
+  await addDestination({ kinds: ['model_blocked'] });
+  const texts = (list: { text: string }[]): string[] => list.map(({ text }) => /claude-\w/.exec(text)![0]);
+  await block('anthropic/claude-a');
+  await round();
+  // The second begins, and its call is refused; then the first ends, and that call is refused, too.
+  await block('anthropic/claude-b');
+  statuses = [404];
+  await round();
+  await removeModelBlocks(rig, { model: 'anthropic/claude-a' });
+  await passTime();
+  await round();
+  await changeAlerts(rig, {}, { endedAt: ago('2 minutes') });
+  statuses = [404];
+  await round();
+  await passTime();
+  await round();
+  expect(
+    received.map(({ body }) => JSON.parse(body)).map(({ problems, ended }) => [texts(problems), texts(ended)]),
+  ).toEqual([
+    [['claude-a'], []],
+    [['claude-b'], []],
+    [['claude-b'], []],
+    [[], ['claude-a']],
+    [[], ['claude-a']],
+  ]);
+});
+
 test('a test is sent at once and answers what the destination says; a change of the URL is used', async () => {
   const { rig } = holder;
   const { id, secret } = await addDestination();

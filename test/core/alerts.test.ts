@@ -1,6 +1,6 @@
 // Which problems a destination of alerts is sent, and when.
 import { expect, test } from 'vitest';
-import { planAlerts, type AlertProblem, type KnownAlert } from '../../src/features/alerts/rules.ts';
+import { buildCall, planAlerts, type AlertProblem, type KnownAlert } from '../../src/features/alerts/rules.ts';
 
 const FILTER = { severity: 'warning', kinds: null, repeatSeconds: 4 * 3_600 } as const;
 
@@ -119,4 +119,14 @@ test('an acknowledged problem is not sent, and its end is if its beginning was',
   const acknowledged = problem({ state: 'acknowledged' });
   expect(play([[0, acknowledged], [5], [200]])).toEqual([]);
   expect(play([[0, problem()], [5, acknowledged], [10], [130]])).toEqual(['0 p begins', '130 p ends']);
+});
+
+test('a call names 50 problems, and says how many the next one names', () => {
+  const begun = Array.from({ length: 60 }, (_, n) => problem({ id: `p${n}` }));
+  const call = buildCall({ begun, ended: [] });
+  expect(call).toMatchObject({
+    moreCount: 10,
+    text: expect.stringMatching(/and 10 more in the next alert: GET \/v1\/attention$/),
+  });
+  expect(call!.problems).toHaveLength(50);
 });

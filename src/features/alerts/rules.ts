@@ -104,7 +104,7 @@ export interface AlertCall {
   text: string;
   problems: Omit<AlertProblem, 'state'>[];
   ended: { id: string; severity: AlertSeverity; text: string; href: string }[];
-  /** Further problems that began or ended, which are not named. */
+  /** Further problems that began or ended, which the next call names. */
   moreCount: number;
 }
 
@@ -128,7 +128,7 @@ export function buildCall({ begun, ended }: Pick<AlertPlan, 'begun' | 'ended'>):
   const lines = [
     ...problems.map(({ severity, text, fix }) => `${severity}: ${text}. ${fix}`),
     ...endedNamed.map(({ text }) => `ended: ${text}`),
-    ...(moreCount > 0 ? [`and ${moreCount} more: GET /v1/attention`] : []),
+    ...(moreCount > 0 ? [`and ${moreCount} more in the next alert: GET /v1/attention`] : []),
   ];
   return { type: 'alert', isTest: false, text: lines.join('\n'), problems, ended: endedNamed, moreCount };
 }

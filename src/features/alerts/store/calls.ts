@@ -1,6 +1,6 @@
-// What destinations are sent. A call, and what is known of the problems that it names, are written by one transaction, so a crash leaves both or
-// neither; until the call is over, the row of its destination has it, and a process sends it under a lease. What was sent and has no stored answer is
-// sent again with the same id.
+// What destinations are sent. Until a call is over, the row of its destination has it, and a process sends it under a lease. What it says is known
+// of its problems when its receiver has acknowledged it, in one transaction with its end; what was sent and has no stored answer is sent again with
+// the same id.
 import { fromNow, now } from '../../../rows/columns.ts';
 import { alertDestinations, alerts } from '../../../rows/alerts.ts';
 import { storableText } from '../../../core/text.ts';
@@ -56,35 +56,26 @@ export function claimCalls(
   });
 }
 
-/** What a destination is sent next, after what it was sent has been noted; null: nothing. */
+/** What a destination is sent next, after what has changed without a call has been noted; null: nothing. */
 async function planCall(
   tx: Rows,
   destination: AlertDestination,
   problems: readonly AlertProblem[],
 ): Promise<AlertCall | null> {
-  const { id: destinationId } = destination;
-  const sent = await tx.select().from(alerts).where(eq(alerts.destinationId, destinationId));
+  const { id } = destination;
+  const sent = await tx.select().from(alerts).where(eq(alerts.destinationId, id));
   const [time] = await tx
     .select({ nowMs: sql<number>`(extract(epoch from ${now}) * 1000)::float8` })
     .from(alertDestinations)
     .limit(1);
-  const nowMs = time?.nowMs ?? 0;
-  const plan = planAlerts(destination, problems, sent, nowMs);
-  const call = buildCall(plan);
-  const those = (ids: string[]) => and(eq(alerts.destinationId, destinationId), inArray(alerts.problemId, ids));
-  if (plan.ended.length > 0) await tx.delete(alerts).where(those(plan.ended.map(({ problemId }) => problemId)));
-  const begun = plan.begun.map(({ id: problemId, ...problem }) => ({
-    ...problem,
-    problemId,
-    alertedMs: nowMs,
-    endedMs: null,
-  }));
-  await storeAlerts(tx, destinationId, [...plan.changed, ...begun]);
-  return call;
+  const plan = planAlerts(destination, problems, sent, time?.nowMs ?? 0);
+  await storeAlerts(tx, id, plan.changed);
+  return buildCall(plan);
 }
 
-/** Stores what is known of these problems; of one that stands there twice, the latter. */
-async function storeAlerts(tx: Rows, destinationId: string, known: readonly KnownAlert[]): Promise<void> {
+type StoredAlert = Omit<KnownAlert, 'alertedMs'> & { alertedMs: number | typeof now };
+
+async function storeAlerts(tx: Rows, destinationId: string, known: readonly StoredAlert[]): Promise<void> {
   for (const { problemId, kind, severity, count, text, href, alertedMs, endedMs } of known) {
     const row = { kind, severity, count, text: storableText(text), href, alertedMs, endedMs };
     await tx
@@ -95,12 +86,12 @@ async function storeAlerts(tx: Rows, destinationId: string, known: readonly Know
 }
 
 /**
- * Stores how an attempt ended, unless another process has sent the call again meanwhile. A call that was given up is not known to its receiver, so
- * the next one names all problems.
+ * Stores how an attempt ended, unless another process has sent the call again meanwhile. A call that was given up has changed nothing, so the next
+ * one says what it said, as far as that is still so.
  */
 export function settleCall(
   database: Database,
-  { id, callId, attempts }: Pick<ClaimedCall, 'id' | 'callId' | 'attempts'>,
+  { id, callId, call, attempts }: Pick<ClaimedCall, 'id' | 'callId' | 'call' | 'attempts'>,
   end: { isOver: boolean; isSent: boolean; waitMs: number } & AttemptAnswer,
 ): Promise<void> {
   const { isOver, isSent, waitMs, ...answer } = end;
@@ -115,7 +106,16 @@ export function settleCall(
       .update(alertDestinations)
       .set({ ...done, ...noted(answer), dueMs: fromNow(waitMs) })
       .where(isMine);
-    if (rowCount === 1 && isOver && !isSent) await tx.delete(alerts).where(eq(alerts.destinationId, id));
+    if (rowCount !== 1 || !isSent) return;
+    const ended = call.ended.map((one) => one.id);
+    await tx.delete(alerts).where(and(eq(alerts.destinationId, id), inArray(alerts.problemId, ended)));
+    const begun = call.problems.map(({ id: problemId, ...one }) => ({
+      ...one,
+      problemId,
+      alertedMs: now,
+      endedMs: null,
+    }));
+    await storeAlerts(tx, id, begun);
   });
 }
 
