@@ -67,6 +67,11 @@ export const alertDestination = z.strictObject({
   lastStatus: z.int().nullable().describe('The HTTP status of its last answer; null: none came'),
   lastError: text.nullable().describe('Why the last attempt failed; null: it was acknowledged, or there was none'),
   failingSince: iso.nullable().describe('Since when attempts fail; null: the last one was acknowledged'),
+  restsUntil: iso
+    .nullable()
+    .describe(
+      'A call was given up, and nothing is sent before this time or an acknowledged test; null: it does not rest',
+    ),
   isSending: flag.describe('Whether a call waits for its next attempt; what begins meanwhile is sent after it'),
 });
 export type AlertDestinationView = z.output<typeof alertDestination>;

@@ -67,6 +67,15 @@ async function round(): Promise<void> {
   await runAlertRound({ service, logger }, new AbortController().signal);
 }
 
+/** Has the next call given up: all its attempts are refused. */
+async function giveUp(): Promise<void> {
+  statuses = Array.from({ length: 5 }, () => 404);
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    await round();
+    await passTime();
+  }
+}
+
 /** Makes all that waits for a time due. */
 const passTime = (): Promise<unknown> => changeAlertDestinations(holder.rig, {}, { dueAt: now });
 
@@ -164,29 +173,33 @@ test('a destination that fails is seen: it is retried with the same id, then res
   const { rig } = holder;
   await addDestination();
   await block('anthropic/claude-a');
-  statuses = [503, 503, 401];
+  statuses = [404, 503, 301, 401, 503];
   await round();
   const [listed] = (await rig.get('/v1/alert-destinations')).body.items;
-  expect(listed).toMatchObject({ lastStatus: 503, isSending: true, lastError: 'HTTP 503: what the receiver says' });
+  expect(listed).toMatchObject({ lastStatus: 404, isSending: true, restsUntil: null });
   expect(listed.failingSince).not.toBeNull();
   const kinds = (await readAttention(rig.context.reads)).map(({ kind, name }) => `${kind} ${name}`);
   expect(kinds).toContain('alerts_failing ops');
   await round();
   expect(received).toHaveLength(1);
-  await passTime();
+  for (let attempt = 2; attempt <= 5; attempt += 1) {
+    await passTime();
+    await round();
+  }
   await round();
-  await passTime();
-  await round();
+  expect(received).toHaveLength(5);
   expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-  await round();
-  expect(received).toHaveLength(3);
+  const [resting] = (await rig.get('/v1/alert-destinations')).body.items;
+  expect(resting.isSending).toBe(false);
+  expect(Date.parse(resting.restsUntil) - Date.parse(resting.triedAt)).toBeGreaterThan(3_500_000);
   await passTime();
   await round();
-  const last = JSON.parse(received[3]!.body);
+  const last = JSON.parse(received[5]!.body);
   expect(last.problems.map(({ kind }: { kind: string }) => kind)).toContain('model_blocked');
   expect((await rig.get('/v1/alert-destinations')).body.items[0]).toMatchObject({
     lastStatus: 204,
     failingSince: null,
+    restsUntil: null,
   });
 });
 
@@ -196,21 +209,16 @@ test('a call that is given up leaves what was acknowledged before: the next one 
   const texts = (list: { text: string }[]): string[] => list.map(({ text }) => /claude-\w/.exec(text)![0]);
   await block('anthropic/claude-a');
   await round();
-  // The second begins, and its call is refused; then the first ends, and that call is refused, too.
+  // The second begins, and its call is given up; then the first ends, and that call is given up, too.
   await block('anthropic/claude-b');
-  statuses = [404];
-  await round();
+  await giveUp();
   await removeModelBlocks(rig, { model: 'anthropic/claude-a' });
-  await passTime();
   await round();
   await changeAlerts(rig, {}, { endedAt: ago('2 minutes') });
-  statuses = [404];
+  await giveUp();
   await round();
-  await passTime();
-  await round();
-  expect(
-    received.map(({ body }) => JSON.parse(body)).map(({ problems, ended }) => [texts(problems), texts(ended)]),
-  ).toEqual([
+  const calls = new Map(received.map(({ headers, body }) => [headers['webhook-id'], JSON.parse(body)]));
+  expect(Array.from(calls.values(), ({ problems, ended }) => [texts(problems), texts(ended)])).toEqual([
     [['claude-a'], []],
     [['claude-b'], []],
     [['claude-b'], []],

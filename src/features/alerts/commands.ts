@@ -4,6 +4,7 @@ import type { ApiClient } from '../../cli/api-client.ts';
 import { CliError, EXIT, notFound } from '../../cli/cli-error.ts';
 import { command, lists, prints, type Words } from '../../cli/command.ts';
 import { createDurationParser } from '../../cli/options.ts';
+import type { Terminal } from '../../cli/terminal.ts';
 import { isUuid } from '../../core/ids.ts';
 import { ALERT_SEVERITIES } from './rules.ts';
 
@@ -17,7 +18,11 @@ export const words: Words = {
         'listAlertDestinations',
         (terminal) => [
           { title: 'NAME', value: (row) => row.name },
-          { title: 'STATE', value: describeState, style: (row) => (row.failingSince === null ? 'green' : 'red') },
+          {
+            title: 'STATE',
+            value: (row) => describeState(row, terminal),
+            style: (row) => (row.failingSince === null ? 'green' : 'red'),
+          },
           { title: 'SENDS', value: describeFilter, dropOrder: 3 },
           { title: 'TO', value: (row) => row.url, dropOrder: 2 },
           { title: 'LAST', value: (row) => (row.triedAt === null ? 'never' : terminal.time(row.triedAt)) },
@@ -87,7 +92,11 @@ const test = (named: string) =>
     });
   });
 
-function describeState({ failingSince, triedAt, isSending }: AlertDestinationView): string {
+function describeState(
+  { failingSince, triedAt, isSending, restsUntil }: AlertDestinationView,
+  terminal: Terminal,
+): string {
+  if (restsUntil !== null) return `failing, rests until ${terminal.time(restsUntil)}`;
   if (failingSince !== null) return isSending ? 'failing, is retried' : 'failing';
   return triedAt === null ? 'not used yet' : 'ok';
 }

@@ -51,14 +51,13 @@ async function sendClaimed(
   const { attempts } = call;
   const retryAfterMs = result.kind === 'later' ? result.retryAfterMs : null;
   const delayMs = deliveryDelayMs({ attempts, random: Math.random(), retryAfterMs });
-  const judged = judgeAttempt(result.kind, { attempts, delayMs });
+  const isSent = result.kind === 'sent';
+  const judged = judgeAttempt(isSent, { attempts, delayMs });
   const answer = answerOf(result);
   // An acknowledged call whose end could not be stored is sent again when its lease is over: until then the write is retried.
-  await retryPassingFaults(
-    () => settleCall(database, call, { ...judged, isSent: result.kind === 'sent', ...answer }),
-    leaseMs,
-  );
+  await retryPassingFaults(() => settleCall(database, call, { ...judged, isSent, ...answer }), leaseMs);
   const facts = { destination: call.name, alertId: call.callId, attempts, httpStatus: answer.status };
-  if (judged.isOver && result.kind !== 'sent') logger.warn({ ...facts, reason: answer.error }, 'Alert failed');
+  if (judged.isOver && !isSent)
+    logger.warn({ ...facts, reason: answer.error, restMs: judged.waitMs }, 'Alert failed; its destination rests');
   else logger.debug(facts, 'Alert attempted');
 }

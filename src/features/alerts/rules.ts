@@ -138,14 +138,13 @@ export function buildTestCall(name: string): AlertCall {
   return { type: 'alert', isTest: true, text, problems: [], ended: [], moreCount: 0 };
 }
 
-/** Whether a call is sent again, and how long the destination waits before its next one; `later`: the receiver may accept it another time. */
+/** Whether a call is over, and how long the destination waits before its next one. A refusal may be passing, such as 404 while a receiver starts. */
 export function judgeAttempt(
-  kind: 'sent' | 'later' | 'refused',
+  isSent: boolean,
   { attempts, delayMs }: { attempts: number; delayMs: number },
 ): { isOver: boolean; waitMs: number } {
-  if (kind === 'sent') return { isOver: true, waitMs: 0 };
-  if (kind === 'later' && attempts < ATTEMPTS_MAX) return { isOver: false, waitMs: delayMs };
-  return { isOver: true, waitMs: REST_MS };
+  if (isSent) return { isOver: true, waitMs: 0 };
+  return attempts < ATTEMPTS_MAX ? { isOver: false, waitMs: delayMs } : { isOver: true, waitMs: REST_MS };
 }
 
 /** The address as it is shown: the rest of the address of a webhook often is a secret. */

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { destinationsQuery } from '../attention.ts';
-import { Age, Chip } from '../parts/bits.tsx';
+import { Age, Chip, Time } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmButton } from '../parts/dialog-button.tsx';
 import { Field, Select } from '../parts/fields.tsx';
@@ -42,7 +42,7 @@ export function AlertDestinations(): ReactElement {
 }
 
 function DestinationRow({
-  destination: { id, name, url, severity, kinds, triedAt, lastError, failingSince },
+  destination: { id, name, url, severity, kinds, triedAt, lastError, failingSince, restsUntil },
   onChanged,
 }: {
   destination: Destination;
@@ -83,6 +83,11 @@ function DestinationRow({
         {failingSince !== null && (
           <>
             . Fails since <Age at={failingSince} />: <SafeText text={lastError ?? ''} />
+          </>
+        )}
+        {restsUntil !== null && (
+          <>
+            . Nothing is sent before <Time at={restsUntil} />, unless a test is acknowledged
           </>
         )}
       </p>
