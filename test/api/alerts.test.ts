@@ -3,10 +3,10 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { runAlertRound } from '../../src/features/alerts/rounds.ts';
+import { readProblems, runAlertRound } from '../../src/features/alerts/rounds.ts';
 import { readAttention } from '../../src/features/overview/views/attention.ts';
 import { claimCalls } from '../../src/features/alerts/store/calls.ts';
-import { changeAlertDestinations, changeAlerts } from '../rows/alerts.ts';
+import { changeAlertDestinations, changeAlerts, readAlerts } from '../rows/alerts.ts';
 import { addModelBlocks, removeModelBlocks } from '../rows/pauses.ts';
 import { ago, ahead, now } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -157,9 +157,8 @@ test('a call whose sender crashed is sent again with the same id when its lease 
   const { database } = rig.context.service;
   await addDestination();
   await block('anthropic/claude-a');
-  const items = (await rig.get('/v1/attention')).body.items;
   // A process that crashes after it has claimed the call.
-  const [claimed] = await claimCalls(database, items, 60_000);
+  const [claimed] = await claimCalls(database, (await readProblems(rig.context.service))!, 60_000);
   await round();
   expect(received).toEqual([]);
   await passTime();
@@ -167,6 +166,26 @@ test('a call whose sender crashed is sent again with the same id when its lease 
   await passTime();
   await round();
   expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([claimed!.callId]);
+});
+
+test('what a process has read before another one sent a call says nothing about its problems', async () => {
+  const { rig } = holder;
+  const { service } = rig.context;
+  await addDestination({ kinds: ['model_blocked'] });
+  const before = (await readProblems(service))!;
+  await block('anthropic/claude-a');
+  await round();
+  expect(received).toHaveLength(1);
+  expect(await claimCalls(service.database, before, 60_000)).toEqual([]);
+  expect(await readAlerts(rig, {}, 'endedAt')).toEqual([{ endedAt: null }]);
+
+  const during = (await readProblems(service))!;
+  await removeModelBlocks(rig);
+  await round();
+  await changeAlerts(rig, {}, { endedAt: ago('2 minutes') });
+  await round();
+  expect(received).toHaveLength(2);
+  expect(await claimCalls(service.database, during, 60_000)).toEqual([]);
 });
 
 test('a destination that fails is seen: it is retried with the same id, then rests, and is then sent all that is open', async () => {

@@ -1,6 +1,7 @@
 // Which problems a destination of alerts is sent, and when.
 import { expect, test } from 'vitest';
 import { buildCall, planAlerts, type AlertProblem, type KnownAlert } from '../../src/features/alerts/rules.ts';
+import { listCutKinds } from '../../src/features/overview/views/attention.ts';
 
 const FILTER = { severity: 'warning', kinds: null, repeatSeconds: 4 * 3_600 } as const;
 
@@ -21,11 +22,12 @@ const problem = (more: Partial<AlertProblem> = {}): AlertProblem => ({
 function play(
   steps: [seconds: number, ...problems: AlertProblem[]][],
   filter: Parameters<typeof planAlerts>[0] = FILTER,
+  cutKinds: ReadonlySet<string> = new Set(),
 ) {
   let known: KnownAlert[] = [];
   return steps.flatMap(([seconds, ...problems]) => {
     const atMs = seconds * 1_000;
-    const { begun, ended, changed } = planAlerts(filter, problems, known, atMs);
+    const { begun, ended, changed } = planAlerts(filter, { problems, cutKinds, atMs }, known);
     const begins = begun.map(({ id, ...one }) => ({ ...one, problemId: id, alertedMs: atMs, endedMs: null }));
     const rows = new Map([...known, ...changed, ...begins].map((one) => [one.problemId, one]));
     for (const { problemId } of ended) rows.delete(problemId);
@@ -95,7 +97,11 @@ test('what is a little more than it was, or of which the count at that time is n
     alertedMs: 0,
     endedMs: null,
   } as const;
-  expect(planAlerts(FILTER, [problem({ count: 500 })], [before], 5)).toEqual({ begun: [], ended: [], changed: [] });
+  expect(planAlerts(FILTER, { problems: [problem({ count: 500 })], cutKinds: new Set(), atMs: 5 }, [before])).toEqual({
+    begun: [],
+    ended: [],
+    changed: [],
+  });
 });
 
 test('for a destination of errors, an error that has become a warning ends', () => {
@@ -129,4 +135,21 @@ test('a call names 50 problems, and says how many the next one names', () => {
     text: expect.stringMatching(/and 10 more in the next alert: GET \/v1\/attention$/),
   });
   expect(call!.problems).toHaveLength(50);
+});
+
+test('nothing ends that a list which was cut does not have', () => {
+  const steps: Parameters<typeof play>[0] = [
+    [0, problem(), problem({ id: 'q', kind: 'paused' })],
+    [5],
+    [200],
+    [400, problem()],
+  ];
+  expect(play(steps, FILTER, new Set(['dead_letters']))).toEqual(['0 p begins', '0 q begins', '200 q ends']);
+  const items = (kind: 'dead_letters' | 'model_unpriced' | 'budget', count: number, length: number) =>
+    Array.from({ length }, () => ({ kind, count }));
+  expect([...listCutKinds([...items('dead_letters', 1, 20), ...items('budget', 1, 30)])]).toEqual(['dead_letters']);
+  expect([...listCutKinds([...items('dead_letters', 5_000, 2), ...items('model_unpriced', 50_000, 2)])]).toEqual([
+    'dead_letters',
+  ]);
+  expect([...listCutKinds(items('dead_letters', 1, 19))]).toEqual([]);
 });

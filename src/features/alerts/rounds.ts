@@ -6,8 +6,9 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
 import type { Logger } from '../../logger.ts';
 import { readTroubles, withMarks } from '../overview/read-overview.ts';
+import { listCutKinds } from '../overview/views/attention.ts';
 import { judgeAttempt } from './rules.ts';
-import { claimCalls, hasDueDestination, settleCall, type ClaimedCall } from './store/calls.ts';
+import { claimCalls, readTimeIfDue, settleCall, type ClaimedCall, type Reading } from './store/calls.ts';
 import { answerOf, sendCall } from './use-cases.ts';
 
 const ROUND_MS = 5_000;
@@ -31,13 +32,20 @@ export function openAlerts({ service, logger }: Process): ProcessPart {
 
 /** One round. What concerns only the process that asks, such as its own connection to the queue, is not part of it. */
 export async function runAlertRound({ service, logger }: Alerting, signal: AbortSignal): Promise<void> {
-  const { database, reads } = service;
-  if (!(await hasDueDestination(database))) return;
-  const seen = { reads, service };
-  const { items } = await withMarks(seen, await readTroubles(seen, Promise.resolve({ dependencies: [] })));
+  const reading = await readProblems(service);
+  if (reading === null) return;
   const leaseMs = service.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
-  const claimed = await claimCalls(database, items, leaseMs);
+  const claimed = await claimCalls(service.database, reading, leaseMs);
   await Promise.all(claimed.map((call) => sendClaimed(service, call, { logger, signal, leaseMs })));
+}
+
+/** Reads what needs attention; null: no destination may be sent anything now. */
+export async function readProblems(service: Service): Promise<Reading | null> {
+  const time = await readTimeIfDue(service.database);
+  if (time === null) return null;
+  const seen = { reads: service.reads, service };
+  const { items } = await withMarks(seen, await readTroubles(seen, Promise.resolve({ dependencies: [] })));
+  return { problems: items, cutKinds: listCutKinds(items), ...time };
 }
 
 /** Sends a call that this process has claimed. An attempt that a drain breaks off has no end; it is made again when its lease is over. */

@@ -42,6 +42,14 @@ export interface KnownAlert {
   endedMs: number | null;
 }
 
+/** What needs attention, as it was read at a time of the database. */
+export interface AttentionReading {
+  problems: readonly AlertProblem[];
+  /** Kinds of which there may be more than was read. */
+  cutKinds: ReadonlySet<string>;
+  atMs: number;
+}
+
 export interface AlertFilter {
   severity: AlertSeverity;
   kinds: readonly string[] | null;
@@ -60,29 +68,34 @@ export interface AlertPlan {
 /** Decides what a destination is sent now. What an operator has acknowledged or snoozed is not sent; its end is, if its beginning was. */
 export function planAlerts(
   filter: AlertFilter,
-  problems: readonly AlertProblem[],
+  { problems, cutKinds, atMs }: AttentionReading,
   sent: readonly KnownAlert[],
-  nowMs: number,
 ): AlertPlan {
   const known = new Map(sent.map((alert) => [alert.problemId, alert]));
   const there = new Map(problems.map((problem) => [problem.id, problem]));
   const isNew = (problem: AlertProblem, before: KnownAlert | undefined): boolean =>
-    before === undefined || isWorse(problem, before) || nowMs - before.alertedMs >= filter.repeatSeconds * 1_000;
+    before === undefined || isWorse(problem, before) || atMs - before.alertedMs >= filter.repeatSeconds * 1_000;
   const begun = problems.filter(
     (problem) => problem.state === 'open' && isChosen(filter, problem) && isNew(problem, known.get(problem.id)),
   );
   const plan: AlertPlan = { begun, ended: [], changed: [] };
   for (const alert of sent) {
     const problem = there.get(alert.problemId);
-    if (problem !== undefined && !isWorse(alert, problem)) {
+    const isThere = problem === undefined ? mayBeCut(alert, cutKinds) : !isWorse(alert, problem);
+    if (isThere) {
       if (alert.endedMs !== null) plan.changed.push({ ...alert, endedMs: null });
-    } else if (alert.endedMs === null) plan.changed.push({ ...alert, endedMs: nowMs });
-    else if (nowMs - alert.endedMs >= ENDED_AFTER_MS) {
+    } else if (alert.endedMs === null) plan.changed.push({ ...alert, endedMs: atMs });
+    else if (atMs - alert.endedMs >= ENDED_AFTER_MS) {
       if (problem === undefined || !isChosen(filter, problem)) plan.ended.push(alert);
       else plan.changed.push({ ...alert, severity: problem.severity, count: problem.count, endedMs: null });
     }
   }
   return plan;
+}
+
+/** Whether a problem that was not read may be there. */
+function mayBeCut({ kind }: KnownAlert, cutKinds: ReadonlySet<string>): boolean {
+  return kind === null ? cutKinds.size > 0 : cutKinds.has(kind);
 }
 
 type Weight = Pick<KnownAlert, 'severity' | 'count'>;

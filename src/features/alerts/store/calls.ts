@@ -7,7 +7,7 @@ import { storableText } from '../../../core/text.ts';
 import type { Database } from '../../../database/database.ts';
 import { and, eq, inArray, lte, query, sql, transact, type Rows } from '../../../database/drizzle.ts';
 import { newId } from '../../../ids.ts';
-import { buildCall, planAlerts, type AlertCall, type AlertProblem, type KnownAlert } from '../rules.ts';
+import { buildCall, planAlerts, type AlertCall, type AttentionReading, type KnownAlert } from '../rules.ts';
 import type { AlertDestination } from './destinations.ts';
 
 /** A call that this process sends until its lease ends. */
@@ -18,31 +18,40 @@ export interface ClaimedCall extends Pick<AlertDestination, 'id' | 'name' | 'url
 
 const isDue = lte(alertDestinations.dueMs, now);
 
-/** Whether a destination may be sent something now. */
-export async function hasDueDestination(database: Database): Promise<boolean> {
-  const due = await query(database.views, (db) =>
-    db.select({ id: alertDestinations.id }).from(alertDestinations).where(isDue).limit(1),
-  );
-  return due.length > 0;
+/** The time of the database. */
+interface Moment {
+  atMs: number;
+  /** With microseconds. */
+  at: string;
 }
 
-/** Makes the calls that are needed about these problems, and claims all that are due. */
-export function claimCalls(
-  database: Database,
-  problems: readonly AlertProblem[],
-  leaseMs: number,
-): Promise<ClaimedCall[]> {
+export type Reading = AttentionReading & Moment;
+
+/** The time, if a destination may be sent something now; otherwise null. */
+export async function readTimeIfDue(database: Database): Promise<Moment | null> {
+  const time = { at: sql<string>`${now}::text`, atMs: sql<number>`(extract(epoch from ${now}) * 1000)::float8` };
+  const [due] = await query(database.views, (db) => db.select(time).from(alertDestinations).where(isDue).limit(1));
+  return due ?? null;
+}
+
+/**
+ * Makes the calls that are needed about what was read, and claims all that are due. A destination that was sent something after the reading has
+ * begun is left to the next one: it may have been sent what this reading does not know yet, or still has.
+ */
+export function claimCalls(database: Database, reading: Reading, leaseMs: number): Promise<ClaimedCall[]> {
+  const { callId, triedAt } = alertDestinations;
+  const isNewer = sql`(${callId} is not null or ${triedAt} is null or ${triedAt} < ${reading.at}::timestamptz)`;
   return transact(database.views, async (tx) => {
     const due = await tx
       .select()
       .from(alertDestinations)
-      .where(isDue)
+      .where(and(isDue, isNewer))
       .orderBy(alertDestinations.id)
       .for('update', { skipLocked: true });
     const claimed: ClaimedCall[] = [];
     for (const destination of due) {
       const { id, name, url, secret } = destination;
-      const call = destination.call ?? (await planCall(tx, destination, problems));
+      const call = destination.call ?? (await planCall(tx, destination, reading));
       if (call === null) continue;
       const callId = destination.callId ?? newId<string>();
       const attempts = destination.attempts + 1;
@@ -57,18 +66,10 @@ export function claimCalls(
 }
 
 /** What a destination is sent next, after what has changed without a call has been noted; null: nothing. */
-async function planCall(
-  tx: Rows,
-  destination: AlertDestination,
-  problems: readonly AlertProblem[],
-): Promise<AlertCall | null> {
+async function planCall(tx: Rows, destination: AlertDestination, reading: Reading): Promise<AlertCall | null> {
   const { id } = destination;
   const sent = await tx.select().from(alerts).where(eq(alerts.destinationId, id));
-  const [time] = await tx
-    .select({ nowMs: sql<number>`(extract(epoch from ${now}) * 1000)::float8` })
-    .from(alertDestinations)
-    .limit(1);
-  const plan = planAlerts(destination, problems, sent, time?.nowMs ?? 0);
+  const plan = planAlerts(destination, reading, sent);
   await storeAlerts(tx, id, plan.changed);
   return buildCall(plan);
 }
