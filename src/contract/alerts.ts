@@ -65,7 +65,11 @@ export const alertDestination = z.strictObject({
   createdAt,
   triedAt: iso.nullable().describe('When it was last sent something; null: never'),
   lastStatus: z.int().nullable().describe('The HTTP status of its last answer; null: none came'),
-  lastError: text.nullable().describe('Why the last attempt failed; null: it was acknowledged, or there was none'),
+  lastError: text
+    .nullable()
+    .describe(
+      'Why the last attempt failed, without what the receiver said; null: it was acknowledged, or there was none',
+    ),
   failingSince: iso.nullable().describe('Since when attempts fail; null: the last one was acknowledged'),
   restsUntil: iso
     .nullable()

@@ -195,7 +195,7 @@ test('a destination that fails is seen: it is retried with the same id, then res
   statuses = [404, 503, 301, 401, 503];
   await round();
   const [listed] = (await rig.get('/v1/alert-destinations')).body.items;
-  expect(listed).toMatchObject({ lastStatus: 404, isSending: true, restsUntil: null });
+  expect(listed).toMatchObject({ lastStatus: 404, lastError: 'HTTP 404', isSending: true, restsUntil: null });
   expect(listed.failingSince).not.toBeNull();
   const kinds = (await readAttention(rig.context.reads)).map(({ kind, name }) => `${kind} ${name}`);
   expect(kinds).toContain('alerts_failing ops');
@@ -257,6 +257,7 @@ test('a test is sent at once and answers what the destination says; a change of 
   });
   statuses = [400];
   expect(await sendTest()).toEqual({ isAcknowledged: false, status: 400, error: 'HTTP 400: what the receiver says' });
+  expect((await rig.get('/v1/alert-destinations')).body.items[0]).toMatchObject({ lastError: 'HTTP 400' });
   const changed = await rig.ask('PATCH', `/v1/alert-destinations/${id}`, { payload: { url: 'http://127.0.0.1:9/x' } });
   expect(changed.body).toMatchObject({ url: 'http://127.0.0.1:9/…' });
   expect(await sendTest()).toMatchObject({

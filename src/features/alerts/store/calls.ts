@@ -136,11 +136,12 @@ export async function noteTest(database: Database, id: string, answer: AttemptAn
   );
 }
 
+/** What a receiver says is left out, because viewers read it: it may repeat the path of the URL, which often is a secret. */
 function noted({ status, error }: AttemptAnswer) {
   return {
     triedAt: now,
     lastStatus: status,
-    lastError: error,
+    lastError: error === null || status === null ? error : `HTTP ${status}`,
     failingSince: error === null ? null : sql`coalesce(${alertDestinations.failingSince}, ${now})`,
   };
 }
