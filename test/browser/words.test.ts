@@ -54,7 +54,7 @@ test('a call has the state and the duration that the service knows, otherwise wh
   };
   const shownOf = (isError: boolean, kept: Entry['calls'], until = 2) => {
     const [row] = rowsOf(callAndResult(1, isError, kept).slice(0, until));
-    return row?.calls.map(({ state, ms }) => [state, ms]);
+    return row?.kind === 'said' ? row.calls.map(({ state, ms }) => [state, ms]) : null;
   };
   expect(shownOf(true, known('unknown'))).toEqual([['unknown', null]]);
   expect(shownOf(true, known('failed'))).toEqual([['failed', 2_000]]);
@@ -69,7 +69,7 @@ test('a folded run shows the calls that failed, and those whose outcome is unkno
     callAndResult(n, n > 2, n === 4 ? [{ id: 'c4', state: 'unknown', startedAt: '', endedAt: null }] : []),
   );
   const shown = shownRows(rowsOf(entries), () => false);
-  expect(shown.flatMap((row) => (row.kind === 'run' ? 'run' : row.calls.map(({ state }) => state)))).toEqual([
+  expect(shown.flatMap((row) => (row.kind === 'said' ? row.calls.map(({ state }) => state) : row.kind))).toEqual([
     'run',
     'failed',
     'unknown',
