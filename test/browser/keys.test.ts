@@ -30,3 +30,30 @@ test('g t goes to the turns, ? opens the help, and both do nothing once keys are
   expect(await help.count()).toBe(0);
   await page.getByRole('heading', { name: 'Turns' }).waitFor();
 });
+
+test('j and k move in a conversation before it is clicked, and Back gives the focus to the row that was left', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  for (const text of ['One', 'Two', 'Three']) {
+    await rig.post('/v1/sessions/keyed/messages', { text: `${text} [[reply: ${text}.]]` });
+    await rig.work('keyed');
+  }
+  await signIn();
+  await open('/sessions/keyed');
+  await page.locator('[data-seq="6"]').waitFor();
+  const focused = (name: 'seq' | 'index') =>
+    page.evaluate<string | undefined>(`document.activeElement.dataset.${name}`);
+  await page.keyboard.press('k');
+  await expect.poll(() => focused('seq')).toBe('6');
+  await page.keyboard.press('k');
+  await expect.poll(() => focused('seq')).toBe('5');
+  await open('/turns?session=keyed');
+  await page.locator('[role=row][data-index="2"]').waitFor();
+  for (const index of ['0', '1']) {
+    await page.keyboard.press('j');
+    await expect.poll(() => focused('index')).toBe(index);
+  }
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: /^Turn / }).waitFor();
+  await page.goBack();
+  await expect.poll(() => focused('index')).toBe('1');
+});

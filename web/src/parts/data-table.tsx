@@ -4,7 +4,6 @@ import { useElementScrollRestoration } from '@tanstack/react-router';
 import { useVirtualizer, type VirtualizerOptions } from '@tanstack/react-virtual';
 import {
   useEffect,
-  useEffectEvent,
   useMemo,
   useRef,
   useState,
@@ -14,6 +13,7 @@ import {
   type RefObject,
 } from 'react';
 import { useSettings } from '../settings.tsx';
+import { useKeys, useLeftRow } from './use-keys.ts';
 
 export interface Column<Row> {
   title: string;
@@ -58,6 +58,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
   const head = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);
+  const { hasShortcuts } = useSettings();
   const virtual = useSeenRows({ body, place, rows, idOf, onEnd });
   const items = virtual.getVirtualItems();
 
@@ -67,9 +68,17 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
     requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus());
   }
 
-  useKeys(body, (act, isInside) => {
+  const rememberRow = useLeftRow(place, (id) => {
+    const index = rows.findIndex((row) => idOf(row) === id);
+    if (index !== -1) moveTo(index);
+    return index !== -1;
+  });
+
+  useKeys(body, (event, isInside) => {
+    const act = actionOf(event, hasShortcuts);
     const row = rows[at];
-    if (row === undefined) return;
+    if (act === null || row === undefined) return;
+    event.preventDefault();
     if (act === 'open') onOpen(row);
     else if (act === 'select') onSelect?.(idOf(row));
     else moveTo(isInside ? Math.max(0, Math.min(rows.length - 1, at + act)) : at);
@@ -103,6 +112,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
                 isCurrent={index === at}
                 onCurrent={() => {
                   setAt(index);
+                  rememberRow(id);
                   onCurrent?.(row);
                 }}
               />
@@ -112,28 +122,6 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
       </div>
     </div>
   );
-}
-
-/** Keys act at once, also before a row was clicked: while nothing smaller than the screen has the focus. A click on its text gives it the focus. */
-function useKeys(
-  body: RefObject<HTMLDivElement | null>,
-  onAct: (act: NonNullable<ReturnType<typeof actionOf>>, isInside: boolean) => void,
-): void {
-  const { hasShortcuts } = useSettings();
-  const onKeyDown = useEffectEvent((event: KeyboardEvent): void => {
-    const { activeElement } = document;
-    const isInside = body.current?.contains(activeElement) === true;
-    const isFree =
-      activeElement?.matches('body, main') === true && document.querySelector('dialog[open], :popover-open') === null;
-    const act = isInside || isFree ? actionOf(event, hasShortcuts) : null;
-    if (event.defaultPrevented || act === null) return;
-    event.preventDefault();
-    onAct(act, isInside);
-  });
-  useEffect(() => {
-    document.addEventListener('keydown', onKeyDown);
-    return () => document.removeEventListener('keydown', onKeyDown);
-  }, []);
 }
 
 function TitleRow<Row>({

@@ -119,7 +119,7 @@ function Entries(props: EntriesProps): ReactElement {
   }, [entries, failed, hasMore, isOpen]);
   const failedIds = useMemo(() => new Set(failed.map(({ id }) => id)), [failed]);
   const reading = useReading({ box, rows, sessionKey: session.key, onStart });
-  const { virtual, moveTo, onKeyDown, setCurrentId } = reading;
+  const { virtual, moveTo, setCurrentId } = reading;
   const missing = useLinkedEntry({ entries, rows, hasMore, onStart, moveTo });
   return (
     <KeptContext value={kept}>
@@ -138,7 +138,6 @@ function Entries(props: EntriesProps): ReactElement {
         role="feed"
         aria-label="Entries"
         aria-busy={isLoading}
-        onKeyDown={onKeyDown}
         onScroll={reading.onScroll}
       >
         <div role="presentation" ref={reading.content}>

@@ -7,17 +7,9 @@ import {
   type Range,
   type Virtualizer,
 } from '@tanstack/react-virtual';
-import {
-  useCallback,
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-  type KeyboardEvent,
-  type RefObject,
-  type UIEvent,
-} from 'react';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject, type UIEvent } from 'react';
 import { callsAloneOf, idOfRow, type Row } from '../format/conversation.ts';
+import { useKeys } from '../parts/use-keys.ts';
 import { useSettings } from '../settings.tsx';
 
 const ROW_PX = 90;
@@ -89,14 +81,14 @@ export function useReading({ box, rows, sessionKey, onStart }: ReadingProps) {
     box.current?.querySelector<HTMLElement>(`[data-index="${current}"] > article`)?.focus({ preventScroll: true });
   });
 
-  function onKeyDown(event: KeyboardEvent): void {
+  useKeys(box, (event) => {
     const step = stepOf(event, hasShortcuts);
     if (step === null) return;
     event.preventDefault();
     moveTo(current === -1 ? (virtual.range?.endIndex ?? 0) : current + step);
-  }
+  });
 
-  return { virtual, moveTo, onKeyDown, setCurrentId, content, onScroll };
+  return { virtual, moveTo, setCurrentId, content, onScroll };
 }
 
 function isLine(row: Row): boolean {
