@@ -92,166 +92,103 @@ function App(): ReactElement {
   return isAway ? <AwayScreen /> : <Shell />;
 }
 
-const screen = { getParentRoute: () => appRoute } as const;
-
-const overviewRoute = createRoute({
-  ...screen,
-  path: '/',
-  component: screenOf(async () => (await import('./screens/overview.tsx')).Overview),
-});
-const waitingRoute = createRoute({
-  ...screen,
-  path: '/waiting',
-  validateSearch: texts('reason', 'lane', 'session', 'batch'),
-  component: screenOf(async () => (await import('./screens/waiting.tsx')).WaitingScreen),
-});
-const turnsRoute = createRoute({
-  ...screen,
-  path: '/turns',
-  validateSearch: texts(
-    'session',
-    'status',
-    'kind',
-    'lane',
-    'since',
-    'until',
-    'agent',
-    'model',
-    'tool',
-    'code',
-    'worker',
-    'batch',
-    'minMs',
-    'minCostUsd',
-    'tag',
-    'q',
-    'columns',
-  ),
-  component: screenOf(async () => (await import('./screens/turns.tsx')).Turns),
-});
-const turnRoute = createRoute({
-  ...screen,
-  path: '/turns/$id',
-  validateSearch: texts('tab', 'call', 'against', 'from', 'to'),
-  component: screenOf(async () => (await import('./screens/turn.tsx')).TurnScreen),
-});
-const compareRoute = createRoute({
-  ...screen,
-  path: '/compare',
-  validateSearch: texts('a', 'b', 'callA', 'callB'),
-  component: screenOf(async () => (await import('./screens/compare.tsx')).Compare),
-});
-const sessionsRoute = createRoute({
-  ...screen,
-  path: '/sessions',
-  validateSearch: texts('kind', 'status', 'agent', 'channel', 'tag', 'q', 'order', 'columns'),
-  component: screenOf(async () => (await import('./screens/sessions.tsx')).Sessions),
-});
-const sessionRoute = createRoute({
-  ...screen,
-  path: '/sessions/$key',
-  validateSearch: texts('state', 'transcript', 'beside', 'entry'),
-  component: screenOf(async () => (await import('./screens/session.tsx')).SessionScreen),
-});
-const familyRoute = createRoute({
-  ...screen,
-  path: '/sessions/$key/family',
-  component: screenOf(async () => (await import('./screens/family.tsx')).Family),
-});
-const cronsRoute = createRoute({
-  ...screen,
-  path: '/crons',
-  validateSearch: texts('agent', 'enabled', 'new'),
-  component: screenOf(async () => (await import('./screens/crons.tsx')).Crons),
-});
-const cronRoute = createRoute({
-  ...screen,
-  path: '/crons/$id',
-  component: screenOf(async () => (await import('./screens/cron.tsx')).CronScreen),
-});
-const heartbeatsRoute = createRoute({
-  ...screen,
-  path: '/heartbeats',
-  validateSearch: texts('agent', 'status'),
-  component: screenOf(async () => (await import('./screens/heartbeats.tsx')).Heartbeats),
-});
-const processesRoute = createRoute({
-  ...screen,
-  path: '/processes',
-  component: screenOf(async () => (await import('./screens/processes.tsx')).Processes),
-});
-const batchesRoute = createRoute({
-  ...screen,
-  path: '/batches',
-  validateSearch: texts('status'),
-  component: screenOf(async () => (await import('./screens/batches.tsx')).Batches),
-});
-const batchRoute = createRoute({
-  ...screen,
-  path: '/batches/$id',
-  validateSearch: texts('status', 'code', 'q'),
-  component: screenOf(async () => (await import('./screens/batch.tsx')).BatchScreen),
-});
-const costsRoute = createRoute({
-  ...screen,
-  path: '/costs',
-  validateSearch: texts('by', 'group', 'tag'),
-  component: screenOf(async () => (await import('./screens/costs.tsx')).Costs),
-});
-const deadLettersRoute = createRoute({
-  ...screen,
-  path: '/dead-letters',
-  validateSearch: texts('code'),
-  component: screenOf(async () => (await import('./screens/dead-letters.tsx')).DeadLetters),
-});
-const deliveriesRoute = createRoute({
-  ...screen,
-  path: '/deliveries',
-  validateSearch: texts('status', 'channel', 'session', 'q', 'open'),
-  component: screenOf(async () => (await import('./screens/deliveries.tsx')).Deliveries),
-});
-const eventsRoute = createRoute({
-  ...screen,
-  path: '/events',
-  validateSearch: texts('types', 'session'),
-  component: screenOf(async () => (await import('./screens/events.tsx')).Events),
-});
-const searchRoute = createRoute({
-  ...screen,
-  path: '/search',
-  validateSearch: texts('q', 'kind', 'session'),
-  component: screenOf(async () => (await import('./screens/search.tsx')).SearchScreen),
-});
-const settingsRoute = createRoute({
-  ...screen,
-  path: '/settings',
-  validateSearch: texts('tab', 'q', 'only'),
-  component: screenOf(async () => (await import('./screens/settings.tsx')).SettingsScreen),
-});
+/** A screen of the frame: its path, its file, and the texts of its query. */
+const screen = <const Path extends string, const Name extends string = never>(
+  path: Path,
+  load: () => Promise<() => ReactElement>,
+  ...names: Name[]
+) =>
+  createRoute({
+    getParentRoute: () => appRoute,
+    path,
+    validateSearch: texts(...names),
+    component: screenOf(load),
+  });
 
 const routeTree = rootRoute.addChildren([
   signInRoute,
   appRoute.addChildren([
-    overviewRoute,
-    waitingRoute,
-    turnsRoute,
-    turnRoute,
-    compareRoute,
-    sessionsRoute,
-    sessionRoute,
-    familyRoute,
-    cronsRoute,
-    cronRoute,
-    heartbeatsRoute,
-    processesRoute,
-    batchesRoute,
-    batchRoute,
-    costsRoute,
-    deliveriesRoute,
-    deadLettersRoute,
-    eventsRoute,
-    searchRoute,
-    settingsRoute,
+    screen('/', async () => (await import('./screens/overview.tsx')).Overview),
+    screen(
+      '/waiting',
+      async () => (await import('./screens/waiting.tsx')).WaitingScreen,
+      'reason',
+      'lane',
+      'session',
+      'batch',
+    ),
+    screen(
+      '/turns',
+      async () => (await import('./screens/turns.tsx')).Turns,
+      'session',
+      'status',
+      'kind',
+      'lane',
+      'since',
+      'until',
+      'agent',
+      'model',
+      'tool',
+      'code',
+      'worker',
+      'batch',
+      'minMs',
+      'minCostUsd',
+      'tag',
+      'q',
+      'columns',
+    ),
+    screen(
+      '/turns/$id',
+      async () => (await import('./screens/turn.tsx')).TurnScreen,
+      'tab',
+      'call',
+      'against',
+      'from',
+      'to',
+    ),
+    screen('/compare', async () => (await import('./screens/compare.tsx')).Compare, 'a', 'b', 'callA', 'callB'),
+    screen(
+      '/sessions',
+      async () => (await import('./screens/sessions.tsx')).Sessions,
+      'kind',
+      'status',
+      'agent',
+      'channel',
+      'tag',
+      'q',
+      'order',
+      'columns',
+    ),
+    screen(
+      '/sessions/$key',
+      async () => (await import('./screens/session.tsx')).SessionScreen,
+      'state',
+      'transcript',
+      'beside',
+      'entry',
+    ),
+    screen('/sessions/$key/family', async () => (await import('./screens/family.tsx')).Family),
+    screen('/crons', async () => (await import('./screens/crons.tsx')).Crons, 'agent', 'enabled', 'new'),
+    screen('/crons/$id', async () => (await import('./screens/cron.tsx')).CronScreen),
+    screen('/heartbeats', async () => (await import('./screens/heartbeats.tsx')).Heartbeats, 'agent', 'status'),
+    screen('/processes', async () => (await import('./screens/processes.tsx')).Processes),
+    screen('/batches', async () => (await import('./screens/batches.tsx')).Batches, 'status'),
+    screen('/batches/$id', async () => (await import('./screens/batch.tsx')).BatchScreen, 'status', 'code', 'q'),
+    screen('/costs', async () => (await import('./screens/costs.tsx')).Costs, 'by', 'group', 'tag'),
+    screen('/dead-letters', async () => (await import('./screens/dead-letters.tsx')).DeadLetters, 'code'),
+    screen(
+      '/deliveries',
+      async () => (await import('./screens/deliveries.tsx')).Deliveries,
+      'status',
+      'channel',
+      'session',
+      'q',
+      'open',
+    ),
+    screen('/events', async () => (await import('./screens/events.tsx')).Events, 'types', 'session'),
+    screen('/search', async () => (await import('./screens/search.tsx')).SearchScreen, 'q', 'kind', 'session'),
+    screen('/settings', async () => (await import('./screens/settings.tsx')).SettingsScreen, 'tab', 'q', 'only'),
   ]),
 ]);
 

@@ -11,6 +11,7 @@ import {
   type ReactNode,
 } from 'react';
 import { isZone, serverNowMs } from './format/time.ts';
+import { store, stored } from './storage.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -34,30 +35,22 @@ const KEY = 'holdfast.settings';
 const DEFAULTS: Settings = { theme: 'system', zone: 'local', cronZone: null, isLive: true, hasShortcuts: true };
 const Context = createContext<SettingsContext>({ ...DEFAULTS, change: () => undefined });
 
-function stored(): Settings {
-  try {
-    // Only values that this page has written; invalid ones are replaced by the defaults.
-    const { theme, zone, hasShortcuts } = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>;
-    return {
-      ...DEFAULTS,
-      ...(theme === 'light' || theme === 'dark' ? { theme } : {}),
-      ...(typeof zone === 'string' && isZone(zone) ? { zone } : {}),
-      ...(hasShortcuts === false ? { hasShortcuts } : {}),
-    };
-  } catch {
-    return DEFAULTS;
-  }
+/** Invalid values are replaced by the defaults. */
+function known(): Settings {
+  const { theme, zone, hasShortcuts } = stored<Partial<Settings>>(KEY, {});
+  return {
+    ...DEFAULTS,
+    ...(theme === 'light' || theme === 'dark' ? { theme } : {}),
+    ...(typeof zone === 'string' && isZone(zone) ? { zone } : {}),
+    ...(hasShortcuts === false ? { hasShortcuts } : {}),
+  };
 }
 
 export function SettingsProvider({ children }: { children: ReactNode }): ReactElement {
-  const [settings, setSettings] = useState(stored);
+  const [settings, setSettings] = useState(known);
   useEffect(() => {
     document.documentElement.dataset['theme'] = settings.theme;
-    try {
-      localStorage.setItem(KEY, JSON.stringify(settings));
-    } catch {
-      // A browser without storage loses the choice when the page is closed.
-    }
+    store(KEY, settings);
   }, [settings]);
   const change = useCallback((part: Partial<Settings>) => setSettings((before) => ({ ...before, ...part })), []);
   const value = useMemo(() => ({ ...settings, change }), [settings, change]);

@@ -1,31 +1,17 @@
 // Sums of usage: by step of time, by group, and the saving of the provider's cache.
+import type { api } from '../api.ts';
 
-/** Of one step and one group, as the API has it. */
-export interface UsedStep {
-  startsAt: string;
-  group: string | null;
-  turns: number;
-  calls: number;
-  failures: number;
-  unpricedCalls: number;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  cacheWrite1hTokens: number;
-  costMicros: number | null;
-}
+type Usage = Awaited<ReturnType<typeof api.getUsage>>['items'][number];
+type Price = Awaited<ReturnType<typeof api.getPrices>>['rows'][number];
+
+/** Of one step and one group. */
+export type UsedStep = Pick<Usage, 'startsAt' | 'group' | 'costMicros' | (typeof SUMMED)[number]>;
 
 /** In US dollars per million tokens, for models whose name fits the pattern. */
-export interface PriceOfModel {
-  model: string;
-  from: string | null;
-  to: string | null;
-  inputPerMTok: number;
-  cacheReadPerMTok: number;
-  cacheWrite5mPerMTok: number;
-  cacheWrite1hPerMTok: number;
-}
+type PriceOfModel = Pick<
+  Price,
+  'model' | 'to' | 'inputPerMTok' | 'cacheReadPerMTok' | 'cacheWrite5mPerMTok' | 'cacheWrite1hPerMTok'
+>;
 
 const SUMMED = [
   'turns',
@@ -41,27 +27,12 @@ const SUMMED = [
 
 export type Spend = Record<(typeof SUMMED)[number] | 'costMicros', number>;
 
-const NOTHING: Spend = {
-  turns: 0,
-  calls: 0,
-  failures: 0,
-  unpricedCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  costMicros: 0,
-};
-
 /** The sum of steps; calls whose cost is not known are counted, and not in the cost. */
 export function sumOf(steps: readonly UsedStep[]): Spend {
-  const sum = { ...NOTHING };
-  for (const step of steps) {
-    for (const name of SUMMED) sum[name] += step[name];
-    sum.costMicros += step.costMicros ?? 0;
-  }
-  return sum;
+  const names = [...SUMMED, 'costMicros'] as const;
+  return Object.fromEntries(
+    names.map((name) => [name, steps.reduce((sum, step) => sum + (step[name] ?? 0), 0)]),
+  ) as Spend;
 }
 
 /** The sums by a part of the steps, in the order in which its values come first. */

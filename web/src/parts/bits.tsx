@@ -168,3 +168,18 @@ export function Figure({
     </div>
   );
 }
+
+/** The titles of a table; `number`: that of its column of numbers. */
+export function Heads({ of, number }: { of: readonly string[]; number?: string }): ReactElement {
+  return (
+    <thead>
+      <tr>
+        {of.map((title) => (
+          <th key={title} scope="col" className={title === number ? 'number' : undefined}>
+            {title}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}

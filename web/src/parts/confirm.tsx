@@ -1,4 +1,5 @@
 // A question before something that cannot be undone: names what and how many, and asks for a reason where one is kept.
+import { useMutation } from '@tanstack/react-query';
 import { useState, type ReactElement, type ReactNode } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -20,27 +21,17 @@ export interface ConfirmProps {
 
 export function Confirm({ title, verb, tone, children, asksReason, onClose, perform }: ConfirmProps): ReactElement {
   const [reason, setReason] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-
-  async function submit(): Promise<void> {
-    setBusy(true);
-    setError(null);
-    try {
-      await perform(reason.trim() === '' ? undefined : reason.trim());
-      onClose();
-    } catch (cause) {
-      setError(cause);
-      setBusy(false);
-    }
-  }
+  const performed = useMutation({
+    mutationFn: () => perform(reason.trim() === '' ? undefined : reason.trim()),
+    onSuccess: onClose,
+  });
 
   return (
     <Dialog onClose={onClose} aria-labelledby="confirm-title">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void submit();
+          performed.mutate();
         }}
       >
         <h2 id="confirm-title">{title}</h2>
@@ -48,10 +39,10 @@ export function Confirm({ title, verb, tone, children, asksReason, onClose, perf
         {asksReason === true && (
           <Field name="Reason (kept in the audit log)" value={reason} maxLength={500} onChange={setReason} />
         )}
-        {error !== null && <Problem error={error} />}
+        {performed.isError && <Problem error={performed.error} />}
         <div className="row">
-          <Button type="submit" tone={tone ?? 'bad'} disabled={isBusy}>
-            {isBusy ? 'Working…' : verb}
+          <Button type="submit" tone={tone ?? 'bad'} disabled={performed.isPending}>
+            {performed.isPending ? 'Working…' : verb}
           </Button>
           <Button onClick={onClose}>Leave it</Button>
         </div>

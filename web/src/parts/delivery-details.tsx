@@ -1,13 +1,14 @@
 // One delivery: its address, its attempts, its payload, and the actions on it.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
+import { Button } from './button.tsx';
+import { Fault } from './loading.tsx';
 import { api, type Delivery } from '../api.ts';
-import { me } from '../me.ts';
-import { Age, Fact, Status, Time } from './bits.tsx';
+import { useCanAct } from '../me.ts';
+import { Age, Fact, Heads, Status, Time } from './bits.tsx';
 import { Confirm } from './confirm.tsx';
-import { Problem } from './problem.tsx';
 import { LongText, SafeText } from './safe-text.tsx';
+import { KeyLink, TurnLink } from './links.tsx';
 
 const REDRIVABLE: ReadonlySet<string> = new Set(['failed', 'expired', 'unknown', 'discarded']);
 const DISCARDABLE: ReadonlySet<string> = new Set(['pending', 'failed', 'expired', 'unknown']);
@@ -25,13 +26,9 @@ export function DeliveryDetails({ id, onClose }: { id: string; onClose?: () => v
         </h2>
         {data !== undefined && <Status status={data.status} />}
         {data !== undefined && <Decisions delivery={data} />}
-        {onClose !== undefined && (
-          <button type="button" className="button" onClick={onClose}>
-            Close
-          </button>
-        )}
+        {onClose !== undefined && <Button onClick={onClose}>Close</Button>}
       </div>
-      {found.isError && <Problem error={found.error} onRetry={() => void found.refetch()} />}
+      <Fault query={found} />
       {data !== undefined && (
         <>
           <Facts delivery={data} />
@@ -54,19 +51,9 @@ function Facts({ delivery }: { delivery: Delivery }): ReactElement {
         <SafeText text={delivery.target.url ?? JSON.stringify(delivery.target)} />
       </Fact>
       <Fact name="Session">
-        <Link to="/sessions/$key" params={{ key: delivery.sessionKey }}>
-          <SafeText text={delivery.sessionKey} />
-        </Link>
+        <KeyLink sessionKey={delivery.sessionKey} />
       </Fact>
-      <Fact name="Turn">
-        {delivery.turnId === null ? (
-          'none'
-        ) : (
-          <Link to="/turns/$id" params={{ id: delivery.turnId }}>
-            turn {delivery.turnId.slice(-6)}
-          </Link>
-        )}
-      </Fact>
+      <Fact name="Turn">{delivery.turnId === null ? 'none' : <TurnLink id={delivery.turnId} />}</Fact>
       <Fact name="Created">
         <Age at={delivery.createdAt} />
       </Fact>
@@ -92,14 +79,7 @@ function Attempts({ log }: { log: Log }): ReactElement {
     <div className="scroll-x">
       <table className="plain">
         <caption>Attempts</caption>
-        <thead>
-          <tr>
-            <th scope="col">Attempt</th>
-            <th scope="col">When</th>
-            <th scope="col">Then</th>
-            <th scope="col">HTTP status</th>
-          </tr>
-        </thead>
+        <Heads of={['Attempt', 'When', 'Then', 'HTTP status']} />
         <tbody>
           {log.map(({ attempt, at, status, httpStatus }, n) => (
             <tr key={n}>
@@ -127,22 +107,22 @@ interface DecisionsProps {
 
 /** What can be decided about a delivery. */
 export function Decisions({ delivery, verb }: DecisionsProps): ReactElement | null {
-  const { data: who } = useSuspenseQuery(me);
+  const canAct = useCanAct();
   const queries = useQueryClient();
   const [asked, setAsked] = useState<'redrive' | 'discard' | null>(null);
-  if (who.role === 'viewer') return null;
+  if (!canAct) return null;
   const { id, status } = delivery;
   return (
     <>
       {REDRIVABLE.has(status) && (
-        <button type="button" className="button" data-tone="main" onClick={() => setAsked('redrive')}>
+        <Button tone="main" onClick={() => setAsked('redrive')}>
           {verb === undefined ? 'Redrive…' : 'Redrive the delivery…'}
-        </button>
+        </Button>
       )}
       {verb === undefined && DISCARDABLE.has(status) && (
-        <button type="button" className="button" data-tone="bad" onClick={() => setAsked('discard')}>
+        <Button tone="bad" onClick={() => setAsked('discard')}>
           Discard…
-        </button>
+        </Button>
       )}
       {asked !== null && (
         <Confirm

@@ -48,3 +48,8 @@ export function Select<Value extends string>({
     </label>
   );
 }
+
+/** Options, and first the words for none of them. */
+export function withUsual(usual: string, options: readonly string[]): Readonly<Record<string, string>> {
+  return { '': usual, ...Object.fromEntries(options.map((option) => [option, option])) };
+}

@@ -2,46 +2,73 @@
 import { Link } from '@tanstack/react-router';
 import { useId, useState, type ReactElement, type ReactNode } from 'react';
 import { Button } from './button.tsx';
-import { Field } from './fields.tsx';
-import { Filters } from '../screens/filters.tsx';
+import { Choice, Filters, TextFilter } from '../screens/filters.tsx';
+import { BulkBar } from './bulk-bar.tsx';
+import { ColumnChooser } from './chosen-columns.tsx';
 import { CopyButton } from './copy-button.tsx';
-import type { useMemory } from './list-memory.ts';
+import { CopyRow } from './copy-row.tsx';
+import type { Column } from './data-table.tsx';
+import { Field } from './fields.tsx';
+import type { Filter, List, Search } from './list.ts';
+import type { ListState } from './list-state.ts';
 import { SafeText } from './safe-text.tsx';
 
-type Memory = ReturnType<typeof useMemory>;
-interface ViewsProps {
-  memory: Memory[0];
-  remember: Memory[1];
+/** A list with so few filters needs no names for them. */
+const VIEWS_FROM = 3;
+
+interface ToolsProps<Row> {
+  list: List<Row>;
+  state: ListState<Row>;
+  all: readonly Column<Row>[];
+  facets: ReactNode;
+  current: Row | undefined;
 }
 
-interface ListFiltersProps extends ViewsProps {
-  /** How many filters have a value. */
-  set: number;
-  hasViews: boolean;
-  chooser: ReactNode;
-  /** Filters that few people need. */
-  rare: readonly ReactNode[];
-  isRareOpen: boolean;
-  tools: ReactNode;
-  children: readonly ReactNode[];
-}
-
-export function ListFilters(props: ListFiltersProps): ReactElement {
-  const { set, hasViews, chooser, rare, isRareOpen, tools, children, ...views } = props;
+export function ListTools<Row>({ list, state, all, facets, current }: ToolsProps<Row>): ReactElement {
+  const { filters, change, memory, remember, selected, setSelected } = state;
+  const bulkFilter = list.bulk?.filterOf(filters) ?? null;
+  const [rare, usual] = [true, false].map((isRare) =>
+    list.filters.filter((filter) => isRare === (filter.isRare === true)),
+  ) as [Filter[], Filter[]];
+  const fieldOf = (filter: Filter): ReactElement => (
+    <FilterField key={filter.name} {...filter} value={filters[filter.name]} change={change} />
+  );
+  const set = Object.keys(filters).length;
   const content = (
     <div className="list-tools">
       <Filters>
-        {children}
+        {usual.map(fieldOf)}
         {rare.length > 0 && (
-          <details open={isRareOpen}>
+          <details open={rare.some(({ name }) => filters[name] !== undefined)}>
             <summary>More filters</summary>
-            <div className="filters">{rare}</div>
+            <div className="filters">{rare.map(fieldOf)}</div>
           </details>
         )}
-        {hasViews && <Views {...views} />}
-        {chooser}
+        {list.filters.length > VIEWS_FROM && <Views {...{ memory, remember }} />}
+        {list.hasChooser && (
+          <ColumnChooser
+            all={all}
+            choice={state.choice ?? memory.columns}
+            onChange={(columns) => {
+              remember({ columns, ...(columns === undefined ? { widths: {} } : {}) });
+              change({ columns }, true);
+            }}
+          />
+        )}
       </Filters>
-      <div className="row">{tools}</div>
+      <div className="row">
+        {list.bulk && (
+          <BulkBar
+            target={list.bulk.target}
+            actions={selected.size > 0 || bulkFilter !== null ? list.bulk.actions : []}
+            selected={selected}
+            filter={bulkFilter ?? {}}
+            onDone={() => setSelected(new Set())}
+          />
+        )}
+        {list.copied && <CopyRow kind={list.noun} current={current && list.copied(current)} />}
+        {facets}
+      </div>
     </div>
   );
   if (!matchMedia('(max-width: 640px)').matches) return content;
@@ -53,8 +80,15 @@ export function ListFilters(props: ListFiltersProps): ReactElement {
   );
 }
 
+function FilterField(props: Filter & { value: string | undefined; change: (part: Search) => void }): ReactElement {
+  const { name, title, options, usual, value, change } = props;
+  const field = { name: title, value, onChange: (next: string | undefined) => change({ [name]: next }) };
+  if (options === undefined) return <TextFilter {...field} />;
+  return <Choice {...field} options={options} {...(usual === undefined ? {} : { usual })} />;
+}
+
 /** Filters under a name: links, so they can be opened in another tab, and copied for others. */
-function Views({ memory, remember }: ViewsProps): ReactElement {
+function Views({ memory, remember }: Pick<ListState<never>, 'memory' | 'remember'>): ReactElement {
   const id = useId();
   const [name, setName] = useState('');
   const views = Object.entries(memory.views ?? {});
@@ -80,7 +114,7 @@ function Views({ memory, remember }: ViewsProps): ReactElement {
             setName('');
           }}
         >
-          <Field name="Name of the view" required maxLength={60} value={name} onChange={setName} />
+          <Field required name="Name of the view" maxLength={60} value={name} onChange={setName} />
           <Button type="submit">Save these filters</Button>
         </form>
         <CopyButton name="Copy link" text={() => location.href} />

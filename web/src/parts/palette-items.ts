@@ -52,16 +52,8 @@ export function actionItems(): PaletteItem[] {
 
 /** The service's matches for an id, a key or a part of a name. If one kind cannot be read, the others are still shown. */
 export async function foundItems(text: string, signal: AbortSignal): Promise<PaletteItem[]> {
-  const options = { signal };
-  const found = await Promise.allSettled([
-    sessionItems(text, options),
-    turnItems(text, options),
-    messageItems(text, options),
-    deliveryItems(text, options),
-    batchItems(text, options),
-    cronItems(text, options),
-    wordItems(text, options),
-  ]);
+  const kinds = [sessionItems, turnItems, messageItems, deliveryItems, batchItems, cronItems, wordItems];
+  const found = await Promise.allSettled(kinds.map((itemsOf) => itemsOf(text, { signal })));
   signal.throwIfAborted();
   if (found.every(({ status }) => status === 'rejected')) throw (found[0] as PromiseRejectedResult).reason;
   return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
@@ -71,26 +63,27 @@ interface Options {
   signal: AbortSignal;
 }
 
+/** A thing of the service: its group, its id or key, what it is called, and more about it. */
+const thing = (
+  group: Exclude<PaletteItem['group'], 'Recent' | 'Screen' | 'Action'>,
+  id: string,
+  to: string,
+  note: string,
+  name = `${group.toLowerCase()} ${id.slice(-6)}`,
+): PaletteItem => ({ id: `${group} ${id}`, group, name, note, to });
+
+const sessionPath = (key: string): string => `/sessions/${encodeURIComponent(key)}`;
+
 async function sessionItems(q: string, options: Options): Promise<PaletteItem[]> {
   const { items } = await api.listSessions({ q, limit: FOUND_MAX }, options);
-  return items.map(({ key, label, status }) => ({
-    id: `session ${key}`,
-    group: 'Session',
-    name: label ?? key,
-    note: status,
-    to: `/sessions/${encodeURIComponent(key)}`,
-  }));
+  return items.map(({ key, label, status }) => thing('Session', key, sessionPath(key), status, label ?? key));
 }
 
 async function turnItems(q: string, options: Options): Promise<PaletteItem[]> {
   const { items } = await api.listTurns({ q, steps: 'none', limit: FOUND_MAX }, options);
-  return items.map(({ id, kind, sessionKey, status }) => ({
-    id: `turn ${id}`,
-    group: 'Turn',
-    name: `${kind} ${id.slice(-6)}`,
-    note: `${status}, ${sessionKey}`,
-    to: `/turns/${id}`,
-  }));
+  return items.map(({ id, kind, sessionKey, status }) =>
+    thing('Turn', id, `/turns/${id}`, `${status}, ${sessionKey}`, `${kind} ${id.slice(-6)}`),
+  );
 }
 
 /** A message has no screen: it leads to its turn, or to its session while no turn has claimed it. */
@@ -98,13 +91,9 @@ async function messageItems(q: string, options: Options): Promise<PaletteItem[]>
   const ids = await idsOf(q, options);
   if (ids.length === 0) return [];
   const { items } = await api.listMessages({ ids, limit: FOUND_MAX }, options);
-  return items.map(({ id, turnId, sessionKey, status }) => ({
-    id: `message ${id}`,
-    group: 'Message',
-    name: `message ${id.slice(-6)}`,
-    note: `${status}, ${sessionKey}`,
-    to: turnId === null ? `/sessions/${encodeURIComponent(sessionKey)}` : `/turns/${turnId}`,
-  }));
+  return items.map(({ id, turnId, sessionKey, status }) =>
+    thing('Message', id, turnId === null ? sessionPath(sessionKey) : `/turns/${turnId}`, `${status}, ${sessionKey}`),
+  );
 }
 
 async function idsOf(q: string, options: Options): Promise<string[]> {
@@ -119,68 +108,35 @@ async function deliveryItems(q: string, options: Options): Promise<PaletteItem[]
   const { items } = await api.listDeliveries({ q, limit: FOUND_MAX }, options);
   return items
     .filter(({ id }) => id.endsWith(q.toLowerCase()))
-    .map(({ id, status, sessionKey }) => ({
-      id: `delivery ${id}`,
-      group: 'Delivery',
-      name: `delivery ${id.slice(-6)}`,
-      note: `${status}, ${sessionKey}`,
-      to: `/deliveries?open=${id}`,
-    }));
+    .map(({ id, status, sessionKey }) => thing('Delivery', id, `/deliveries?open=${id}`, `${status}, ${sessionKey}`));
 }
 
 /** What was said with these words, and the way to all of it. */
 async function wordItems(q: string, options: Options): Promise<PaletteItem[]> {
   const { items } = await api.search({ q, limit: FOUND_MAX }, options);
+  if (items.length === 0) return [];
   const hits = items.map((hit): PaletteItem => {
     const pieces = markedPieces(hit.snippet);
     const first = pieces.findIndex(({ isHit }) => isHit);
     // A few words before the first hit, and the rest of the place.
     const before = (pieces[first - 1]?.text ?? '').split(/\s+/).slice(-4).join(' ');
     const rest = pieces.slice(Math.max(0, first)).map(({ text }) => text);
-    return {
-      id: `words ${hit.id}`,
-      group: 'Words',
-      name: beginningOf(`${before}${rest.join('')}`, SHOWN_CHARS),
-      note: `${hit.kind}, ${hit.sessionKey}`,
-      to: hitHref(hit),
-    };
+    const words = beginningOf(`${before}${rest.join('')}`, SHOWN_CHARS);
+    return thing('Words', hit.id, hitHref(hit), `${hit.kind}, ${hit.sessionKey}`, words);
   });
-  const all: PaletteItem = {
-    id: 'words',
-    group: 'Words',
-    name: `All with ${q}`,
-    to: `/search?q=${encodeURIComponent(q)}`,
-  };
-  return hits.length === 0 ? [] : [...hits, all];
+  return [...hits, { id: 'words', group: 'Words', name: `All with ${q}`, to: `/search?q=${encodeURIComponent(q)}` }];
 }
 
-const fits = (q: string, ...texts: (string | null)[]): boolean =>
-  texts.some((text) => text?.toLowerCase().includes(q.toLowerCase()) === true);
+/** Those of a list without a search whose id or name has the words. */
+const fitting = <Item extends { id: string; name: string | null }>(q: string, items: readonly Item[]): Item[] =>
+  items.filter(({ id, name }) => `${id} ${name ?? ''}`.toLowerCase().includes(q.toLowerCase())).slice(0, FOUND_MAX);
 
 async function batchItems(q: string, options: Options): Promise<PaletteItem[]> {
   const { items } = await api.listBatches({ limit: SEARCHED_MAX }, options);
-  return items
-    .filter(({ id, name }) => fits(q, id, name))
-    .slice(0, FOUND_MAX)
-    .map(({ id, name, status }) => ({
-      id: `batch ${id}`,
-      group: 'Batch',
-      name: name ?? id,
-      note: status,
-      to: `/batches/${id}`,
-    }));
+  return fitting(q, items).map(({ id, name, status }) => thing('Batch', id, `/batches/${id}`, status, name ?? id));
 }
 
 async function cronItems(q: string, options: Options): Promise<PaletteItem[]> {
   const { items } = await api.listCrons({ limit: SEARCHED_MAX }, options);
-  return items
-    .filter(({ id, name }) => fits(q, id, name))
-    .slice(0, FOUND_MAX)
-    .map(({ id, name, agentId }) => ({
-      id: `cron ${id}`,
-      group: 'Cron',
-      name: name ?? id,
-      note: agentId,
-      to: `/crons/${id}`,
-    }));
+  return fitting(q, items).map(({ id, name, agentId }) => thing('Cron', id, `/crons/${id}`, agentId, name ?? id));
 }

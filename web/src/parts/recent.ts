@@ -1,6 +1,7 @@
 // The turns, sessions, batches and crons that were opened last in this browser. Only their addresses are stored, and a sign-out deletes them.
+import { store, stored } from '../storage.ts';
 
-export interface RecentItem {
+interface RecentItem {
   href: string;
   name: string;
 }
@@ -11,36 +12,19 @@ const DETAILS = /^\/(turn|session|batche|cron)s\/([^/]+)$/;
 
 /** Newest first. */
 export function recentItems(): RecentItem[] {
-  try {
-    const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]');
-    const paths = Array.isArray(stored) ? stored.filter((path): path is string => typeof path === 'string') : [];
-    return paths.flatMap((path) => {
-      const name = nameOf(path);
-      return name === null ? [] : [{ href: path, name }];
-    });
-  } catch {
-    return [];
-  }
+  return stored<string[]>(KEY, []).flatMap((href) => {
+    const name = nameOf(href);
+    return name === null ? [] : [{ href, name }];
+  });
 }
 
 /** Notes a path, if it is that of one thing. */
 export function noteRecent(path: string): void {
   if (nameOf(path) === null) return;
-  const paths = [path, ...recentItems().map(({ href }) => href)];
-  store([...new Set(paths)].slice(0, RECENT_MAX));
+  store(KEY, [...new Set([path, ...stored<string[]>(KEY, [])])].slice(0, RECENT_MAX));
 }
 
-export function clearRecent(): void {
-  store([]);
-}
-
-function store(paths: string[]): void {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(paths));
-  } catch {
-    // A browser that stores nothing has no recent items.
-  }
-}
+export const clearRecent = (): void => store(KEY, []);
 
 function nameOf(path: string): string | null {
   const found = DETAILS.exec(path);

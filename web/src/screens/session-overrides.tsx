@@ -3,8 +3,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
 import { Confirm } from '../parts/confirm.tsx';
+import { Field, Select, withUsual } from '../parts/fields.tsx';
 import { MODES } from './composer.tsx';
-import { Field } from '../parts/fields.tsx';
 
 type Patch = NonNullable<Parameters<typeof api.updateSession>[0]['body']>;
 
@@ -26,19 +26,9 @@ export function SessionOverrides({ session, onClose }: { session: Session; onClo
   }));
   type Name = keyof typeof values;
   const change = (name: Name) => (value: string) => setValues((before) => ({ ...before, [name]: value }));
-  const text = (name: Name, title: string): ReactElement => (
-    <Field name={title} value={values[name]} onChange={(text) => change(name)(text)} />
-  );
+  const field = (name: Name, title: string) => ({ name: title, value: values[name], onChange: change(name) });
   const choice = (name: Name, title: string, options: readonly string[]): ReactElement => (
-    <label className="field">
-      {title}
-      <select value={values[name]} onChange={(event) => change(name)(event.target.value)}>
-        <option value="">as configured</option>
-        {options.map((option) => (
-          <option key={option}>{option}</option>
-        ))}
-      </select>
-    </label>
+    <Select {...field(name, title)} options={withUsual('as configured', options)} />
   );
   return (
     <Confirm
@@ -53,14 +43,14 @@ export function SessionOverrides({ session, onClose }: { session: Session; onClo
     >
       <p>An empty field means what the configuration says. A change holds from the next turn on.</p>
       <div className="split">
-        {text('label', 'Name for people')}
-        {text('model', 'Model')}
+        <Field {...field('label', 'Name for people')} />
+        <Field {...field('model', 'Model')} />
         {choice('thinking', 'Thinking', THINKING)}
         {choice('reasoning', 'Show the thinking', REASONING)}
         {choice('queueMode', 'Queue mode', MODES)}
         {choice('queueDrop', 'Messages over the cap', DROPS)}
-        {text('queueCap', 'Messages in a turn, at most')}
-        {text('queueDebounceMs', 'Quiet time before a turn, in ms')}
+        <Field {...field('queueCap', 'Messages in a turn, at most')} />
+        <Field {...field('queueDebounceMs', 'Quiet time before a turn, in ms')} />
       </div>
     </Confirm>
   );

@@ -8,7 +8,7 @@ import { useCanAct } from '../me.ts';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { DialogButton } from '../parts/dialog-button.tsx';
-import { Field, LongField } from '../parts/fields.tsx';
+import { Field, LongField, Select, withUsual } from '../parts/fields.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 const THINKING = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'adaptive'] as const;
@@ -113,15 +113,12 @@ function TryDialog({ title, turn, onClose, send, show }: TryDialogProps): ReactE
       <LongField name="Message" rows={5} value={text ?? asked} required onChange={setText} />
       <div className="split">
         <Field name="Model" value={model} placeholder={turn?.model ?? 'that of the agent'} onChange={setModel} />
-        <label className="field">
-          Thinking
-          <select value={thinking} onChange={(event) => setThinking(event.target.value)}>
-            <option value="">{turn === null ? 'as configured' : 'as before'}</option>
-            {THINKING.map((level) => (
-              <option key={level}>{level}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          name="Thinking"
+          value={thinking}
+          options={withUsual(turn === null ? 'as configured' : 'as before', THINKING)}
+          onChange={setThinking}
+        />
       </div>
       <SystemPrompt turn={turn} value={systemPrompt} onChange={setSystemPrompt} />
     </Confirm>
