@@ -110,7 +110,7 @@ const CAUSES: readonly Cause[] = [
       await rig.work('poor');
     },
     problem: /^The budget session:agent:main:poor per day is reached; 1 turn waits/,
-    shows: (page) => [page.getByText('reached, turns pause')],
+    shows: (page) => [page.getByText(/^reached/)],
   },
   {
     name: 'model-away',
