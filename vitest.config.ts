@@ -138,6 +138,7 @@ const onlyInLongForm = [
   'test/store/cheap-statistics.test.ts',
   'test/store/list-plans.test.ts',
   'test/telemetry/traces.test.ts',
+  'test/turn/changing-models.test.ts',
   'test/turn/rate-limits.test.ts',
   'test/workers/provider-lane-crashes.test.ts',
 ];
