@@ -52,6 +52,11 @@ export function refused(message: string, param: string | null, errorCode: string
   return new ProviderError({ status: 400, message, param, errorCode });
 }
 
+/** A value that its field cannot have. */
+export function invalid(at: string, why: string, errorCode = 'invalid_value'): ProviderError {
+  return refused(`Invalid '${at}'${why}`, at, errorCode);
+}
+
 export function missing(param: string): ProviderError {
   return refused(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
 }
@@ -81,41 +86,31 @@ export function asList(value: unknown, at: string): unknown[] {
   if (value === undefined) throw missing(at);
   if (!Array.isArray(value)) throw wrongType(value, 'an array', at);
   if (value.length > 0) return value as unknown[];
-  throw refused(
-    `Invalid '${at}': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
-    at,
-    'empty_array',
-  );
+  const why = ': empty array. Expected an array with minimum length 1, but got an empty array instead.';
+  throw invalid(at, why, 'empty_array');
 }
 
 export function asText(value: unknown, at: string, charsMax = Number.POSITIVE_INFINITY): string {
   if (value === undefined) throw missing(at);
   if (typeof value !== 'string') throw wrongType(value, 'a string', at);
   if (value.length <= charsMax) return value;
-  throw refused(
-    `Invalid '${at}': string too long. Expected a string with maximum length ${charsMax}, but got a string with length ${value.length} instead.`,
-    at,
-    'string_above_max_length',
-  );
+  const why = `: string too long. Expected a string with maximum length ${charsMax}, but got a string with length ${value.length} instead.`;
+  throw invalid(at, why, 'string_above_max_length');
 }
 
 function wrongType(value: unknown, expected: string, at: string): ProviderError {
-  const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `${article(typeof value)} ${typeof value}`;
+  const type = Array.isArray(value) ? 'array' : typeof value;
+  const kind = value === null ? 'null' : `${/^[ao]/.test(type) ? 'an' : 'a'} ${type}`;
   return refused(`Invalid type for '${at}': expected ${expected}, but got ${kind} instead.`, at, 'invalid_type');
-}
-
-function article(noun: string): string {
-  return /^[aeiou]/.test(noun) ? 'an' : 'a';
 }
 
 /** The name of a function, in a definition or a call. */
 export function asName(value: unknown, at: string): string {
   const name = asText(value, at, TOOL_NAME_CHARS_MAX);
   if (TOOL_NAME.test(name)) return name;
-  throw refused(
-    `Invalid '${at}': string does not match pattern. Expected a string that matches the pattern '${TOOL_NAME.source}'.`,
+  throw invalid(
     at,
-    'invalid_value',
+    `: string does not match pattern. Expected a string that matches the pattern '${TOOL_NAME.source}'.`,
   );
 }
 
@@ -136,8 +131,25 @@ export function checkFunction(definition: Record<string, unknown>, at: string): 
   if (fault !== null) throw refuse(fault);
 }
 
-/** The schema of a structured answer; `at` is that of its fields. */
-export function answerSchema(format: Record<string, unknown>, at: string): Record<string, unknown> {
+/** The schema that the format of an answer asks for; `inner` is the field with its name and schema, if they have one. */
+export function schemaOf(value: unknown, at: string, inner?: string): { outputSchema?: Record<string, unknown> } {
+  const format = asRecord(value, at);
+  switch (format['type']) {
+    case 'text':
+      return {};
+    case 'json_object':
+      return { outputSchema: { type: 'object' } };
+    case 'json_schema': {
+      const place = inner === undefined ? at : `${at}.${inner}`;
+      return { outputSchema: answerSchema(inner === undefined ? format : asRecord(format[inner], place), place) };
+    }
+    default:
+      throw unsupported(format['type'], ['json_object', 'json_schema', 'text'], `${at}.type`);
+  }
+}
+
+/** `at` is that of its fields. */
+function answerSchema(format: Record<string, unknown>, at: string): Record<string, unknown> {
   const name = asName(format['name'], `${at}.name`);
   const schema = asRecord(format['schema'] ?? { type: 'object' }, `${at}.schema`);
   const fault = schemaFault(schema, [], format['strict'] === true);
@@ -170,9 +182,7 @@ function schemaFault(schema: unknown, path: readonly string[], isStrict: boolean
 export function checkImageUrl(value: unknown, at: string): string {
   const url = asText(value, at);
   if (/^(?:https?:\/\/|data:image\/[a-z+.-]+;base64,[A-Za-z0-9+/=]+$)/.test(url)) return url;
-  throw refused(
-    `Invalid '${at}'. Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got unsupported MIME type or invalid data.`,
-    at,
-    'invalid_value',
-  );
+  const example = 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU=';
+  const why = `. Expected a base64-encoded data URL with an image MIME type (e.g. '${example}'), but got unsupported MIME type or invalid data.`;
+  throw invalid(at, why);
 }

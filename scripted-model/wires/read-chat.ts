@@ -3,7 +3,6 @@ import type { MessagesRequest, WireBlock, WireMessage } from '../wire.ts';
 import { isRecord } from '../wire.ts';
 import { cachedByItself } from './model-wire.ts';
 import {
-  answerSchema,
   asList,
   asName,
   asRecord,
@@ -11,7 +10,10 @@ import {
   checkFields,
   checkFunction,
   checkImageUrl,
+  invalid,
+  missing,
   refused,
+  schemaOf,
   unsupported,
 } from './openai-errors.ts';
 
@@ -48,24 +50,8 @@ export function readChat(body: unknown): MessagesRequest {
     tools,
     stream: request['stream'] === true,
     ...(typeof request['prompt_cache_key'] === 'string' && { cacheKey: request['prompt_cache_key'] }),
-    ...(format !== undefined && schemaOf(format)),
+    ...(format !== undefined && schemaOf(format, 'response_format', 'json_schema')),
   });
-}
-
-function schemaOf(value: unknown): { outputSchema?: Record<string, unknown> } {
-  const format = asRecord(value, 'response_format');
-  switch (format['type']) {
-    case 'text':
-      return {};
-    case 'json_object':
-      return { outputSchema: { type: 'object' } };
-    case 'json_schema': {
-      const at = 'response_format.json_schema';
-      return { outputSchema: answerSchema(asRecord(format['json_schema'], at), at) };
-    }
-    default:
-      throw unsupported(format['type'], ['json_object', 'json_schema', 'text'], 'response_format.type');
-  }
 }
 
 function readTool(value: unknown, index: number): Record<string, unknown> {
@@ -156,7 +142,7 @@ function callOf(value: unknown, at: string): WireBlock {
 function blocksOf(content: unknown, role: string, index: number): WireBlock[] {
   const at = `messages[${index}].content`;
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
-  if (content === undefined) throw refused(`Missing required parameter: '${at}'.`, at, 'missing_required_parameter');
+  if (content === undefined) throw missing(at);
   if (content === null) {
     throw refused(`Invalid value for 'content': expected a string, got null.`, `messages.[${index}].content`);
   }
@@ -171,11 +157,8 @@ function blockOf(value: unknown, { role, index, at }: { role: string; index: num
       return { type: 'text', text: asText(part[part['type']], `${at}.${part['type']}`) };
     case 'image_url': {
       if (role !== 'user') {
-        throw refused(
-          `Invalid 'messages[${index}]'. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`,
-          `messages[${index}]`,
-          'invalid_value',
-        );
+        const why = `. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`;
+        throw invalid(`messages[${index}]`, why);
       }
       const image = isRecord(part['image_url']) ? part['image_url'] : {};
       return { type: 'image', source: checkImageUrl(image['url'], `${at}.image_url.url`) };

@@ -5,7 +5,6 @@ import type { MessagesRequest, WireBlock, WireMessage } from '../wire.ts';
 import type { Exchange } from './model-wire.ts';
 import { cachedByItself } from './model-wire.ts';
 import {
-  answerSchema,
   asList,
   asName,
   asRecord,
@@ -13,7 +12,9 @@ import {
   checkFields,
   checkFunction,
   checkImageUrl,
+  invalid,
   missing,
+  schemaOf,
   refused,
   unsupported,
 } from './openai-errors.ts';
@@ -50,6 +51,7 @@ export function readResponses(body: unknown, { organisation }: Pick<Exchange, 'o
   else for (const [index, item] of asList(request['input'], 'input').entries()) reader.read(item, `input[${index}]`);
   reader.end();
   const { system, messages } = reader;
+  const { format } = asRecord(request['text'] ?? {}, 'text');
   return cachedByItself({
     model,
     max_tokens: Number.MAX_SAFE_INTEGER,
@@ -58,41 +60,21 @@ export function readResponses(body: unknown, { organisation }: Pick<Exchange, 'o
     tools,
     stream: request['stream'] === true,
     ...(typeof request['prompt_cache_key'] === 'string' && { cacheKey: request['prompt_cache_key'] }),
-    ...schemaOf(request['text']),
+    ...(format !== undefined && schemaOf(format, 'text.format')),
   });
 }
 
 function checkSettings(request: Record<string, unknown>): void {
   const { max_output_tokens: tokens, previous_response_id: previous, tools } = request;
   if (typeof tokens === 'number' && tokens < OUTPUT_TOKENS_MIN) {
-    throw refused(
-      `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= ${OUTPUT_TOKENS_MIN}, but got ${tokens} instead.`,
-      'max_output_tokens',
-      'integer_below_min_value',
-    );
+    const why = `: integer below minimum value. Expected a value >= ${OUTPUT_TOKENS_MIN}, but got ${tokens} instead.`;
+    throw invalid('max_output_tokens', why, 'integer_below_min_value');
   }
   if (typeof previous === 'string') {
     const message = `Previous response with id '${previous}' not found.`;
     throw refused(message, 'previous_response_id', 'previous_response_not_found');
   }
   if (tools !== undefined && !Array.isArray(tools)) asRecord(tools, 'tools');
-}
-
-function schemaOf(text: unknown): { outputSchema?: Record<string, unknown> } {
-  if (text === undefined) return {};
-  const { format } = asRecord(text, 'text');
-  if (format === undefined) return {};
-  const { type, ...rest } = asRecord(format, 'text.format');
-  switch (type) {
-    case 'text':
-      return {};
-    case 'json_object':
-      return { outputSchema: { type: 'object' } };
-    case 'json_schema':
-      return { outputSchema: answerSchema(rest, 'text.format') };
-    default:
-      throw unsupported(type, ['json_object', 'json_schema', 'text'], 'text.format.type');
-  }
 }
 
 function readTool(value: unknown, index: number): Record<string, unknown> {
@@ -161,18 +143,13 @@ class InputReader {
     // xAI, which speaks this wire too, takes any id.
     const start = this.#exchange.model.startsWith('grok') ? undefined : ID_STARTS[type];
     if (!/^[\w-]+$/.test(id)) {
-      throw refused(
-        `Invalid '${at}.id': '${id}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.`,
+      throw invalid(
         `${at}.id`,
-        'invalid_value',
+        `: '${id}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.`,
       );
     }
     if (start !== undefined && !id.startsWith(start)) {
-      throw refused(
-        `Invalid '${at}.id': '${id}'. Expected an ID that begins with '${start}'.`,
-        `${at}.id`,
-        'invalid_value',
-      );
+      throw invalid(`${at}.id`, `: '${id}'. Expected an ID that begins with '${start}'.`);
     }
     if (this.#ids.has(id)) {
       throw refused(

@@ -117,8 +117,9 @@ describe('an error', () => {
   });
 
   test('says when to try again', async () => {
-    const { headers, message } = await failure('[[error: 429 retry-after=7 retry-after-ms=6500]]');
+    const { headers, message, requestID } = await failure('[[error: 429 retry-after=7 retry-after-ms=6500]]');
     expect([headers?.get('retry-after'), headers?.get('retry-after-ms')]).toEqual(['7', '6500']);
+    expect(requestID).toMatch(/^req_/);
     expect(message).toContain('Please try again in 7s.');
   });
 

@@ -135,6 +135,15 @@ describe('the server', () => {
     });
   });
 
+  test('gives JSON that fits a schema', async () => {
+    const schema = { type: 'object', properties: { label: { enum: ['bug', 'question'] } }, required: ['label'] };
+    const response = await post('/v1/messages', {
+      ...BODY,
+      output_config: { format: { type: 'json_schema', schema } },
+    });
+    expect(await response.json()).toMatchObject({ content: [{ type: 'text', text: '{"label":"bug"}' }] });
+  });
+
   test('cuts and fails without streaming too', async () => {
     await expect(
       post('/v1/messages', { ...BODY, messages: [{ role: 'user', content: '[[cut: after=0]]' }] }),
