@@ -81,11 +81,12 @@ async function answer(server: CallParts, call: Call, record: RecordedRequest): P
   };
   const request = wire.read(exchange.body, exchange);
   refuseKey(server, call, request.model);
+  const cacheKey = `${exchange.organisation} ${request.cacheKey ?? ''}`;
   const composed = composeAnswer(request, {
     ...server,
     ...wire,
     turn: headers['x-holdfast-turn'] ?? headers['x-holdfast-session'] ?? '',
-    figures: server.cache.measure(request),
+    figures: server.cache.measure(wire === MESSAGES_WIRE ? request : { ...request, cacheKey }),
   });
   if (composed.delayMs > 0) await pause(response, composed.delayMs);
   if (response.destroyed) return null;

@@ -82,8 +82,13 @@ describe('an answer', () => {
     const again = await client.responses.create(request('a'.repeat(800)));
     expect(again.usage?.input_tokens_details.cached_tokens).toBe(0);
     expect((await ask('a'.repeat(800))).usage?.input_tokens_details.cached_tokens).toBe(again.usage?.input_tokens);
-    const other = await client.responses.create(request('a'.repeat(800), { prompt_cache_key: 'other' }));
-    expect(other.usage?.input_tokens_details.cached_tokens).toBe(0);
+    for (const [from, key] of [
+      [client, 'other'],
+      [clientOf('other.1'), 'session'],
+    ] as const) {
+      const other = await from.responses.create(request('a'.repeat(800), { prompt_cache_key: key }));
+      expect(other.usage?.input_tokens_details.cached_tokens).toBe(0);
+    }
   });
 
   test('has calls, also two at once, whose results go back with the reasoning', async () => {
