@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { loadConfigWithSources } from '../../src/config.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { ahead } from '../rows/table.ts';
-import { openTurnElsewhere } from '../rows/turns.ts';
+import { changeTurns, openTurnElsewhere } from '../rows/turns.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { handOf } from './hand.ts';
@@ -80,13 +80,22 @@ test.each(['mouse', 'keyboard'] as const)(
 test('the message field of a session says what the configured queue mode, or that of the session, does now', async () => {
   const { page, rig, signIn, open } = dashboard;
   await rig.turns.sessionOf('moded');
-  await openTurnElsewhere(rig, { key: 'agent:main:moded' });
+  const id = await openTurnElsewhere(rig, { key: 'agent:main:moded' });
   await signIn();
   await open('/sessions/agent:main:moded');
   await page.getByText('Now it waits for a turn of its own.').waitFor();
   await rig.ask('PATCH', '/v1/sessions/moded', { payload: { queueMode: 'steer' } });
   await page.reload();
-  await page.getByText('Now it joins the running turn at its next step.').waitFor();
+  await page.getByText('Now it joins the open turn at its next step.').waitFor();
+  await changeTurns(rig, { id }, { status: 'parked', parkCode: 'model_away', parkText: 'The model is away.' });
+  await changeSessions(rig, { key: 'agent:main:moded' }, { owner: null, leaseExpiresAt: null });
+  await page.reload();
+  await page.getByText('Now it joins the open turn at its next step. That turn waits for the reason above.').waitFor();
+
+  await rig.turns.sessionOf('stilled');
+  await rig.post('/v1/pause', { session: 'stilled' });
+  await open('/sessions/stilled');
+  await page.getByText('Now it waits, because work is paused.').waitFor();
 });
 
 test('a viewer has no actions, and cannot choose their column', async () => {

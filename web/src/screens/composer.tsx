@@ -1,23 +1,39 @@
 // Sends a message to the session, and shows beforehand what the chosen queue mode would do now.
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
-import { api, type Session } from '../api.ts';
+import { api, type Pause, type Session } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 export const MODES = ['collect', 'followup', 'steer', 'steer-backlog', 'interrupt', 'rollback', 'reject'] as const;
 type Mode = (typeof MODES)[number];
 
-/** The effect of a mode on a message while a turn runs. */
-const WHILE_RUNNING: Readonly<Record<Mode, string>> = {
+/** The effect of a mode on a message while a turn is open, which runs or is parked. */
+const WHILE_OPEN: Readonly<Record<Mode, string>> = {
   collect: 'waits, and goes together with others into the next turn',
   followup: 'waits for a turn of its own',
-  steer: 'joins the running turn at its next step',
-  'steer-backlog': 'joins the running turn, and is answered once more after it',
-  interrupt: 'stops the running turn and is next',
-  rollback: 'stops the running turn, undoes it, and is next',
-  reject: 'is refused, because a turn runs',
+  steer: 'joins the open turn at its next step',
+  'steer-backlog': 'joins the open turn, and is answered once more after it',
+  interrupt: 'stops the open turn and is next',
+  rollback: 'stops the open turn, undoes it, and is next',
+  reject: 'is refused, because a turn is open',
 };
+
+/** The kinds of sessions with a lane of their own. */
+const OWN_LANES: ReadonlySet<string> = new Set(['subagent', 'cron', 'batch']);
+
+function isPausedBy({ key, agentId, kind }: Session, { session, agent, lane }: Pause): boolean {
+  const ownLane = OWN_LANES.has(kind) ? kind : 'main';
+  return (session ?? key) === key && (agent ?? agentId) === agentId && (lane ?? ownLane) === ownLane;
+}
+
+/** What a message would do now, as a sentence. */
+function effectOf({ turnId, why }: Session, mode: Mode, isPaused: boolean): string {
+  if (turnId !== null)
+    return `Now it ${WHILE_OPEN[mode]}.${why == null ? '' : ' That turn waits for the reason above.'}`;
+  if (isPaused) return 'Now it waits, because work is paused.';
+  return why == null ? 'Now it begins a turn.' : 'Now it waits with the messages before it.';
+}
 
 export function Composer({ session }: { session: Session }): ReactElement {
   const queries = useQueryClient();
@@ -39,7 +55,7 @@ export function Composer({ session }: { session: Session }): ReactElement {
   }
 
   const used = mode === '' ? session.apiQueueMode : mode;
-  const effect = session.status === 'running' ? WHILE_RUNNING[used] : 'begins a turn';
+  const pauses = useQuery({ queryKey: ['pauses'], queryFn: () => api.listPauses() });
   return (
     <form
       className="composer"
@@ -79,7 +95,7 @@ export function Composer({ session }: { session: Session }): ReactElement {
           </select>
         </label>
         <span className="soft" role="status">
-          Now it {effect}.
+          {effectOf(session, used, pauses.data?.items.some((pause) => isPausedBy(session, pause)) === true)}
         </span>
       </div>
     </form>
