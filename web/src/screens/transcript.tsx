@@ -1,17 +1,7 @@
 // The transcript of a session as a conversation, oldest first, which opens at its end. Only the rows that can be seen are in the document, so it
 // may have any length; a link to an entry loads the list up to it.
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import {
-  Suspense,
-  use,
-  useCallback,
-  useDeferredValue,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  type ReactElement,
-} from 'react';
+import { Suspense, use, useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import type { Entry, ListedTurn, Session } from '../api.ts';
 import { rowsOf, shownRows, type Row, type RunRow } from '../format/conversation.ts';
@@ -40,9 +30,7 @@ export function Transcript({ session }: { session: Session }): ReactElement {
   const { list, entries, onEnd } = useEntries(session.key);
   const allFailed = useFailedTurns(session.key);
   const failed = transcript === undefined ? allFailed : NO_TURNS;
-  // The first screen of them takes longer to draw than a key may wait for its frame.
   const hasRows = list.isSuccess && entries.length + failed.length > 0;
-  const isShown = useDeferredValue(hasRows, false) && hasRows;
   // Loaded together with the entries.
   void loadMarkdown();
   const turnId = transcript === undefined ? session.turnId : null;
@@ -53,7 +41,7 @@ export function Transcript({ session }: { session: Session }): ReactElement {
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {isEmpty && <Empty>This transcript has no entries. The first message begins it.</Empty>}
       {isEmpty && turnId !== null && <LiveReply key={turnId} turnId={turnId} lastEntryAt={null} />}
-      {isShown && (
+      {hasRows && (
         <Suspense fallback={<Loading />}>
           <Entries
             // Another list begins at its own end.
