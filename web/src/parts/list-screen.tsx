@@ -1,9 +1,8 @@
 // The screen of every list: its data says what it reads, its columns and filters, what can be done to its rows, and where a row leads.
-import { useSuspenseQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import { useMemo, useState, type ReactElement, type ReactNode } from 'react';
+import { useDeferredValue, useMemo, useState, type ReactElement, type ReactNode } from 'react';
 import { Button } from './button.tsx';
-import { me } from '../me.ts';
+import { useCanAct } from '../me.ts';
 import { Empty, NoMatch } from './bits.tsx';
 import { chosenColumns } from './chosen-columns.tsx';
 import { DataTable, type Column } from './data-table.tsx';
@@ -32,16 +31,17 @@ interface ListScreenProps<Row> {
 
 export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
   const { list, fixed, news, buttons, above, isReady = true, facets, rowActions, onOpen, children } = props;
-  const { data: who } = useSuspenseQuery(me);
   const state = useListState(list, fixed);
   const { query, rows, filters, memory, choice } = state;
   const [focused, setFocused] = useState<Row | null>(null);
-  const canAct = who.role !== 'viewer';
+  const canAct = useCanAct();
   const all = useColumns(list, canAct ? rowActions : undefined);
   const shown = choice ?? memory.columns;
   const columns = useMemo(() => chosenColumns(all, shown), [all, shown]);
   const title = fixed === undefined ? <h1>{list.title}</h1> : <h2 id="part">{list.title}</h2>;
-  if (!isReady || !haveBegun(query))
+  const hasData = isReady && haveBegun(query);
+  // The first rows take longer to draw than a key may wait for its frame.
+  if (!useDeferredValue(hasData, false) || !hasData)
     return (
       <>
         {title}
