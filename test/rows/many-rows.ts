@@ -16,6 +16,7 @@ const GROWING = [
   'system_events',
   'dead_letters',
   'batch_items',
+  'search_texts',
 ];
 
 /** A batch whose items are the messages. */
@@ -62,6 +63,8 @@ const FILLS = [
    select ${idSql(1, 'n')}, 1, 1, 1, 1, 'ok', now(), now() from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id)
    select ${idSql(0, session)}, n, ${idSql(6, 'n')}, 1, 'answer', 'assistant', '[]', ${idSql(1, 'n')} from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.search_texts (id, kind, session_id, turn_id, entry_seq, text, words)
+   select ${idSql(6, 'n')}, case when n % 1000 = 0 then 'error' else 'reply' end, ${idSql(0, session)}, ${idSql(1, 'n')}, n, '', to_tsvector('simple', case when n <= 5100 then 'old word' else 'new word' end || n) from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch)
    select ${idSql(1, 'n')}, 1, 1, 'c', 'exec', true, 'done', 1 from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
@@ -87,11 +90,12 @@ export async function growingReads(client: PoolClient, text: string, values: unk
 interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
+  'Index Name'?: string;
   Plans?: PlanNode[];
 }
 
-function readsOf(plan: PlanNode): { node: string; table: string | undefined }[] {
-  const own = { node: plan['Node Type'], table: plan['Relation Name'] };
+function readsOf(plan: PlanNode): { node: string; table: string | undefined; index: string | undefined }[] {
+  const own = { node: plan['Node Type'], table: plan['Relation Name'], index: plan['Index Name'] };
   return [own, ...(plan.Plans ?? []).flatMap(readsOf)];
 }
 

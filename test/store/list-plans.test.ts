@@ -27,6 +27,8 @@ import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, readCalls, readEntries } from '.
 import { CAUSES, TURN_INPUTS } from '../../src/kernel/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
 import { VIEW_TURNS } from '../../src/kernel/views/turns.ts';
+import { searchIndex, searchWalks, listHits } from '../../src/features/search/views.ts';
+import { parseQuery, type SearchQuery } from '../../src/features/search/rules.ts';
 import { createManyRows, growingReads } from '../rows/many-rows.ts';
 import { addTurns, changeTurns, readTurns } from '../rows/turns.ts';
 import type { StoreRig } from './store-rig.ts';
@@ -123,6 +125,46 @@ test.each([
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+});
+
+const FROM_ALL = ['ffffffff-ffff-ffff-ffff-ffffffffffff', '00000000-0000-0000-0000-000000000000'];
+
+/** The plan that every value has to do with. */
+async function genericReads(text: string, values: unknown[]) {
+  await client.query('set plan_cache_mode = force_generic_plan');
+  try {
+    return await growingReads(client, text, values);
+  } finally {
+    await client.query('reset plan_cache_mode');
+  }
+}
+
+test.each([
+  ['all', FROM_ALL, 'search_texts_pkey'],
+  ['kind', ['error', ...FROM_ALL], 'search_texts_of_kind'],
+  ['session', [newId(), ...FROM_ALL], 'search_texts_of_session'],
+  ['both', ['error', newId(), ...FROM_ALL], 'search_texts_of_session'],
+] as const)('a search with the filter %s reads the newest texts by one index', async (filter, given, index) => {
+  const values = ["'new'", ...given, 500, 21];
+  const reads = await genericReads(searchWalks[filter].prepared(values).text, values);
+  expect(reads).toEqual([{ node: 'Index Scan', table: 'search_texts', index }]);
+});
+
+test('a rare word is found by the index of words, and one of more than 5,000 texts among 20,000 texts', async () => {
+  const values = ["'word7'", "'word7'", ...FROM_ALL, null, null, 21];
+  const reads = await genericReads(searchIndex.prepared(values).text, values);
+  expect(reads.map(({ node }) => node)).toEqual(['Bitmap Heap Scan']);
+  const filter = { kind: undefined, sessionId: undefined, since: undefined, until: undefined };
+  const find = (q: string) => ({ filter: { ...filter, query: parseQuery(q) as SearchQuery }, page });
+  expect(await searchIndex(views(), find('"word7"'))).toHaveLength(1);
+  expect(await searchIndex(views(), find('old'))).toBeNull();
+  expect(await searchIndex(views(), find('"word7 old"'))).toEqual([]);
+  expect(await searchIndex(views(), find('"word7" -old'))).toEqual([]);
+  const { filter: old } = find('old');
+  const first = await listHits(views(), old, page);
+  expect(first.items).toHaveLength(50);
+  const second = await listHits(views(), old, { ...page, after: first.next });
+  expect(second.items[0]!.entrySeq).toBe(first.items[49]!.entrySeq! - 1);
 });
 
 test.each(['failed', 'running'])('a count of %s turns reads only an index', async (status) => {

@@ -43,6 +43,8 @@ export function indexText(whole: string): { text: string; words: string } | null
 export interface SearchQuery {
   /** As PostgreSQL reads a `tsquery`. */
   tsquery: string;
+  /** The same without the order of words and without those that are left out: what the index of words answers without reading texts. */
+  candidates: string;
   /** The words that hits have, for marking them. */
   marked: readonly Marked[];
 }
@@ -65,7 +67,10 @@ export function parseQuery(q: string): SearchQuery | 'no-words' | 'only-excluded
   if (clauses.flatMap(({ words }) => words).length > QUERY_WORDS_MAX) return 'too-many-words';
   const wanted = clauses.filter(({ isExcluded }) => !isExcluded);
   return {
-    tsquery: [...wanted, ...clauses.filter(({ isExcluded }) => isExcluded)].map(clauseSql).join(' & '),
+    candidates: wanted.map((clause) => clauseSql(clause, ' & ')).join(' & '),
+    tsquery: [...wanted, ...clauses.filter(({ isExcluded }) => isExcluded)]
+      .map((clause) => clauseSql(clause, ' <-> '))
+      .join(' & '),
     marked: wanted.flatMap(({ words, isPhrase }) =>
       words.map((word, at) => ({ word, isWhole: isPhrase || at < words.length - 1 })),
     ),
@@ -75,17 +80,12 @@ export function parseQuery(q: string): SearchQuery | 'no-words' | 'only-excluded
 /** One letter begins too many words. */
 const LETTER = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]$/u;
 
-function clauseSql({
-  isPhrase,
-  isExcluded,
-  words,
-}: {
-  isPhrase: boolean;
-  isExcluded: boolean;
-  words: string[];
-}): string {
+function clauseSql(
+  { isPhrase, isExcluded, words }: { isPhrase: boolean; isExcluded: boolean; words: string[] },
+  between: ' <-> ' | ' & ',
+): string {
   const isPrefix = !isPhrase && !isExcluded && !LETTER.test(words.at(-1) ?? '');
-  const sequence = words.map((word) => `'${word}'`).join(' <-> ') + (isPrefix ? ':*' : '');
+  const sequence = words.map((word) => `'${word}'`).join(between) + (isPrefix ? ':*' : '');
   return `${isExcluded ? '!' : ''}(${sequence})`;
 }
 
