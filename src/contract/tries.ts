@@ -6,8 +6,10 @@ import { uuid } from './fields.ts';
 
 const SYSTEM_PROMPT_CHARS_MAX = 1_000_000;
 
+const text = z.string().regex(/\S/, 'at least 1 character that is not blank');
+
 export const turnTry = z.strictObject({
-  text: z.string().min(1).exactOptional().describe('What is asked; absent: what the turn was asked'),
+  text: text.exactOptional().describe('What is asked; absent: what the turn was asked'),
   model: z
     .string()
     .min(1)
@@ -23,7 +25,7 @@ export const turnTry = z.strictObject({
 });
 
 export const agentTry = turnTry.extend({
-  text: z.string().min(1).describe('What is asked'),
+  text: text.describe('What is asked'),
   model: turnTry.shape.model.describe('The model, as provider/model or an alias; absent: that of the agent'),
   thinking: turnTry.shape.thinking.describe('The thinking level; absent: that of the agent'),
 });

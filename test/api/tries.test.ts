@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { removeOldTries } from '../../src/features/tries/rounds.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { changeSessions } from '../rows/sessions.ts';
+import { changeSessions, countSessions } from '../rows/sessions.ts';
 import { ago } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -189,11 +189,19 @@ test('a turn that does not exist, or has asked nothing, cannot be tried; a model
   const original = await turnOf('refused', 'Hi. [[reply: one]]');
   expect((await holder.rig.post(`/v1/turns/${original.id}/try`, { model: 'nowhere/x' })).status).toBe(400);
   expect((await holder.rig.post('/v1/agents/unknown/try', { text: 'x' })).status).toBe(404);
+  const source = encodeURIComponent('agent:main:refused');
+  expect(
+    await countSessions(holder.rig, {
+      kind: 'try',
+      forkedFromId: (await holder.rig.get(`/v1/sessions/${source}`)).body.id,
+    }),
+  ).toBe(0);
 });
 
 test.each([
   ['text', 'string', { text: 5 }],
-  ['text', '1', { text: '' }],
+  ['text', 'at least 1 character that is not blank', { text: '' }],
+  ['text', 'at least 1 character that is not blank', { text: ' \n' }],
   ['text', 'NUL', { text: 'a\u0000b' }],
   ['model', '1', { model: '' }],
   ['model', '200', { model: 'm'.repeat(201) }],

@@ -9,7 +9,7 @@ import type { KeyedRequest } from '../../database/idempotency.ts';
 import { newId } from '../../ids.ts';
 import { forkSession } from '../../kernel/sessions/fork-session.ts';
 import { buildNewSession } from '../../kernel/sessions/sessions.ts';
-import { acceptMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
+import { acceptMessage, refuseMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { choosePromptMode } from '../../prompt/system-input.ts';
 import { buildTry, type TryChanges } from './rules.ts';
@@ -50,7 +50,16 @@ export async function tryTurn(service: Service, turnId: string, request: TryRequ
   const body = buildTry(tried.bodies, { ...asBefore, ...changes }, { of: turnId, promptMode, tag: turnId });
   const sessionKey = chooseKey(agentId, turnId, request.idempotency);
   const target = buildNewSession(sessionKey, tried.channel);
-  await forkSession(database, { sourceKey: tried.sessionKey, entryId: null, beforeTurnId: turnId, target });
+  const refused = refuseMessage(service, { sessionKey, body });
+  if (refused !== null) return refused;
+  const fork = await forkSession(database, {
+    sourceKey: tried.sessionKey,
+    entryId: null,
+    beforeTurnId: turnId,
+    target,
+  });
+  // The session was erased since it was read.
+  if (fork.kind === 'unknown') return { kind: 'unknown' };
   return acceptMessage(service, { sessionKey, body, ...sent });
 }
 

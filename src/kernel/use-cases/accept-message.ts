@@ -52,17 +52,26 @@ interface SentMessage {
 
 /** Accepts a message; resolves after the commit. Rejects with `UnknownAgentError`, and when nothing is known to be written. */
 export async function acceptMessage(service: Service, message: SentMessage): Promise<AcceptResult> {
-  const { config, waiting } = service;
-  const { sessionKey, body: sent } = message;
-  agentOf(config, agentIdOf(sessionKey));
-  const fault = findModelFault(config, sessionKey, sent.model);
-  if (fault !== null) return { kind: 'refused', message: fault };
-  const policyFault = toolPolicyFault(config, sent.options?.tools);
-  if (policyFault !== null) return { kind: 'refused', ...policyFault };
-  if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
-  return writeToSession(service, { key: sessionKey, channel: channelOf(sent) }, (sessionId) =>
-    storeMessage(service, message, sessionId),
+  const { sessionKey, body } = message;
+  return (
+    refuseMessage(service, message) ??
+    writeToSession(service, { key: sessionKey, channel: channelOf(body) }, (sessionId) =>
+      storeMessage(service, message, sessionId),
+    )
   );
+}
+
+/** Why a message is not accepted, as far as that is known before anything is written; null: it may be. Throws `UnknownAgentError`. */
+export function refuseMessage(
+  { config, waiting }: Service,
+  { sessionKey, body }: Pick<SentMessage, 'sessionKey' | 'body'>,
+): Extract<AcceptResult, { kind: 'refused' | 'full' }> | null {
+  agentOf(config, agentIdOf(sessionKey));
+  const fault = findModelFault(config, sessionKey, body.model);
+  if (fault !== null) return { kind: 'refused', message: fault };
+  const policyFault = toolPolicyFault(config, body.options?.tools);
+  if (policyFault !== null) return { kind: 'refused', ...policyFault };
+  return waiting.total() >= config.limits.waitingTotal ? { kind: 'full', retryAfterMs: FULL_RETRY_MS } : null;
 }
 
 /** What the answer shows of a message as it was sent. */
