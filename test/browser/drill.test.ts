@@ -165,7 +165,7 @@ const CAUSES: readonly Cause[] = [
       return addWorkers(rig, { name: 'cut off', host: 'cut-off', lanes, seenAt: ahead('1 hour'), ...since });
     },
     problem: /^1 process cannot reach the queue/,
-    shows: (page) => [page.getByRole('article', { name: 'cut off' }).getByText(/^away since/)],
+    shows: (page) => [page.getByRole('article', { name: 'cut off' }).getByText('Queue away since')],
   },
   {
     name: 'missed-cron',
@@ -176,7 +176,7 @@ const CAUSES: readonly Cause[] = [
     problem: /^A cron missed 1 slot/,
     shows: (page) => [
       page.getByRole('heading', { name: /report/ }),
-      page.getByRole('region', { name: 'Last fires' }).getByText('missed').first(),
+      page.getByRole('region', { name: 'Last runs' }).getByText('missed').first(),
     ],
   },
   {
