@@ -68,12 +68,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
     requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus());
   }
 
-  const rememberRow = useLeftRow(place, (id) => {
-    const index = rows.findIndex((row) => idOf(row) === id);
-    if (index !== -1) moveTo(index);
-    return index !== -1;
-  });
-
+  const rememberRow = useLeftRow({ place, rows, idOf, moveTo });
   useKeys(body, (event, isInside) => {
     const act = actionOf(event, hasShortcuts);
     const row = rows[at];

@@ -26,14 +26,23 @@ export function useKeys(
 /** Ids of rows, by the list and the entry of the history. */
 const left = new Map<string, string>();
 
-/** After Back, the row that was left has the focus again. `focus`: false while the list does not have it yet. Returns what remembers a row. */
-export function useLeftRow(place: string, focus: (id: string) => boolean): (id: string) => void {
+interface LeftRowProps<Row> {
+  place: string;
+  rows: readonly Row[];
+  idOf: (row: Row) => string;
+  moveTo: (index: number) => void;
+}
+
+/** After Back, the row that was left has the focus again, as soon as the list has it. Returns what remembers a row. */
+export function useLeftRow<Row>({ place, rows, idOf, moveTo }: LeftRowProps<Row>): (id: string) => void {
   const spot = useLocation({ select: ({ state }) => `${place} ${state.__TSR_key}` });
   const [id] = useState(() => left.get(spot));
   const isDone = useRef(id === undefined);
   useEffect(() => {
-    if (isDone.current || id === undefined) return;
-    isDone.current = !isFree() || focus(id);
+    if (isDone.current) return;
+    const index = rows.findIndex((row) => idOf(row) === id);
+    if (index !== -1 && isFree()) moveTo(index);
+    isDone.current = index !== -1 || !isFree();
   });
   return (now) => left.set(spot, now);
 }
