@@ -56,6 +56,8 @@ test('each text of the corpus is shown in the transcript as it was written', asy
   await open(`/sessions/${HOSTILE_SESSION}?entry=1`);
   const first = page.locator('[data-seq="1"]');
   await first.waitFor();
+  // Marks stand in its line.
+  expect(await first.locator('.words > p').count()).toBe(1);
   expect(await first.locator('.words').textContent()).toBe(`<script>globalThis.${RAN} = true</script>`);
   await open(`/sessions/${HOSTILE_SESSION}?entry=10`);
   const line = page.locator('[data-seq="10"]');

@@ -11,8 +11,15 @@ const ESCAPE = String.fromCodePoint(27);
 const BELL = String.fromCodePoint(7);
 /** Escape sequences of terminals: they colour text there, and are noise here. */
 const ANSI = new RegExp(`${ESCAPE}(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^${BELL}${ESCAPE}]*${BELL}?|[@-Z\\\\^_])`, 'g');
-/** Control characters but newline and tab, marks of direction, and characters without width. */
-const UNSEEN = /(?![\n\t])\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
+const LETTER = String.raw`(?=[\p{L}\p{M}])[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}]`;
+const PICTURE = String.raw`\p{Extended_Pictographic}`;
+/** Joiners where a script or a picture needs them: between two letters, and between two pictures. */
+const JOINERS = String.raw`(?<=${LETTER})[\u200c\u200d](?=${LETTER})|(?<=[${PICTURE}\p{Emoji_Modifier}\ufe0f])\u200d(?=${PICTURE})`;
+/** Control characters but newline and tab, other joiners, marks of direction, and characters without width. */
+const UNSEEN = new RegExp(
+  String.raw`(?!${JOINERS})(?:(?![\n\t])\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb])`,
+  'gu',
+);
 
 /** A text without escape sequences of terminals. */
 export function withoutEscapes(text: string): string {

@@ -3,8 +3,11 @@ import { Link } from '@tanstack/react-router';
 import { memo, useState, type ReactElement, type ReactNode } from 'react';
 import type { Entry } from '../api.ts';
 import { callsAloneOf, imagesOf, resultText, type Call, type RunRow, type SaidRow } from '../format/conversation.ts';
+import { shortened } from '../format/long-text.ts';
+import { sendersOf } from '../format/prompt-text.ts';
 import { clockText, timeText } from '../format/time.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
 import { callsLine } from '../words/calls.ts';
 import { ToolLine } from '../words/tool-line.tsx';
@@ -26,6 +29,9 @@ const WHO: Readonly<Record<Entry['kind'], string>> = {
   summary: 'Summary',
 };
 
+/** Of the names of people. */
+const SENDERS_CHARS = 80;
+
 interface RowProps {
   sessionKey: string;
   index: number;
@@ -44,6 +50,7 @@ export const SaidBlock = memo(function SaidBlock(
   const isStep = callsAloneOf(row) !== null;
   const who = WHO[entry.kind];
   const firstText = blocks.find(({ block }) => block.type === 'text');
+  const senders = entry.kind === 'prompt' ? sendersOf(textOf(firstText?.block['text']), entry.parts) : null;
   return (
     <article
       className="entry"
@@ -58,7 +65,11 @@ export const SaidBlock = memo(function SaidBlock(
       tabIndex={-1}
     >
       <header>
-        {!isStep && <strong>{who}</strong>}
+        {!isStep && (
+          <strong>
+            <SafeText text={shortened(senders ?? who, SENDERS_CHARS)} />
+          </strong>
+        )}
         {!isStep && (
           <time dateTime={entry.createdAt} title={timeText(entry.createdAt, zone)}>
             {clockText(entry.createdAt, zone)}

@@ -101,11 +101,14 @@ function markIn(node: Node): void {
         markIn(child);
         return [child];
       }
-      return piecesOf(child.value ?? '').map(({ text, mark }): Node => {
+      const pieces = piecesOf(child.value ?? '').map(({ text, mark }): Node => {
         if (mark === null) return { type: 'text', value: text };
         const properties = { className: ['mark'], title: `Invisible character ${mark}` };
         return { type: 'element', tagName: 'span', properties, children: [{ type: 'text', value: mark }] };
       });
+      // A block of HTML is a paragraph of its text.
+      const isBlock = child.type === 'raw' && (node.type === 'root' || node.tagName === 'blockquote');
+      return isBlock ? [{ type: 'element', tagName: 'p', properties: {}, children: pieces }] : pieces;
     }) ?? [];
 }
 
