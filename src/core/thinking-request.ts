@@ -1,4 +1,5 @@
 // What a request says about thinking and about the length of its answer: the thinking level of a turn in the form that its model takes.
+import { catalogueRow } from './catalogue/catalogue.ts';
 import { DEFAULT_PROVIDER } from './model-ref.ts';
 import type { ModelRequest, ThinkingSetting } from './model-request.ts';
 import { knownModel, thinkingFormOf, type Effort, type ThinkingForm } from './models.ts';
@@ -56,8 +57,12 @@ export function thinkingRequest(choice: ThinkingChoice): ThinkingRequest {
   const { provider = DEFAULT_PROVIDER, model, answerTokensMax = ANSWER_TOKENS_MAX } = choice;
   const isAnthropic = provider === DEFAULT_PROVIDER;
   const form: ThinkingForm = isAnthropic ? thinkingFormOf(model) : { kind: 'budget' };
-  const { thinkingTokens, ...asked } = form.kind === 'budget' ? withBudget(choice.level) : withEffort(choice, form);
-  const outputTokensMax = (isAnthropic ? knownModel(model)?.outputTokensMax : undefined) ?? Infinity;
+  const { thinking = null, maxOutputTokens = null } =
+    (isAnthropic ? null : catalogueRow({}, `${provider}/${model}`)) ?? {};
+  // A model that does not think refuses to be asked how much.
+  const level = thinking?.every((each) => each === 'off') === true ? 'off' : choice.level;
+  const { thinkingTokens, ...asked } = form.kind === 'budget' ? withBudget(level) : withEffort(choice, form);
+  const outputTokensMax = (isAnthropic ? knownModel(model)?.outputTokensMax : maxOutputTokens) ?? Infinity;
   return { maxTokens: Math.min(answerTokensMax + thinkingTokens, outputTokensMax), ...asked };
 }
 

@@ -37,6 +37,13 @@ describe('a thinking level', () => {
     expect(thinkingRequest({ level: 'high', ...named })).toMatchObject(request);
   });
 
+  test('asks a model of another provider for no more than the catalogue says that it can do', () => {
+    const of = (model: string) => thinkingRequest({ level: 'high', provider: 'openai', model });
+    expect(of('gpt-4-turbo')).toEqual({ maxTokens: 4_096 });
+    expect(of('gpt-5')).toEqual({ maxTokens: 32_768, thinking: { type: 'enabled', budget_tokens: 16_384 } });
+    expect(of('not-listed')).toEqual(of('gpt-5'));
+  });
+
   test('xhigh becomes high for a model that has no xhigh', () => {
     expect(thinkingRequest({ level: 'xhigh', model: 'claude-opus-4-6' })).toMatchObject({ effort: 'high' });
   });
