@@ -136,8 +136,8 @@ export function ofResponses({ thought, text, call, model = 'gpt-5' }: Says): Rep
     ];
   });
   const usage = {
-    input_tokens: 100,
-    input_tokens_details: { cached_tokens: 60 },
+    input_tokens: 20_000,
+    input_tokens_details: { cached_tokens: 12_000 },
     output_tokens: 20,
     output_tokens_details: { reasoning_tokens: 5 },
   };
@@ -170,7 +170,7 @@ export function ofChat({ thought, text, call, model = 'local' }: Says): Reply {
         object: 'chat.completion.chunk',
         model,
         choices: [],
-        usage: { prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 60 } },
+        usage: { prompt_tokens: 20_000, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 12_000 } },
       },
     ],
   };
@@ -186,11 +186,11 @@ export function ofGemini({ thought, text, call, model = 'gemini-3-pro' }: Says):
       : [{ functionCall: { id: call, name: 'read', args: { path: 'a' } }, thoughtSignature: 'U0lH' }]),
   ];
   const usageMetadata = {
-    promptTokenCount: 100,
-    cachedContentTokenCount: 60,
+    promptTokenCount: 20_000,
+    cachedContentTokenCount: 12_000,
     candidatesTokenCount: 15,
     thoughtsTokenCount: 5,
-    totalTokenCount: 120,
+    totalTokenCount: 20_020,
   };
   const chunkOf = (part: object) => ({
     responseId: 'answer_1',

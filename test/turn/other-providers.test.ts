@@ -71,8 +71,8 @@ test.each([
         model,
         status: 'ok',
         requestSha256: hash('sha256', text, 'hex'),
-        inputTokens: 40,
-        cacheReadTokens: 60,
+        inputTokens: 8_000,
+        cacheReadTokens: 12_000,
         outputTokens: 20,
       })),
     );

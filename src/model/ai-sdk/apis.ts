@@ -37,6 +37,8 @@ interface OptionsSource {
 interface Api {
   family: ProviderFamily;
   resultImages: PromptForm['resultImages'];
+  /** True when its servers may drop the front of a prompt that does not fit; the others refuse it. */
+  mayDropPrompts?: true;
   /** `settings`: what the configuration has for the create function of the package, where requests have no options of their own. */
   load(from: { package: string; settings: Record<string, unknown> }): Promise<MakeModel>;
   /** What goes with each request, under the name by which the package looks for it. */
@@ -91,6 +93,7 @@ export const APIS: Readonly<Record<AiSdkApi, Api>> = {
   'openai-compatible': {
     family: 'openai',
     resultImages: 'after',
+    mayDropPrompts: true,
     async load() {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
       return ({ baseURL = '', ...options }, model) =>
@@ -101,6 +104,7 @@ export const APIS: Readonly<Record<AiSdkApi, Api>> = {
   package: {
     family: 'openai',
     resultImages: 'after',
+    mayDropPrompts: true,
     load: (from) => loadPackage(from),
     options: () => ({}),
   },

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import type { APICallError, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { Dispatcher } from 'undici';
 import { given, isObject } from '../../core/given.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import type { ProviderFamily } from '../../history/provider-family.ts';
 import { readRetryAfter } from '../../network/retry-after.ts';
 import { createPool } from '../connections.ts';
@@ -14,6 +15,7 @@ import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from
 import { StreamFault } from '../stream/stream-event.ts';
 import type { Transport, TransportCall } from '../transport.ts';
 import { APIS, type AiSdkApi, type MakeModel } from './apis.ts';
+import { findDroppedPrompt } from './rules/dropped-prompt.ts';
 import { readRefusal } from './rules/read-refusal.ts';
 import { PartReader } from './to-events.ts';
 import { toPrompt, toSettings } from './to-prompt.ts';
@@ -73,7 +75,7 @@ export function createAiSdkTransport({
           headers: call.headers,
           abortSignal: call.signal,
         });
-        await readParts(stream, call, { provider, model: request.model });
+        await readParts(stream, call, { provider, mayDropPrompts: api.mayDropPrompts === true });
       } catch (error) {
         throw toModelError(error);
       }
@@ -89,13 +91,23 @@ function toCacheKey(sessionKey: string): string {
 async function readParts(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   call: TransportCall,
-  author: { provider: string; model: string },
+  { provider, mayDropPrompts }: { provider: string; mayDropPrompts: boolean },
 ): Promise<void> {
-  const reader = new PartReader(author);
+  const { request } = call;
+  const reader = new PartReader({ provider, model: request.model });
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
+    if (part.type === 'finish' && mayDropPrompts) checkPrompt(request, part.usage.inputTokens.total);
     for (const event of reader.read(part)) if (call.onEvent(event)) return;
   }
+}
+
+/** Throws when the server answered without the front of the prompt: the turn then makes the prompt smaller. */
+function checkPrompt(request: ModelRequest, readTokens: number | undefined): void {
+  const tokens = findDroppedPrompt(request, readTokens);
+  if (tokens === null) return;
+  const message = `The server read ${readTokens} tokens of a prompt of about ${tokens}: it drops the front of a prompt that does not fit into its window. Give the model a larger window (num_ctx of Ollama), or lower contextTokens of the agent.`;
+  throw new ModelError({ type: 'model_context_window_exceeded', status: null, retryAfterMs: null, message });
 }
 
 /** The `fetch` of one call. Its first request is the one that is recorded; others (for a token of access) are sent like it. */

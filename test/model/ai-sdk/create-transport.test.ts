@@ -71,7 +71,7 @@ test.each(apis)('the bytes of a call of the api %s are those that the server rec
       { type: 'tool_use', id: 'call1', name: 'read', input: { path: 'a' } },
     ],
     stopReason: 'tool_use',
-    usage: { inputTokens: 40, cacheReadTokens: 60, outputTokens: 20 },
+    usage: { inputTokens: 8_000, cacheReadTokens: 12_000, outputTokens: 20 },
   });
   const [received] = server.received;
   expect(sent).toEqual([{ body: received?.text, sha256: hash('sha256', received?.text ?? '', 'hex') }]);
@@ -215,6 +215,21 @@ test('an answer that is longer than its limit fails (G28)', async () => {
     type: 'malformed_stream',
     message: expect.stringContaining('The answer is longer than'),
   });
+});
+
+test('a server that drops the front of a prompt fails the call, and runs of spaces are no words', async () => {
+  const words = (count: number) => Array.from({ length: count }, (_, at) => `word ${at}`).join(' ');
+  const { ask } = asker('openai-compatible');
+  server.replies = [ofChat({ text: 'a' })];
+  await expect(ask([words(20_000)])).rejects.toMatchObject({
+    type: 'model_context_window_exceeded',
+    message: expect.stringMatching(/^The server read 20000 tokens of a prompt of about \d{5}: /),
+  });
+  for (const text of [words(10_000), `${words(10)}${' '.repeat(400_000)}`]) {
+    expect((await ask([text])).content).toMatchObject([{ text: 'a' }]);
+  }
+  server.replies = [ofResponses({ text: 'a' })];
+  expect((await asker('openai').ask([words(20_000)])).content).toMatchObject([{ text: 'a' }]);
 });
 
 test('an abort ends a call with its reason', async () => {
