@@ -75,6 +75,9 @@ const RETRYABLE_TYPES: ReadonlyMap<string, FailureCode> = new Map<string, Failur
   ['idle_timeout', 'model_timeout'],
 ]);
 
+/** The type of a refusal of what an earlier answer of the model has to come back with: reasoning, a signature. */
+export const REFUSED_ORIGIN = 'refused_origin';
+
 /** The type of a refusal for what a prompt says. */
 const CONTENT_FILTER = 'content_filter';
 

@@ -15,6 +15,8 @@ export interface SessionView {
   models?: ModelSpan[];
   /** The end of the path before the last prompt that the provider refused: if it refuses the next one, too, the end is at fault. */
   refusedAfterSeq?: number;
+  /** Blocks of entries up to this number are shown without their origins: their provider refused to take those back. */
+  originsAfterSeq?: number;
   /** How far tool results are pruned: later calls repeat it until the next pruning goes further. */
   pruning?: PruningView;
   /** When the provider's cache was last written or read, in milliseconds since the epoch. Kept while pruning is on. */
@@ -63,6 +65,8 @@ export interface TurnRequestSettings {
   historyLimit?: number;
   /** `SessionView.models` at its opening, when not all of the past is known to be of one model. */
   models?: ModelSpan[];
+  /** `SessionView.originsAfterSeq` at its opening. */
+  originsAfterSeq?: number;
   /** Heartbeat pairs are left out; an answer of up to this many characters in addition to the token is an acknowledgement. */
   heartbeatAckCharsMax?: number;
   /** What plugins replace in the texts of its requests. */

@@ -28,6 +28,8 @@ export interface HistoryRules {
   family?: ProviderFamily;
   /** The model that is asked, as `provider/model`; absent: blocks lose their origins. */
   model?: string;
+  /** Blocks of entries up to this number lose them all the same; absent: none. */
+  originsAfterSeq?: number;
   /** True when the model that is asked wrote this entry; absent: it wrote all. */
   isOwn?: (seq: number) => boolean;
   /** Blocks that are shown after the content of an entry. */
@@ -130,12 +132,12 @@ class GrowingHistory implements History {
   }
 
   #toContext({ role, provenance }: HistoryEntry, seq: number): PassContext {
-    const { model, isOwn, imagesOf } = this.#rules;
+    const { model, originsAfterSeq = 0, isOwn, imagesOf } = this.#rules;
     return {
       role,
       policy: this.#policy,
       isOwn: isOwn?.(seq) ?? true,
-      ...given({ model }),
+      ...given({ model: seq > originsAfterSeq ? model : undefined }),
       provenance: provenance ?? null,
       images: imagesOf?.(seq) ?? NO_IMAGES,
     };

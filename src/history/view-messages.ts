@@ -68,10 +68,10 @@ export function shownEntries(
 /** The history of a turn's requests, from the entries that it shows. It may grow: later entries of the turn are pushed. */
 export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): History {
   const { injected, isTraced } = rules;
-  const { family } = rules.view;
+  const { family, originsAfterSeq } = rules.view;
   const inFront: HistoryEntry[] = injected.map(({ role, content }, index) => ({ role, content, seq: -1 - index }));
   return createHistory([...inFront, ...shown], {
-    ...given({ family, isTraced }),
+    ...given({ family, isTraced, originsAfterSeq }),
     model: rules.model,
     isOwn: isOwnRule(rules),
     ...imagesRule(shown, rules),
@@ -80,10 +80,11 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
 
 /** The inputs of a history besides the entries that it shows. With equal keys, the next turn can extend the history of a turn. */
 export function historyKey({ view, model, promptSeq }: ViewRules): string {
-  const { family, models, images, injectedSha256 } = view;
+  const { family, models, images, injectedSha256, originsAfterSeq } = view;
   // The place of an image that several prompts show depends on which of them is the turn's own.
   const ownSeq = images?.some((entry) => entry.images.length > 0) === true ? promptSeq : null;
-  return JSON.stringify([family, models === undefined ? null : [model, models], images, ownSeq, injectedSha256]);
+  const asked = models === undefined ? null : [model, models];
+  return JSON.stringify([family, asked, images, ownSeq, injectedSha256, originsAfterSeq]);
 }
 
 /** The entries that the model of the call answered itself; never messages that a plugin injected. */

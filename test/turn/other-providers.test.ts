@@ -50,6 +50,11 @@ async function play(session: string, text: string, model: string) {
   return turn as { id: string; status: string; reply: string | null; error: { code: string; message: string } | null };
 }
 
+const refusal = (status: number, code: string, message: string) => ({
+  status,
+  body: JSON.stringify({ error: { code, message, type: code } }),
+});
+
 test.each([
   ['openai/gpt-5', ofResponses, '/v1/responses'],
   ['google/gemini-3-pro', ofGemini, '/v1/models/gemini-3-pro:streamGenerateContent?alt=sse'],
@@ -105,6 +110,45 @@ test('a session that changes its model shows each what it wrote itself, and no o
   expect(server.received[0]?.text).not.toContain('U0lH');
 });
 
+test.each([
+  [
+    'openai/gpt-5',
+    ofResponses,
+    refusal(400, 'invalid_encrypted_content', 'The encrypted content could not be verified.'),
+    'SEALED',
+  ],
+  [
+    'google/gemini-3-pro',
+    ofGemini,
+    {
+      status: 400,
+      body: JSON.stringify({
+        error: { code: 400, status: 'INVALID_ARGUMENT', message: 'Thought signature is not valid.' },
+      }),
+    },
+    'U0lH',
+  ],
+])(
+  'what %s refuses to take back is left out from then on, and the turn goes through',
+  async (model, made, refused, given) => {
+    const session = `refused-${model}`.replaceAll(/[^a-z0-9]/g, '-');
+    server.replies = [made({ thought: 'hm', call: 'call1' }), made({ text: 'First.' })];
+    await play(session, 'first', model);
+    server.replies = [refused, made({ text: 'Second.', call: 'call2' }), made({ text: 'Third.' })];
+    expect(await play(session, 'second', model)).toMatchObject({ status: 'completed', reply: 'Third.' });
+    const [before, after] = server.received.map(({ text }) => text);
+    expect(server.received).toHaveLength(3);
+    expect(before).toContain(given);
+    expect(after).not.toContain(given);
+    server.replies = [made({ text: 'Fourth.' })];
+    await play(session, 'third', model);
+    const [later] = server.received.map(({ text }) => text);
+    expect(later).toContain('First.');
+    // What was written since comes back.
+    expect(later?.split(given).length).toBe(model.startsWith('google') ? 2 : 1);
+  },
+);
+
 test('the transcript keeps its language: blocks of the Messages API, with the origin beside them', async () => {
   server.replies = [ofResponses({ thought: 'hm', text: 'Hello.' })];
   await play('stored', 'hi', 'openai/gpt-5');
@@ -119,11 +163,6 @@ test('the transcript keeps its language: blocks of the Messages API, with the or
     },
     { type: 'text', text: 'Hello.', origin },
   ]);
-});
-
-const refusal = (status: number, code: string, message: string) => ({
-  status,
-  body: JSON.stringify({ error: { code, message, type: code } }),
 });
 
 test.each([

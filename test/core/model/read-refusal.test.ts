@@ -388,6 +388,25 @@ test.each([
   expect(judge(status, body)).toBe(expected);
 });
 
+test.each([
+  [
+    openai(
+      'The encrypted content gAAA...x could not be verified. Reason: Encrypted content organization_id did not match the target organization.',
+      { code: 'invalid_encrypted_content' },
+    ),
+  ],
+  [
+    openai("Item 'rs_1' of type 'reasoning' was provided without its required following item.", {
+      type: 'invalid_request_error',
+    }),
+  ],
+  [google(400, 'INVALID_ARGUMENT', 'Thought signature is not valid.')],
+  [google(400, 'INVALID_ARGUMENT', 'Function call is missing a thought_signature in functionCall parts.')],
+])('a refusal of what an earlier answer gave has a type of its own: %j', (body) => {
+  expect(read(400, body).type).toBe('refused_origin');
+  expect(judge(400, body)).toBe('fatal model_invalid_request');
+});
+
 test('the text for people is that of the server, else the one of the client', () => {
   expect(read(400, openai('No.', { code: 'x' }))).toMatchObject({ message: 'No.', errorCode: 'x' });
   expect(read(400, [{ error: { message: 'In a list.' } }]).message).toBe('In a list.');

@@ -1,6 +1,6 @@
 // What a turn does about a model call that has failed: it asks again, makes the prompt smaller, waits for the model, or ends. The next call
 // is charged in the commit that stores the failed one.
-import { classifyFailure, retryDelayMs } from '../../../core/failure.ts';
+import { classifyFailure, REFUSED_ORIGIN, retryDelayMs } from '../../../core/failure.ts';
 import { mayAnotherAnswer } from '../../../core/model-ref.ts';
 import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../../model/stream/stop-reasons.ts';
 import type { ModelError } from '../../../model/model.ts';
@@ -15,7 +15,8 @@ import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
 import { retryWait } from '../../rules/why.ts';
 import { WAIT_IN_SLOT_MS_MAX } from '../gate/wait-reasons.ts';
 import { modelBlocked, modelEnded, modelStarted } from '../model-events.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { leaveOutOrigins } from '../open/asked-model.ts';
+import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { stepBack, stepDown } from './step-down.ts';
@@ -66,6 +67,14 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   }
   const { kind, code } = classifyFailure(fault);
   if (mayAnotherAnswer(code) && (await asksAnother({ code, isRefused: true }))) return;
+  // It can be of another key or of an earlier state of the provider: without it the conversation continues.
+  if (fault.type === REFUSED_ORIGIN && retries <= retriesMaxOf(context.config, model) && leaveOutOrigins(turn)) {
+    context.logger.warn(
+      { ...pickLogIds(context, turn), text },
+      'Provider refuses the reasoning of earlier answers; it is left out from now on',
+    );
+    return await chargeNext(context, turn, { ...next, delayMs: 0 });
+  }
   if (silences >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
     const message = `The turn ended after ${silences} model calls in a row timed out without output: ${text}`;
     throw new TurnFailed(code, message, fault);

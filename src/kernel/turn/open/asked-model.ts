@@ -56,6 +56,23 @@ export function askInstead(context: TurnContext, turn: OpenedTurn, ref: string):
   askFrom(context, turn, ref, models);
 }
 
+/**
+ * Lets a turn show what is written so far without what its models need back, in this and in later turns. False: it does so already, and it was
+ * refused for another reason.
+ */
+export function leaveOutOrigins(turn: OpenedTurn): boolean {
+  const { journal, transcript } = turn;
+  const { sessionView, requests } = journal.attempt;
+  const { rules } = requests;
+  const { baseSeq: originsAfterSeq } = journal.at;
+  if (rules.view.originsAfterSeq === originsAfterSeq) return false;
+  journal.note({
+    sessionView: { ...sessionView, originsAfterSeq },
+    requests: new RequestView(transcript, { ...rules, view: { ...rules.view, originsAfterSeq } }),
+  });
+  return true;
+}
+
 function askFrom(context: TurnContext, turn: OpenedTurn, ref: string, models: readonly ModelSpan[]): void {
   const { journal, session, thinking, transcript } = turn;
   const { request, requests } = journal.attempt;

@@ -82,6 +82,7 @@ export function completeViews(
       ...view,
       ...providerView(request),
       ...past.view,
+      ...given({ originsAfterSeq: before.originsAfterSeq }),
       maxTokens,
       ...given({ thinking, effort, sampling }),
       ...(isMixed(past, models) ? { models: [...models] } : undefined),

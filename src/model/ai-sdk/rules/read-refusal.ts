@@ -1,5 +1,6 @@
 // What a refusal means, in the words of the providers: no two APIs say in the same way that a prompt is too long, that the money is gone or how long
 // to wait. The type that comes out is one of the Messages API, by which `classifyFailure` judges; a test has the words of each server.
+import { REFUSED_ORIGIN } from '../../../core/failure.ts';
 import { isObject } from '../../../core/given.ts';
 import { cutHead } from '../../../core/text.ts';
 import { classifyStopReason } from '../../stream/stop-reasons.ts';
@@ -58,6 +59,17 @@ const OVERFLOWS = [
   /inputs?`? (?:tokens \+ `?max_new_tokens`? must be <=|must have less than)/i,
   // OpenAI and Groq, when one request is more than a minute may have: no wait makes it fit.
   /request too large for .{1,200}tokens per min/i,
+];
+
+/** What an earlier answer gave, and has to come back, is refused: it is of another key, or damaged. */
+const ORIGINS = [
+  // OpenAI, xAI
+  /invalid_encrypted_content|encrypted content .{0,200}could not be (?:verified|decrypted|parsed)/i,
+  /of type 'reasoning' was provided without its required|without its required 'reasoning' item/i,
+  // Gemini
+  /thought_?signature|thought signature/i,
+  // Anthropic, through gateways and packages
+  /invalid `?signature`? in `?thinking/i,
 ];
 
 /** The money is gone, or the account is closed: waiting changes nothing. */
@@ -126,6 +138,7 @@ interface Said {
 function typeOf(status: number | null, { words, message, hasWait }: Said): string {
   const said = cutHead([...words, message].join('\n'), SEARCHED_CHARS_MAX);
   const says = (patterns: readonly RegExp[]): boolean => patterns.some((pattern) => pattern.test(said));
+  if (status === 400 && says(ORIGINS)) return REFUSED_ORIGIN;
   if (says(OVERFLOWS)) return 'model_context_window_exceeded';
   // Gemini writes of plan and billing when a minute's quota is used up, and says how long to wait.
   if (!hasWait && says(BILLINGS)) return 'billing_error';
