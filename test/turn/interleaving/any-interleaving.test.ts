@@ -9,7 +9,7 @@ import { createTurnRig, type TurnRig } from '../turn-rig.ts';
 import { anyScenario, playScenario, stepTool, type Scenario } from './play-scenario.ts';
 import { reportFreeWorker } from './wrong-reasons.ts';
 
-const RUNS = Number(process.env['HOLDFAST_INTERLEAVINGS'] ?? (isFullForm() ? 2_000 : isLongForm() ? 600 : 40));
+const RUNS = Number(process.env['HOLDFAST_INTERLEAVINGS'] ?? (isFullForm() ? 2_000 : isLongForm() ? 400 : 40));
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
 const AT_ONCE = 16;
 const MS_MAX = 1_200_000;
