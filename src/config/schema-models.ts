@@ -105,6 +105,11 @@ const priceRow = z
     error: 'a day that is not before `from`',
   });
 
+/** Facts are of one model: a pattern would match nothing. */
+const modelRef = word.refine(
+  (name) => /^[^/*]+\/[^*]+$/.test(name),
+  'one model as "provider/model", such as "ollama/qwen3", without *',
+);
 const tokenCount = count(1, 100_000_000);
 const modelFacts = z.strictObject({
   contextTokens: optional(tokenCount).describe('the size of its window in tokens'),
@@ -152,7 +157,7 @@ export const modelsSchema = section({
     .describe('[rows](costs.md#prices) that add to the built-in price table or replace rows of it')
     .register(reloads, { effect: 'used by calls that end later' }),
   catalogue: z
-    .record(modelPattern, modelFacts)
+    .record(modelRef, modelFacts)
     .default({})
     .describe('[facts of models](models.md#the-catalogue) that add to the built-in catalogue or replace facts of it'),
   limits: distinct(rateLimit, {

@@ -108,3 +108,14 @@ test('a model of a provider that is known and has no key says which key is missi
     'agents.defaults.model is "local/small"; allowed: "anthropic/<model>", or an alias of "models"',
   );
 });
+
+test.each([
+  ['noslash', {}, 'one model as "provider/model"'],
+  ['openai/gpt-*', {}, 'without *'],
+  ['openai/gpt-5', { contextTokens: 'big' }, 'a number'],
+  ['openai/gpt-5', { input: [] }, 'at least 1 item'],
+])('facts of %s that are %j are refused', (model, facts, hint) => {
+  const fault = faultOf({}, { models: { catalogue: { [model]: facts } } });
+  expect(fault).toContain(`models.catalogue.${model}`);
+  expect(fault).toContain(hint);
+});

@@ -1,5 +1,6 @@
-// Goal: no history is refused by a provider, whatever faults it has and whoever wrote it. Method: histories pass (2,000 of them in the full form) through the passes of each
-// family and the packages, and what would be sent is read as the scripted model's wires read it, which check what the APIs check.
+// Goal: no history is refused by a provider, whatever faults it has and whichever model wrote it. Method: random histories (2,000 in the full
+// form) pass through the rules of each family and the provider packages. What would be sent is read by the scripted model, which checks what the
+// APIs check.
 import { expect, test } from 'vitest';
 import { readChat } from '../../../scripted-model/wires/read-chat.ts';
 import { readGemini } from '../../../scripted-model/wires/read-gemini.ts';
