@@ -1,7 +1,7 @@
 // axe in the page. Its source is given to the page by the debugger, which the Content-Security-Policy of the page does not concern.
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { isLongForm } from '../servers/test-form.ts';
+import { isFullForm, isLongForm } from '../servers/test-form.ts';
 
 interface Violation {
   id: string;
@@ -15,17 +15,20 @@ export async function violationsOn(page: Page): Promise<string[]> {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
 }
 
-/** How a screen is looked at: in each theme on a desk and on a phone, at 320 px, and in forced colours. The short form has the hardest of them. */
+/**
+ * How a screen is looked at: in each theme on a desk and on a phone, at 320 px, and in forced colours. The long form has each theme and each width,
+ * but not each pair of them, and the short form the hardest.
+ */
 const LOOKS = [
-  { name: 'light', colorScheme: 'light', forcedColors: 'none', width: 1440, height: 900, isShort: false },
-  { name: 'dark', colorScheme: 'dark', forcedColors: 'none', width: 1440, height: 900, isShort: false },
-  { name: 'light at 390 px', colorScheme: 'light', forcedColors: 'none', width: 390, height: 844, isShort: false },
-  { name: 'dark at 390 px', colorScheme: 'dark', forcedColors: 'none', width: 390, height: 844, isShort: false },
-  { name: 'dark at 320 px', colorScheme: 'dark', forcedColors: 'none', width: 320, height: 720, isShort: true },
-  { name: 'in forced colours', colorScheme: 'light', forcedColors: 'active', width: 1280, height: 720, isShort: false },
+  { name: 'light', colorScheme: 'light', forcedColors: 'none', width: 1440, height: 900, form: 'long' },
+  { name: 'dark', colorScheme: 'dark', forcedColors: 'none', width: 1440, height: 900, form: 'full' },
+  { name: 'light at 390 px', colorScheme: 'light', forcedColors: 'none', width: 390, height: 844, form: 'full' },
+  { name: 'dark at 390 px', colorScheme: 'dark', forcedColors: 'none', width: 390, height: 844, form: 'long' },
+  { name: 'dark at 320 px', colorScheme: 'dark', forcedColors: 'none', width: 320, height: 720, form: 'short' },
+  { name: 'in forced colours', colorScheme: 'light', forcedColors: 'active', width: 1280, height: 720, form: 'long' },
 ] as const;
 
-export const looks = LOOKS.filter(({ isShort }) => isShort || isLongForm());
+export const looks = LOOKS.filter(({ form }) => form === 'short' || (form === 'long' ? isLongForm() : isFullForm()));
 /** The page itself never scrolls sideways at these widths. */
 const WIDTHS = isLongForm() ? [360, 640, 1024, 1440, 2560] : [];
 

@@ -100,18 +100,27 @@ async function strikeAll(scenario: Scenario, points: AnyPoint[], all: StrikePoin
   expect(missed).toBeLessThanOrEqual(Math.max(1, points.length * 0.25));
 }
 
-/** Exhaustive form: every round trip of a scenario, before and after. Other forms: one of each kind that matters, on one side. */
+/**
+ * Exhaustive form: every round trip of a scenario, before and after. Other forms: one of each kind that matters, on one side; of kills the long form
+ * takes every second kind in turn, so that each is struck in every second scenario.
+ */
 function pointsOf(
-  { kinds: chosen }: Scenario,
+  { name, kinds: chosen }: Scenario,
   trips: ReadonlyMap<string, number>,
   fault: AnyPoint['fault'],
 ): AnyPoint[] {
   const kinds = [...trips].filter(
     ([kind]) => isFullSweep() || (chosen ?? (isLongForm() ? LONG_KINDS : SHORT_KINDS)).includes(kind),
   );
+  const odd = SCENARIOS.findIndex((one) => one.name === name) % 2;
+  const isTaken = (at: number): boolean =>
+    isFullSweep() || !isLongForm() || chosen !== undefined || fault !== 'kill' || at % 2 === odd;
   return kinds.flatMap(([kind, count], at) => {
+    if (!isTaken(at)) return [];
     const ordinals = isFullSweep() ? Array.from({ length: count }, (_, index) => index + 1) : [Math.ceil(count / 2)];
-    const sides = isFullSweep() ? (['before', 'after'] as const) : ([at % 2 === 0 ? 'before' : 'after'] as const);
+    const sides = isFullSweep()
+      ? (['before', 'after'] as const)
+      : ([Math.floor(at / 2) % 2 === 0 ? 'before' : 'after'] as const);
     return ordinals.flatMap((ordinal) => sides.map((when): AnyPoint => ({ fault, when, kind, ordinal })));
   });
 }

@@ -110,7 +110,7 @@ test('an erasure whose api process is killed is completed by the next request', 
   const all = everyPoint(kinds, 'kill');
   const firsts = all.filter(({ ordinal }) => ordinal === 1);
   const alternate = firsts.filter(({ when }, at) => (Math.floor(at / 2) % 2 === 0) === (when === 'before'));
-  const points = isFullSweep() ? all : alternate.filter((_, at) => at % (isLongForm() ? 4 : 8) === 0);
+  const points = isFullSweep() ? all : alternate.filter((_, at) => at % (isLongForm() ? 6 : 8) === 0);
   printPoints('an erasure', points, all);
   const faults: string[] = [];
   for (const point of points) faults.push(...(await strikeErasure(point)));

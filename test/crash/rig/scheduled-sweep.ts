@@ -45,7 +45,7 @@ export async function sweepScenes<Scene>(
   return { faults, missed };
 }
 
-/** Long form: one of each pair, alternating, for kills, and of every fourth pair for the other faults. Short form: one of them. */
+/** Long form: one of every second pair, alternating, for kills, and of every fourth pair for the other faults. Short form: one of them. */
 function pointsOf(
   { name, shortFrom }: Pick<ScheduledPlay<never>, 'name' | 'shortFrom'>,
   { kinds, fault, ofEach }: Required<Pick<SceneSweep, 'kinds' | 'fault' | 'ofEach'>>,
@@ -54,7 +54,7 @@ function pointsOf(
     kinds.flatMap((kind) => (['before', 'after'] as const).map((when) => ({ fault, when, kind, ordinal }))),
   );
   const first = all.filter(({ ordinal }) => ordinal === 1);
-  const some = first.filter((_, at) => at % (fault === 'kill' ? 4 : 8) === 0 || (fault === 'kill' && at % 4 === 3));
+  const some = first.filter((_, at) => at % 8 === 0 || (fault === 'kill' && at % 8 === 5));
   const taken = isFullSweep() ? all : isLongForm() ? some : some.filter((_, at) => at === shortFrom % some.length);
   printPoints(name, taken, all);
   return taken;
