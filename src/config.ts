@@ -3,7 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isSecret } from './config/check-input.ts';
-import { isAgent, agentOf, agentOrFirst, resolveModelRef, UnknownAgentError } from './config/agent-settings.ts';
+import {
+  isAgent,
+  agentOf,
+  agentOrFirst,
+  factsOfModel,
+  resolveModelRef,
+  UnknownAgentError,
+} from './config/agent-settings.ts';
 import {
   checkServedModels,
   modelFault,
@@ -34,6 +41,7 @@ export {
   checkKnownTools,
   toolPolicyFault,
   checkServedModels,
+  factsOfModel,
   isAgent,
   listServedProviders,
   modelFault,

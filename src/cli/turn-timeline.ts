@@ -25,7 +25,8 @@ export function stepLines(turn: TurnView): string[] {
 function callLines(step: StepView, turn: TurnView): string[] {
   return step.calls.map((call) => {
     const end = call.status === 'ok' ? (call.stopReason ?? 'ok') : `${call.status}: ${errorText(call.error) ?? ''}`;
-    const text = `model #${call.n}  ${end}  ${usageText(call.usage)}`;
+    const fallback = call.fallbackReason === null ? '' : `  on ${call.model} (${call.fallbackReason})`;
+    const text = `model #${call.n}${fallback}  ${end}  ${usageText(call.usage)}`;
     return timed(turn.startedAt, call.startedAt, `${text}  ${durationBetween(call.startedAt, call.endedAt)}`);
   });
 }
@@ -54,6 +55,8 @@ export function eventLine(event: StreamedEvent, startedAt: string): string | nul
       return say(
         words(numbered('model', text('call')), text('status'), text('stopReason'), errorText(data['error']) ?? ''),
       );
+    case 'model.fallback':
+      return say(words('model', `${text('to')} instead of ${text('from')}`, text('reason')));
     case 'tool.started':
       return say(words(`  tool ${text('name')}`, 'started'));
     case 'tool.ended':

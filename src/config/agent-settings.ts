@@ -1,5 +1,6 @@
 // The settings of one agent: its entry of `agents.list` over the defaults. Made once per configuration and agent, frozen.
 import { join } from 'node:path';
+import { catalogueRow, type ModelFacts } from '../core/catalogue/catalogue.ts';
 import type { ToolPolicy } from '../core/tool-policy.ts';
 import { deepFreeze, mergeOver } from './walk-schema.ts';
 import type { AgentDefaults, AgentEntry, Config } from './schema.ts';
@@ -52,6 +53,11 @@ export function agentOrFirst(config: Config, agentId: string): AgentSettings {
 export function resolveModelRef(agent: AgentSettings, name: string): string | null {
   if (Object.hasOwn(agent.models, name)) return agent.models[name] ?? null;
   return /^[^/\s]+\/\S+$/.test(name) ? name : null;
+}
+
+/** What is known of a model, given as `provider/model`; null: nothing. */
+export function factsOfModel({ models }: Pick<Config, 'models'>, ref: string): ModelFacts | null {
+  return catalogueRow(models.catalogue, ref);
 }
 
 function resolveAll(config: Config): ReadonlyMap<string, AgentSettings> {

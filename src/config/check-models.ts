@@ -2,13 +2,12 @@
 // which may serve providers of their own, any `provider/model` at first, and what is really served once they are loaded.
 // The operator gets notices about models that their provider ends, and about windows that a model does not have.
 import { DEFAULT_PROVIDER, modelOfRef } from '../core/model-ref.ts';
-import { agentOf, agentOrFirst, resolveModelRef, type AgentSettings } from './agent-settings.ts';
+import { agentOf, agentOrFirst, factsOfModel, resolveModelRef, type AgentSettings } from './agent-settings.ts';
 import { findClosest } from './find-closest.ts';
 import { refuseFaults, type Refuse } from './config-error.ts';
 import { listServedProviders, setUpHint } from './providers.ts';
 import { mergeOver } from './walk-schema.ts';
 import type { AgentDefaults, Config, FileSettings } from './schema.ts';
-import { catalogueRow } from '../core/catalogue/catalogue.ts';
 import { endOfModel } from '../core/models.ts';
 
 /** The providers that are known to be served; null: a plugin may serve any. */
@@ -173,7 +172,7 @@ function listModels(agent: AgentSettings): [place: string, ref: string][] {
 
 function windowNotice({ models }: Config, { id, model: ref, contextTokens }: AgentSettings): string[] {
   const { provider = DEFAULT_PROVIDER, model } = modelOfRef(ref);
-  const window = catalogueRow(models.catalogue, `${provider}/${model}`)?.contextTokens ?? null;
+  const window = factsOfModel({ models }, `${provider}/${model}`)?.contextTokens ?? null;
   if (window === null || window >= contextTokens) return [];
   return [
     `contextTokens of agent "${id}" is ${contextTokens}, but ${ref} takes ${window}. Lower it, so that transcripts are compacted in time.`,

@@ -113,6 +113,11 @@ const FIELDS = {
     code: text.describe('Why it does not answer: a `why.code`'),
     text: text.describe('The same for people'),
   },
+  'model.fallback': {
+    from: text.describe('The model that was to be asked, as provider/model'),
+    to: text.describe('The model that the turn continues with, as provider/model'),
+    reason: text.describe('Why, for people: a code, what happened, and which models were skipped'),
+  },
   'tool.started': { ...toolCall, step: count.describe('The number of the step in its turn, counted from 1') },
   'tool.ended': {
     ...toolCall,

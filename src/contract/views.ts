@@ -136,7 +136,11 @@ const modelCall = z.strictObject({
   status: z.enum(['ok', 'failed', 'aborted']).describe('How the call ended'),
   stopReason: text.nullable().describe('Why the model stopped; null: it gave no complete answer'),
   error: fault.describe('Why the call failed; null: it did not'),
+  provider: text.nullable().describe('The provider of the model; null: not known'),
   model: text.nullable().describe('The model that was called, as provider/model; null: not known'),
+  fallbackReason: text
+    .nullable()
+    .describe('Why it asked this model and not the first of the turn; null: it asked that, or it made a summary'),
   usage: usage.describe('The tokens of the call'),
   cacheWrite1hTokens: count.describe('The part of `cacheWriteTokens` that the provider keeps for an hour'),
   ...costOf,
@@ -234,6 +238,7 @@ export const turn = z.strictObject({
   nextTurnId: uuid.nullable().exactOptional().describe('The next turn; null: none; absent when `attempts` is'),
   epoch: count.describe('The fencing token of its lock'),
   worker: text.describe('The process that last ran the turn'),
+  provider: text.describe('The provider of `model`'),
   model: text.describe('The model that answered, until then the first; with its provider unless anthropic'),
   askedModel: text.nullable().describe('The model that it was opened with, if another one answered; null: the same'),
   tags: shownTags,

@@ -92,6 +92,8 @@ export interface FallbackView extends ThinkingRequest {
   family?: ProviderFamily;
   /** Which model wrote which entries. */
   models: ModelSpan[];
+  /** Why the turn has stepped down to it; absent: it has stepped back to its first model, or that is not known. */
+  reason?: string;
 }
 
 /** The facts of one model call only. */

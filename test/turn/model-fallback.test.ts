@@ -29,6 +29,8 @@ let spare: 'answers' | 'is away' | 'hangs' = 'answers';
 /** The state of another model of the same provider. */
 let sick: 'answers' | 'is away' | 'hangs' = 'answers';
 
+const WINDOWS = { 'spare/first': { contextTokens: 60_000 }, 'spare/second': { contextTokens: 120_000 } };
+
 /** The fallback: it answers that it is the spare. */
 const transport = readTransport('/p.ts', {
   name: 'spare',
@@ -79,7 +81,7 @@ shareAmongTests(async (onEnd) => {
       settings: {
         plugins: ['/spare.ts'],
         agents: { defaults: { fallbacks: ['backup', 'spare/second'], models: { backup: 'spare/first' } } },
-        models: { outage: { probeMs } },
+        models: { outage: { probeMs }, catalogue: WINDOWS },
       },
     });
   rig = await rigWith(databases[0]?.url, { min: 10, max: 50 });
@@ -126,8 +128,21 @@ describe('a model that does not answer', () => {
     expect(calls.map(({ status }) => status)).toEqual(['ok', 'failed', 'failed', 'failed', 'ok']);
     expect(calls[3]).toMatchObject({ error: { code: 'model_overloaded', fallback: 'spare/first' } });
     const events = await readEvents(rig, { turnId: turn.id }, 'type', 'data');
-    const blocked = events.find(({ type }) => type === 'model.blocked');
-    expect(blocked).toMatchObject({ data: { code: 'model_away', provider: 'anthropic', fallback: 'spare/first' } });
+    const at = events.findIndex(({ type }) => type === 'model.blocked');
+    expect(events.slice(at - 1, at + 3)).toMatchObject([
+      { type: 'model.ended', data: { call: 4, status: 'failed' } },
+      { type: 'model.blocked', data: { code: 'model_away', provider: 'anthropic', fallback: 'spare/first' } },
+      {
+        type: 'model.fallback',
+        data: {
+          from: `anthropic/${modelOf('overloaded')}`,
+          to: 'spare/first',
+          reason: expect.stringMatching(/^model_away: ./),
+        },
+      },
+      { type: 'model.started', data: { call: 5 } },
+    ]);
+    expect(events.filter(({ type }) => type === 'model.fallback')).toHaveLength(1);
     worker.stop();
   });
 
@@ -139,7 +154,17 @@ describe('a model that does not answer', () => {
     const db = rig.database.views;
     const asked = modelOf('named');
     const turn = await viewTurn(db, id);
-    expect(turn).toMatchObject({ model: 'spare/first', askedModel: asked, reply: 'first answers' });
+    expect(turn).toMatchObject({
+      provider: 'spare',
+      model: 'spare/first',
+      askedModel: asked,
+      reply: 'first answers',
+    });
+    const calls = turn?.steps.flatMap((step) => step.calls) ?? [];
+    expect(calls.map(({ provider, model, fallbackReason }) => [provider, model, fallbackReason])).toEqual([
+      ...Array.from({ length: 4 }, () => ['anthropic', `anthropic/${asked}`, null]),
+      ['spare', 'spare/first', expect.stringMatching(/^model_away: ./)],
+    ]);
     const names = turn?.spans.filter(({ kind }) => kind === 'model.call').map(({ name }) => name);
     expect(names).toEqual([asked, asked, asked, asked, 'spare/first']);
     const found = await findTurnIds(db, { model: 'spare/first' }, { limit: 10, after: null });
@@ -187,6 +212,21 @@ describe('a model that does not answer', () => {
     worker.stop();
   });
 
+  test('is not replaced by one whose window is too small for the request, and the reason says so', async () => {
+    const worker = rig.worker();
+    await rig.send('large', '[[usage: input=70000 output=9]] [[tool: effect {}]] [[error: 404 times=always]]');
+    await worker.run('large');
+    const turn = await turnOf('large');
+    expect(turn).toMatchObject({ status: 'completed', reply: 'second answers' });
+    expect(runs).toHaveLength(1);
+    const [fallback] = await readEvents(rig, { turnId: turn.id, type: 'model.fallback' }, 'data');
+    const reason = expect.stringMatching(
+      /^model_not_found: .* Skipped: spare\/first, whose window of 60000 tokens is too small for a request of about 7\d{4}\.$/,
+    );
+    expect(fallback?.data).toMatchObject({ to: 'spare/second', reason });
+    worker.stop();
+  });
+
   test.each([400, 401, 413])('is not replaced when it refuses the request with %i', async (status) => {
     const worker = rig.worker();
     await rig.send(`fails-${status}`, `[[error: ${status} times=always]]`);
@@ -211,6 +251,12 @@ test('a worker that takes over after the step down asks the fallback, not the fi
   expect(await turnOf('taken-over')).toMatchObject({ status: 'completed' });
   expect(asked.map(({ model }) => model)).toEqual(['first', 'first']);
   expect(requestsOf('taken-over')).toHaveLength(1);
+  const { id } = await turnOf('taken-over');
+  const calls = (await viewTurn(rig.database.views, id))?.steps.flatMap((step) => step.calls);
+  expect(calls?.map(({ fallbackReason }) => fallbackReason)).toEqual([
+    null,
+    expect.stringMatching(/^model_not_found: ./),
+  ]);
   next.stop();
 });
 
@@ -271,6 +317,16 @@ describe('a model that is away for everybody', () => {
     // The fallback has answered meanwhile.
     expect(await run(first, 'three')).toEqual(['first']);
     expect(await run(second, 'four')).toEqual(['first']);
+    const [fallback, ...others] = await readEvents(
+      slowRig,
+      {
+        sessionId: await slowRig.sessionOf('four'),
+        type: 'model.fallback',
+      },
+      'data',
+    );
+    const reason = 'model_away: The model spare/sick does not answer.';
+    expect([fallback?.data, others]).toEqual([{ from: 'spare/sick', to: 'spare/first', reason }, []]);
 
     sick = 'hangs';
     await probeIsDue();
@@ -305,6 +361,16 @@ describe('a model that is away for everybody', () => {
     expect(await run(second, 'lifted-five')).toEqual(['sick', 'first']);
     await expect.poll(blocks, { interval: 5 }).toEqual(['spare/sick']);
     expect(await run(first, 'lifted-six')).toEqual(['first']);
+
+    // With a request that is too large for the others, a turn waits for it.
+    await slowRig.send('too-large', '[[usage: input=130000 output=9]] [[reply: ok]]');
+    await first.run('too-large');
+    await slowRig.send('too-large', 'hello', { model: 'spare/sick' });
+    expect(await first.run('too-large')).toMatchObject({ kind: 'parked' });
+    const parked = (await readTurns(slowRig, { sessionId: await slowRig.sessionOf('too-large') }, 'parkText')).at(-1);
+    expect(parked?.parkText).toMatch(
+      /^The model spare\/sick does not answer\. Skipped: spare\/first, whose .* 60000 .*; spare\/second, whose .* 120000 .*\.$/,
+    );
     for (const worker of [first, second]) worker.stop();
   });
 });

@@ -97,6 +97,7 @@ function printTurn(turn: TurnView, terminal: Terminal): void {
     session: turn.sessionKey,
     kind: `${turn.kind} (lane ${turn.lane})`,
     model: turn.askedModel === null ? turn.model : `${turn.model} instead of ${turn.askedModel}`,
+    provider: turn.provider,
     worker: `${turn.worker}, attempt ${turn.attempt}, epoch ${turn.epoch}`,
     waited: durationBetween(turn.queuedAt, turn.firstClaimedAt),
     took: turn.endedAt === null ? null : durationBetween(turn.startedAt, turn.endedAt),

@@ -68,8 +68,8 @@ export interface OpenTurn extends CostTotal {
   cacheReadTokens: number;
   cacheWriteTokens: number;
   view: TurnRequestSettings;
-  /** The model that its last call has stepped down to, as `provider/model`; null: none. */
-  fallback: string | null;
+  /** The model that its last call has stepped down to, as `provider/model`, and why; null: none. */
+  fallback: { model: string; reason: string | null } | null;
   /** Null: it was not parked since the model answered last. */
   park: EarlierPark | null;
   /** Its last model call when that goes through a batch of the provider and has not been used yet; null: it does not. */

@@ -145,7 +145,10 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
     'isSimulated', t.is_simulated, 'view', t.view,
     'lostCalls', t.calls - coalesce((select max(m.call_no) from holdfast.model_calls m
       where m.turn_id = t.id and coalesce(m.error ->> 'code', '') <> 'shutdown'), 0),
-    'fallback', (select coalesce(m.error ->> 'fallback', m.view -> 'fallback' ->> 'model')
+    'fallback', (select case when m.error -> 'fallback' is not null
+        then json_build_object('model', m.error -> 'fallback', 'reason', m.error -> 'fallbackReason')
+        when m.view -> 'fallback' is not null
+        then json_build_object('model', m.view -> 'fallback' -> 'model', 'reason', m.view -> 'fallback' -> 'reason') end
       from holdfast.model_calls m where m.turn_id = t.id and m.purpose = 'answer' order by m.call_no desc limit 1),
     'park', case when t.park_code is not null then json_build_object('code', t.park_code, 'text', t.park_text, 'parks', t.parks,
       'waitedMs', (extract(epoch from clock_timestamp() - t.park_since) * 1000)::bigint) end,

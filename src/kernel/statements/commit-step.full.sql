@@ -51,7 +51,7 @@ stored_calls as (
     c.is_estimated, c.is_simulated
   from new_calls c join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing
-  returning turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at
+  returning turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at
 ),
 new_intents as (
   select n, step, ordinal, call_id, name, is_idempotent, status

@@ -51,7 +51,7 @@ stored_calls as (
     c.is_estimated, c.is_simulated
   from new_calls c join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing
-  returning turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at
+  returning turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at
 ),
 new_intents as (
   select n, step, ordinal, call_id, name, is_idempotent, status
@@ -220,7 +220,8 @@ inserted_events as (
 ),
 settled_turns as materialized (
   select tail.n, json_build_object('turn', json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'tryOf', case when s.kind = 'try' then substring(t.tags ->> 'try' from '^[0-9a-f-]{36}$') end, 'harness', case when t.kind <> 'compaction'
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'provider', case when t.asked_model is null then coalesce(t.view ->> 'provider', 'anthropic')
+    when strpos(t.model, '/') > 0 then split_part(t.model, '/', 1) else 'anthropic' end, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'tryOf', case when s.kind = 'try' then substring(t.tags ->> 'try' from '^[0-9a-f-]{36}$') end, 'harness', case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'error', t.error,
   'why', null, 'nextStep', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
     'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,
@@ -233,14 +234,15 @@ settled_turns as materialized (
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', to_char(i.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'settledAt', to_char(i.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by i.seq) from settled i where i.turn_id = t.id),
       'calls', (select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
-    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'model', c.model, 'usage', json_build_object('inputTokens', c.input_tokens, 'outputTokens', c.output_tokens,
+    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'provider', split_part(c.model, '/', 1), 'model', c.model,
+    'fallbackReason', c.view -> 'fallback' -> 'reason', 'usage', json_build_object('inputTokens', c.input_tokens, 'outputTokens', c.output_tokens,
     'cacheReadTokens', c.cache_read_tokens, 'cacheWriteTokens', c.cache_write_tokens), 'cacheWrite1hTokens', c.cache_write_1h_tokens,
     'costUsd', c.cost_micros::float8 / 1000000, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,
     'isEstimated', c.is_estimated, 'simulated', c.is_simulated,
     'startedAt', to_char(c.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'firstChunkAt', to_char(c.first_chunk_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     'endedAt', to_char(c.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by c.call_no)
-  from (select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from holdfast.model_calls before where before.turn_id = t.id
-      union all select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from stored_calls) c where c.turn_id = t.id),
+  from (select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from holdfast.model_calls before where before.turn_id = t.id
+      union all select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from stored_calls) c where c.turn_id = t.id),
       'tools', (select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
     'name', x.name, 'status', x.status, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
     'startedAt', to_char(x.intent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(x.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by x.step, x.ordinal)

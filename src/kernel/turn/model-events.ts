@@ -19,6 +19,11 @@ export function modelBlocked({ by, code, text }: Reason): NewEvent {
   return { type: 'model.blocked', data: { provider: by, code, text } };
 }
 
+/** A turn continues with another of its models. */
+export function modelFallback(step: { from: string; to: string; reason: string }): NewEvent {
+  return { type: 'model.fallback', data: step };
+}
+
 /** A call is about to be made. */
 export function modelStarted(turnId: TurnId, callNo: number): NewEvent {
   return { type: 'model.started', data: { call: callNo, callId: formatCallId(turnId, callNo) } };

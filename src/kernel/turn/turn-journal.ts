@@ -11,6 +11,7 @@ import type { RequestBase } from '../../core/model-request.ts';
 import type { CompactionReason } from '../../compaction/plan-compaction.ts';
 import type { FallbackView, SessionView } from '../../core/view.ts';
 import type { OpenHop } from '../sessions/claim-session.ts';
+import type { NewEvent } from '../events/events.ts';
 import type { ClaimedSession } from '../sessions/claimed-session.ts';
 import type { JournalWrite, ModelCallRow } from './journal/journal.ts';
 import { lockLost, type HeldSession } from './held-session.ts';
@@ -28,6 +29,8 @@ export interface Attempt {
   readonly fallback: FallbackView | null;
   /** The session's view; the next write stores it when it is another object than that of the position. */
   readonly sessionView: SessionView;
+  /** Events about the model that is asked now, which are stored with its first call. */
+  readonly unstoredEvents: readonly NewEvent[];
   /** A model call without an answer that is not in the journal yet: the end of the turn stores it. */
   readonly unstoredCall: ModelCallRow | null;
   /** Its model call that goes through a batch of the provider, until its answer is used; null: none. */
@@ -98,9 +101,10 @@ export class TurnJournal {
 
   #toRows({ totals, joining, compactedTo: _compacted, storesView, ...rows }: TurnWrite): JournalWrite {
     const { session, held } = this.#owner;
-    const { sessionView } = this.#attempt;
+    const { sessionView, unstoredEvents } = this.#attempt;
     return {
       ...rows,
+      ...(hasCallOfFallback(rows) ? { events: [...unstoredEvents, ...rows.events] } : undefined),
       fence: { sessionId: session.id, epoch: held.epoch, baseSeq: this.#at.baseSeq },
       progress: progressAfter(this.#at.progress, { totals, modelCalls: rows.modelCalls }),
       ...(joining === null ? undefined : { steers: joining.steers }),
@@ -112,7 +116,12 @@ export class TurnJournal {
     for (const entry of pathEntries(this.#at, write)) this.#owner.transcript.push(entry);
     this.#at = advance(this.#at, { write, sessionView: rows.sessionView ?? this.#at.sessionView, steerSeq });
     if (write.modelCalls.some((call) => call === this.#attempt.unstoredCall)) this.note({ unstoredCall: null });
+    if (hasCallOfFallback(write)) this.note({ unstoredEvents: [] });
   }
+}
+
+function hasCallOfFallback({ modelCalls }: Pick<TurnWrite, 'modelCalls'>): boolean {
+  return modelCalls.some(({ view }) => view?.fallback !== undefined);
 }
 
 function isFenced(answer: { kind: string }): answer is Fenced {

@@ -1,5 +1,6 @@
 // Messages and turns as JSON that is built by the same SQL everywhere: from the tables for readers, and by the statement that ends a turn,
 // which does not see its own writes in the tables.
+import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
 import { SUBJECT_FIELDS } from '../../core/session-key.ts';
 import { costFieldsSql, dollarsSql } from '../turn/journal/cost-sql.ts';
 import { retryOfSql } from '../turn/journal/retry-turn.ts';
@@ -27,11 +28,15 @@ const SUBJECTS_SQL = Object.entries(SUBJECT_FIELDS)
   )
   .join(', ');
 
+/** The provider of the model of a turn. A model that has answered in place of another has its provider in front, unless that is the default one. */
+const PROVIDER_SQL = `case when t.asked_model is null then coalesce(t.view ->> 'provider', '${DEFAULT_PROVIDER}')
+    when strpos(t.model, '/') > 0 then split_part(t.model, '/', 1) else '${DEFAULT_PROVIDER}' end`;
+
 /** The turn `t` of the session `s`, without its steps and without the reason why it waits. */
 export const turnSql = (
   reply = 't.reply',
 ): string => `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), ${SUBJECTS_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'provider', ${PROVIDER_SQL}, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), ${SUBJECTS_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
   'why', null, 'nextStep', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'firstClaimedAt', ${isoSql('coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at)')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
@@ -51,6 +56,7 @@ export const CALL_COLUMNS = [
   'cache_read_tokens',
   'cache_write_tokens',
   'model',
+  'view',
   'cost_micros',
   'price_version',
   'tier',
@@ -79,7 +85,8 @@ export const TOOL_COLUMNS = [
 /** The model calls of the turn `t`, each with its step; null when there are none. `source` is where they are read from. */
 export function callsSql(source: string): string {
   return `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
-    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'model', c.model, 'usage', ${tokenUsageSql('c')}, 'cacheWrite1hTokens', c.cache_write_1h_tokens,
+    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'provider', split_part(c.model, '/', 1), 'model', c.model,
+    'fallbackReason', c.view -> 'fallback' -> 'reason', 'usage', ${tokenUsageSql('c')}, 'cacheWrite1hTokens', c.cache_write_1h_tokens,
     'costUsd', ${dollarsSql('c.cost_micros')}, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,
     'isEstimated', c.is_estimated, 'simulated', c.is_simulated,
     'startedAt', ${isoSql('c.started_at')}, 'firstChunkAt', ${isoSql('c.first_chunk_at')},

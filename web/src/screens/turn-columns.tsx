@@ -42,6 +42,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   { title: 'From', width: '100px', cell: (turn) => <From of={turn} /> },
   { title: 'Agent', width: '90px', isExtra: true, cell: ({ sessionKey }) => sessionKey.split(':')[1] },
   { title: 'Lane', width: '80px', isExtra: true, cell: ({ lane }) => lane },
+  { title: 'Provider', width: '90px', isExtra: true, cell: ({ provider }) => <SafeText text={provider} /> },
   {
     title: 'Model',
     isExtra: true,

@@ -14,6 +14,7 @@ import { ToolLine } from '../words/tool-line.tsx';
 import { LoadedDetails } from './tool-details.tsx';
 
 type Step = Turn['steps'][number];
+type Call = Step['calls'][number];
 type Tool = Step['tools'][number];
 
 const STEPS_SHOWN = 20;
@@ -25,6 +26,7 @@ const PART_CHARS = 300;
 export function Steps({ turn }: { turn: Turn }): ReactElement {
   const { first, more } = useFirst(turn.steps, STEPS_SHOWN);
   const parts = useParts(turn, first.length);
+  const calls = first.flatMap((step) => step.calls);
   if (turn.steps.length === 0) return <Empty>The turn has made no step yet.</Empty>;
   return (
     <Panel title="Steps">
@@ -33,7 +35,7 @@ export function Steps({ turn }: { turn: Turn }): ReactElement {
           <li key={step.n}>
             <div>
               {step.calls.map((call) => (
-                <CallLine key={call.n} turnId={turn.id} call={call} />
+                <CallLine key={call.n} turnId={turn.id} call={call} modelBefore={modelBefore(calls, call)} />
               ))}
             </div>
             <div>
@@ -58,7 +60,18 @@ export function Steps({ turn }: { turn: Turn }): ReactElement {
   );
 }
 
-function CallLine({ turnId, call }: { turnId: string; call: Step['calls'][number] }): ReactElement {
+interface CallLineOptions {
+  turnId: string;
+  call: Call;
+  /** The model of the call before; undefined: there is none. */
+  modelBefore: string | null | undefined;
+}
+
+function modelBefore(calls: readonly Call[], call: Call): string | null | undefined {
+  return calls[calls.indexOf(call) - 1]?.model;
+}
+
+function CallLine({ turnId, call, modelBefore: before }: CallLineOptions): ReactElement {
   const { inputTokens, cacheReadTokens, outputTokens } = call.usage;
   return (
     <p className="call-line">
@@ -66,12 +79,22 @@ function CallLine({ turnId, call }: { turnId: string; call: Step['calls'][number
         model call {call.n}
       </Link>
       {call.purpose === 'compaction' && <Chip>compaction</Chip>}
+      {call.fallbackReason !== null && (
+        <Chip>
+          <SafeText text={call.model ?? ''} />
+        </Chip>
+      )}
       {call.status !== 'ok' && <Status status={call.status} />}
       <span className="soft">
         {countText(inputTokens)} in, {countText(cacheReadTokens)} cached, {countText(outputTokens)} out ·{' '}
         <Cost of={call} /> · {durationText(lengthMs(call.startedAt, call.endedAt))}
       </span>
       {call.error !== null && <SafeText text={call.error.message} />}
+      {call.fallbackReason !== null && call.model !== before && (
+        <span>
+          The turn stepped down to this model. <SafeText text={call.fallbackReason} />
+        </span>
+      )}
     </p>
   );
 }

@@ -124,6 +124,9 @@ function TurnFacts({ turn }: { turn: Turn }): ReactElement {
             </>
           )}
         </Fact>
+        <Fact name="Provider">
+          <SafeText text={turn.provider} />
+        </Fact>
         <TagsFact tags={turn.tags} />
         <Fact name="Cost">
           <Cost of={turn} />

@@ -19,7 +19,7 @@ import { leaveOutOrigins } from '../open/asked-model.ts';
 import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
-import { stepBack, stepDown } from './step-down.ts';
+import { namingSmallWindows, stepBack, stepDown } from './step-down.ts';
 
 export interface FailedCall {
   fault: ModelError;
@@ -46,24 +46,25 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   const retries = earlier + 1;
   const delayMs = retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs: fault.retryAfterMs });
   const next = { retries, delayMs };
-  /** Asks the next model of the turn: the failed call, the step down and its event are one commit. False: no model is left. */
+  /** Asks the next model of the turn: the failed call, the step down and its events are one commit. False: no model is left. */
   const asksAnother = async (why: { code: string; isRefused: boolean }): Promise<boolean> => {
-    const event = stepDown(context, turn, { ...why, text });
-    if (event !== null) await chargeNext(context, turn, { event, retries: earlier, delayMs: 0 });
-    return event !== null;
+    const events = stepDown(context, turn, { ...why, text });
+    if (events !== null) await chargeNext(context, turn, { events, retries: earlier, delayMs: 0 });
+    return events !== null;
   };
   if (setback !== null) {
     const { kind, wait } = setback;
     const stays = mayStay(context, turn, { setback, model, blocksInARow: blocks });
     if (stays && kind === 'blocked') {
       // The gate holds the call back until then, which costs nothing of the retry budget.
-      const event = wait.isNews === true ? { event: modelBlocked(wait.reason) } : {};
-      return await chargeNext(context, turn, { ...event, retries: earlier, delayMs: 0 });
+      const events = wait.isNews === true ? [modelBlocked(wait.reason)] : [];
+      return await chargeNext(context, turn, { events, retries: earlier, delayMs: 0 });
     }
     if (stays && delayMs <= WAIT_IN_SLOT_MS_MAX) return await chargeNext(context, turn, next);
     if (await asksAnother({ code: wait.reason.code, isRefused: false })) return;
+    const named = namingSmallWindows(context, turn, wait);
     stepBack(context, turn);
-    throw parkedStop(context, turn, wait);
+    throw parkedStop(context, turn, named);
   }
   const { kind, code } = classifyFailure(fault);
   if (mayAnotherAnswer(code) && (await asksAnother({ code, isRefused: true }))) return;
@@ -102,11 +103,11 @@ export function assertRetryable({ config }: TurnContext, turn: OpenedTurn, fault
     throw new TurnFailed(code, `The turn ended after ${calls} model calls: ${message}`, fault);
 }
 
-/** Stores the failed call and charges the next one, in one write, and pauses before it. `event`: a further one. */
+/** Stores the failed call and charges the next one, in one write, and pauses before it. `events`: further ones. */
 export async function chargeNext(
   context: TurnContext,
   turn: OpenedTurn,
-  { event, retries, delayMs }: { event?: NewEvent; retries: number; delayMs: number },
+  { events = [], retries, delayMs }: { events?: readonly NewEvent[]; retries: number; delayMs: number },
 ): Promise<void> {
   const row = turn.journal.attempt.unstoredCall;
   const calls = turn.journal.at.progress.calls + 1;
@@ -115,11 +116,7 @@ export async function chargeNext(
     ...NO_ROWS,
     totals: { calls, retries },
     modelCalls: row === null ? [] : [row],
-    events: [
-      ...(row === null ? [] : [modelEnded(turn, row, delayMs)]),
-      ...(event === undefined ? [] : [event]),
-      modelStarted(turn.id, calls),
-    ],
+    events: [...(row === null ? [] : [modelEnded(turn, row, delayMs)]), ...events, modelStarted(turn.id, calls)],
   });
   if (delayMs > 0) await turn.held.pause(delayMs);
 }

@@ -13,7 +13,7 @@ import { nextCallNo } from '../position.ts';
 import type { NextRequest } from '../request-view.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
-import { openFallback } from './step-down.ts';
+import { namingSmallWindows, stepAround } from './step-down.ts';
 
 /** The right to make the next call, which is charged. Throws as `enterNextGate` does, and `TurnStopped` when the turn stops meanwhile. */
 export async function beginCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
@@ -46,18 +46,17 @@ export async function beginCall(context: TurnContext, turn: OpenedTurn, way: Com
  * while none can, `TurnFailed` when none ever can.
  */
 export async function enterNextGate(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
-  const asked = refOfModel(turn.journal.attempt.request);
+  const { request, fallback, unstoredEvents } = turn.journal.attempt;
+  const before = { model: refOfModel(request), reason: fallback?.reason ?? null };
   for (;;) {
     const entry = await askGate(context, nextCall(context, turn, way));
     if (!('reason' in entry)) return entry;
-    const fallback = entry.isOfModel === true ? openFallback(context, turn) : undefined;
-    if (fallback !== undefined) {
-      askInstead(context, turn, fallback);
-      continue;
-    }
+    if (entry.isOfModel === true && stepAround(context, turn, entry.reason)) continue;
+    const wait = entry.isOfModel === true ? namingSmallWindows(context, turn, entry) : entry;
     // None of the fallbacks has been sent anything, so no entry is theirs.
-    if (refOfModel(turn.journal.attempt.request) !== asked) askInstead(context, turn, asked);
-    throw parkedStop(context, turn, entry);
+    if (refOfModel(turn.journal.attempt.request) !== before.model) askInstead(context, turn, before);
+    turn.journal.note({ unstoredEvents });
+    throw parkedStop(context, turn, wait);
   }
 }
 

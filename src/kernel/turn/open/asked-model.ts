@@ -20,6 +20,12 @@ import { RequestView } from '../request-view.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { given } from '../../../core/given.ts';
 
+/** A model as `provider/model`, and why a turn continues with it; null: it is the first again, or that is not known. */
+export interface NextModel {
+  model: string;
+  reason: string | null;
+}
+
 /** The models that a turn may ask, in order. */
 export function listChain(context: TurnContext, agent: AgentSettings, opened: NamedModel) {
   const fallbacks = agent.fallbacks.map((name) => modelRefOf(agent, name));
@@ -32,8 +38,8 @@ export function fallbacksLeft(turn: OpenedTurn): readonly string[] {
 }
 
 /** Continues with the model that an earlier attempt has stepped down to; null: it has asked none but the one that it was opened with. */
-export function resumeFallback(context: TurnContext, turn: OpenedTurn, ref: string | null): void {
-  if (ref !== null) askFrom(context, turn, ref, modelsBefore(turn));
+export function resumeFallback(context: TurnContext, turn: OpenedTurn, next: NextModel | null): void {
+  if (next !== null) askFrom(context, turn, next, modelsBefore(turn));
 }
 
 /** The facts of its request that a call stores. */
@@ -49,11 +55,11 @@ function modelsBefore({ journal, chain }: OpenedTurn): readonly ModelSpan[] {
 }
 
 /** Lets a turn ask another model from its next call on. The next write of the turn stores for the session which entries that model writes. */
-export function askInstead(context: TurnContext, turn: OpenedTurn, ref: string): void {
+export function askInstead(context: TurnContext, turn: OpenedTurn, next: NextModel): void {
   const { at, attempt } = turn.journal;
-  const models = withModel(modelsBefore(turn), at.baseSeq + 1, modelName(modelOfRef(ref)));
+  const models = withModel(modelsBefore(turn), at.baseSeq + 1, modelName(modelOfRef(next.model)));
   turn.journal.note({ sessionView: { ...attempt.sessionView, models: [...models] } });
-  askFrom(context, turn, ref, models);
+  askFrom(context, turn, next, models);
 }
 
 /**
@@ -73,15 +79,17 @@ export function leaveOutOrigins(turn: OpenedTurn): boolean {
   return true;
 }
 
-function askFrom(context: TurnContext, turn: OpenedTurn, ref: string, models: readonly ModelSpan[]): void {
+function askFrom(context: TurnContext, turn: OpenedTurn, next: NextModel, models: readonly ModelSpan[]): void {
   const { journal, session, thinking, transcript } = turn;
   const { request, requests } = journal.attempt;
   const { system, tools, sampling } = request;
-  const named = modelOfRef(ref);
+  const { model, reason } = next;
+  const named = modelOfRef(model);
   const isShown = toReasoning(session.reasoning) !== 'off';
   // Turns are opened with levels of the configuration.
   const limits = thinkingRequest({ ...named, level: thinking as ThinkingLevel, isShown });
-  const fallback = { model: ref, ...familyView(context, named), models: [...models], ...limits };
+  const why = reason === null ? {} : { reason };
+  const fallback = { model, ...familyView(context, named), models: [...models], ...why, ...limits };
   const { rules } = requests;
   journal.note({
     fallback,

@@ -123,6 +123,7 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
     requests: new RequestView(transcript, rules),
     fallback: null,
     sessionView,
+    unstoredEvents: [],
     unstoredCall: null,
     hop: earlier?.hop ?? null,
     // One that arrived before a crash may still wait.
