@@ -1,5 +1,6 @@
 // The one model call of a compaction: what it asks for, and with how much input at most. The conversation is passed as data, one
 // JSON object a line; the summarising model has no tools but, when a flush is due, one that appends to the memory of the day.
+import type { ModelFacts } from '../core/catalogue/catalogue.ts';
 import type { PathEntry } from '../core/entry.ts';
 import type { ModelRequest, ToolSpec } from '../core/model-request.ts';
 import { CHARS_PER_TOKEN } from '../core/token-estimate.ts';
@@ -36,6 +37,8 @@ export interface SummaryInput {
   squeeze: number;
   /** The user's instructions for the summary; null: none. */
   instructions: string | null;
+  /** What is known of the model; null: nothing; absent: what the built-in list says. */
+  facts?: ModelFacts | null;
   /** Whether it may write to the memory of the day. */
   mayFlush: boolean;
 }

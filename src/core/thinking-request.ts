@@ -1,9 +1,9 @@
 // What a request says about thinking and about the length of its answer: the thinking level of a turn in the form that its model takes.
-import { catalogueRow } from './catalogue/catalogue.ts';
-import { DEFAULT_PROVIDER } from './model-ref.ts';
+import { catalogueRow, type ModelFacts } from './catalogue/catalogue.ts';
+import { DEFAULT_PROVIDER, refOfModel } from './model-ref.ts';
 import type { ModelRequest, ThinkingSetting } from './model-request.ts';
-import { knownModel, thinkingFormOf, type Effort, type ThinkingForm } from './models.ts';
-import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
+import { thinkingFormOf, type Effort, type ThinkingForm } from './models.ts';
+import { THINKING_LEVELS, type ThinkingLevel } from '../prompt/thinking-directive.ts';
 
 /** The most tokens of an answer, thinking not counted. */
 const ANSWER_TOKENS_MAX = 16_384;
@@ -50,29 +50,44 @@ export interface ThinkingChoice {
   isShown?: boolean;
   /** The most tokens of the answer itself; absent: that of turns. */
   answerTokensMax?: number;
+  /** What is known of the model; null: nothing; absent: what the built-in list says. */
+  facts?: ModelFacts | null;
 }
 
 /** The limits and the thinking of a request: `maxTokens` covers thinking and answer together, within the model's maximum. */
 export function thinkingRequest(choice: ThinkingChoice): ThinkingRequest {
   const { provider = DEFAULT_PROVIDER, model, answerTokensMax = ANSWER_TOKENS_MAX } = choice;
-  const isAnthropic = provider === DEFAULT_PROVIDER;
-  const form: ThinkingForm = isAnthropic ? thinkingFormOf(model) : { kind: 'budget' };
-  const { thinking = null, maxOutputTokens = null } =
-    (isAnthropic ? null : catalogueRow({}, `${provider}/${model}`)) ?? {};
-  // A model that does not think refuses to be asked how much.
-  const level = thinking?.every((each) => each === 'off') === true ? 'off' : choice.level;
-  const { thinkingTokens, ...asked } = form.kind === 'budget' ? withBudget(level) : withEffort(choice, form);
-  const outputTokensMax = (isAnthropic ? knownModel(model)?.outputTokensMax : maxOutputTokens) ?? Infinity;
+  const { facts = catalogueRow({}, refOfModel({ provider, model })) } = choice;
+  const form: ThinkingForm = provider === DEFAULT_PROVIDER ? thinkingFormOf(model) : { kind: 'budget' };
+  const outputTokensMax = facts?.maxOutputTokens ?? Infinity;
+  const level = boundLevel(choice.level, facts?.thinking ?? THINKING_LEVELS);
+  const { thinkingTokens, ...asked } =
+    form.kind === 'budget' ? withBudget(level, outputTokensMax) : withEffort({ ...choice, level }, form);
   return { maxTokens: Math.min(answerTokensMax + thinkingTokens, outputTokensMax), ...asked };
+}
+
+/** The level that a model has in place of another: as much thinking at most, but some where it has any. `off` asks for nothing. */
+function boundLevel(level: ThinkingLevel, has: readonly ThinkingLevel[]): ThinkingLevel {
+  if (level === 'off' || has.includes(level)) return level;
+  const thinking = has.filter((each) => each !== 'off').toSorted((one, other) => rankOf(one) - rankOf(other));
+  return thinking.findLast((each) => rankOf(each) <= rankOf(level)) ?? thinking[0] ?? 'off';
+}
+
+/** A model that chooses by itself thinks about as much as with `medium`. */
+function rankOf(level: ThinkingLevel): number {
+  return THINKING_LEVELS.indexOf(level === 'adaptive' ? 'medium' : level);
 }
 
 interface ThinkingFields extends Pick<ThinkingRequest, 'thinking' | 'effort'> {
   thinkingTokens: number;
 }
 
-function withBudget(level: ThinkingLevel): ThinkingFields {
+/** A budget is less than the longest answer, which it is a part of. */
+function withBudget(level: ThinkingLevel, outputTokensMax: number): ThinkingFields {
   if (level === 'off') return { thinkingTokens: 0 };
-  const budget = BUDGETS[level];
+  const fitting = Object.values(BUDGETS).filter((tokens) => tokens <= BUDGETS[level] && tokens < outputTokensMax);
+  if (fitting.length === 0) return { thinkingTokens: 0 };
+  const budget = Math.max(...fitting);
   return { thinkingTokens: budget, thinking: { type: 'enabled', budget_tokens: budget } };
 }
 

@@ -44,6 +44,31 @@ describe('a thinking level', () => {
     expect(of('not-listed')).toEqual(of('gpt-5'));
   });
 
+  test.each([
+    ['high', ['off', 'low', 'medium'], 8_192],
+    ['minimal', ['off', 'high'], 16_384],
+    ['adaptive', ['low', 'high'], 4_096],
+    ['high', ['off', 'adaptive'], 8_192],
+    ['high', ['off'], undefined],
+    ['off', ['low'], undefined],
+  ] as const)('%s for a model that has %j is the most of those that is not more', (level, thinking, budget) => {
+    const facts = { contextTokens: null, maxOutputTokens: null, input: null, thinking };
+    const request = thinkingRequest({ level, provider: 'local', model: 'qwen', facts });
+    expect(request.thinking).toEqual(budget === undefined ? undefined : { type: 'enabled', budget_tokens: budget });
+  });
+
+  test('leaves room for an answer in the longest one that is known of the model', () => {
+    const of = (maxOutputTokens: number) =>
+      thinkingRequest({
+        level: 'high',
+        provider: 'gateway',
+        model: 'claude',
+        facts: { contextTokens: null, maxOutputTokens, input: null, thinking: null },
+      });
+    expect(of(8_192)).toEqual({ maxTokens: 8_192, thinking: { type: 'enabled', budget_tokens: 4_096 } });
+    expect(of(1_000)).toEqual({ maxTokens: 1_000 });
+  });
+
   test('xhigh becomes high for a model that has no xhigh', () => {
     expect(thinkingRequest({ level: 'xhigh', model: 'claude-opus-4-6' })).toMatchObject({ effort: 'high' });
   });

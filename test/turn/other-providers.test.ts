@@ -28,6 +28,7 @@ shareAmongTests(async (onEnd) => {
       return { content: 'the content', isError: false };
     },
   };
+  const catalogue = { 'local/small': { maxOutputTokens: 6_000, thinking: ['off', 'low'] } };
   const baseUrl = `${server.url}/v1`;
   const providers = {
     openai: { baseUrl, apiKey: 'key-of-openai' },
@@ -35,7 +36,7 @@ shareAmongTests(async (onEnd) => {
     local: { api: 'openai-compatible', baseUrl, maxRetries: 0 },
     chat: { api: 'openai-chat', baseUrl, apiKey: 'key-of-chat' },
   };
-  rig = await createTurnRig(database.url, { tools: [read], settings: { models: { providers } } });
+  rig = await createTurnRig(database.url, { tools: [read], settings: { models: { providers, catalogue } } });
   const made = rig;
   onEnd(() => made.close());
 });
@@ -83,6 +84,21 @@ test.each([
     );
   },
 );
+
+test('the facts of the configuration bound what is asked of a model', async () => {
+  server.replies = [ofChat({ text: 'Yes.' }), ofChat({ text: 'Yes.' })];
+  for (const model of ['local/small', 'local/other']) {
+    await rig.send('bounded', 'Well?', { model, thinking: 'high' });
+    const worker = rig.worker();
+    await worker.run('bounded');
+    worker.stop();
+  }
+  const asked = server.received.slice(-2).map(({ text }) => JSON.parse(text) as Record<string, unknown>);
+  expect(asked.map((body) => [body['max_tokens'], body['reasoning_effort']])).toEqual([
+    [6_000, 'low'],
+    [32_768, 'high'],
+  ]);
+});
 
 test('a session that changes its model shows each what it wrote itself, and no other what it needs back', async () => {
   server.replies = [

@@ -18,7 +18,8 @@ import { planCompaction, type CompactionPlan } from '../../../compaction/plan-co
 import { summaryRequest } from '../../../compaction/summary-request.ts';
 import { joinText } from '../../../core/content.ts';
 import { retryDelayMs } from '../../../core/failure.ts';
-import type { NamedModel } from '../../../core/model-ref.ts';
+import { factsOfModel } from '../../../config.ts';
+import { refOfModel, type NamedModel } from '../../../core/model-ref.ts';
 import { newId } from '../../../ids.ts';
 import type { AnsweredCompaction } from '../journal/begin-compaction.ts';
 import type { CompactionStep } from '../journal/write-compaction.ts';
@@ -111,6 +112,7 @@ async function compactOnce(
         ...asked,
         retired: plan.retired,
         ...model,
+        facts: factsOfModel(context.config, refOfModel(model)),
         contextTokens: turn.agent.contextTokens,
         squeeze,
         mayFlush,

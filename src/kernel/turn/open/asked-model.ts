@@ -1,7 +1,7 @@
 // Which model a turn asks: the one that it was opened with, or one of the fallbacks of its agent. What its requests are made of from a fallback on
 // is stored with each of its calls, so that they stay derivable, and the entries that it writes can be distinguished from those of the model
 // before: thinking is signed by its model.
-import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../../../config.ts';
+import { factsOfModel, modelRefOf, type AgentSettings, type ThinkingLevel } from '../../../config.ts';
 import { withModel } from '../../../history/past.ts';
 import {
   modelChain,
@@ -87,7 +87,12 @@ function askFrom(context: TurnContext, turn: OpenedTurn, next: NextModel, models
   const named = modelOfRef(model);
   const isShown = toReasoning(session.reasoning) !== 'off';
   // Turns are opened with levels of the configuration.
-  const limits = thinkingRequest({ ...named, level: thinking as ThinkingLevel, isShown });
+  const limits = thinkingRequest({
+    ...named,
+    level: thinking as ThinkingLevel,
+    isShown,
+    facts: factsOfModel(context.config, model),
+  });
   const why = reason === null ? {} : { reason };
   const fallback = { model, ...familyView(context, named), models: [...models], ...why, ...limits };
   const { rules } = requests;

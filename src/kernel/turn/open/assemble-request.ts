@@ -19,6 +19,7 @@ import {
   type WrittenSection,
 } from '../../../prompt/system-prompt.ts';
 import type { ReasoningLevel } from '../../../core/reasoning-tags.ts';
+import type { ModelFacts } from '../../../core/catalogue/catalogue.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import { chooseMessageFeatures, chooseReactionMode } from '../../../config/message-features.ts';
 import type { Toolset } from '../../../tools/toolset.ts';
@@ -92,7 +93,10 @@ export function assembleRequest(
     toolset,
     channel,
     caller,
+    facts,
   }: Pick<SystemChoices, 'model' | 'thinking' | 'reasoning' | 'toolset'> & {
+    /** What is known of the model; null: nothing. */
+    facts: ModelFacts | null;
     channel: string | undefined;
     caller: CallerRequest | null;
   },
@@ -104,7 +108,7 @@ export function assembleRequest(
   const limits = maxTokens === undefined ? {} : { answerTokensMax: maxTokens };
   const request: RequestBase = {
     ...named,
-    ...thinkingRequest({ ...named, level: thinking, isShown: reasoning !== 'off', ...limits }),
+    ...thinkingRequest({ ...named, level: thinking, isShown: reasoning !== 'off', facts, ...limits }),
     system,
     // After the agent's own: those begin the provider's cache. A name that the agent has by now is its own.
     tools: tools.length === 0 ? own : [...own, ...tools.filter(({ name }) => toolset.findTool(name) === undefined)],

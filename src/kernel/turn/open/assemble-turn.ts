@@ -3,7 +3,7 @@
 // cannot be assembled must still be answered: the turn is then opened with the bare texts and ends with the reason.
 import type { RequestBase } from '../../../core/model-request.ts';
 import { isDeepStrictEqual } from 'node:util';
-import type { Config, ThinkingLevel } from '../../../config.ts';
+import { factsOfModel, type Config, type ThinkingLevel } from '../../../config.ts';
 import { readAnnouncement, announcementText } from '../../../core/announcement.ts';
 import { findCaller } from '../../../core/caller-request.ts';
 import { channelOf, isDirect, type InboundMessage } from '../../../core/inbound.ts';
@@ -162,6 +162,7 @@ function closeAssembly(
     ...system,
     channel: session.chat.value.channel,
     caller: findCaller(material.inputs),
+    facts: factsOfModel(context.config, system.model),
   });
   const sectionsSnapshot = takeSnapshot(sectionSpans);
   const sessionView: SessionView = {

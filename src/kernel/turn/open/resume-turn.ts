@@ -1,5 +1,7 @@
 // Resumes a turn that an earlier worker left open. Nothing is built again: prompt and entries are read back, system prompt
 // and tools come from the snapshots that the turn was opened with, and the journal says how far it got.
+import { factsOfModel } from '../../../config.ts';
+import { refOfModel } from '../../../core/model-ref.ts';
 import { DEATHS_MAX } from '../../rules/process-deaths.ts';
 import type { SystemBlock, ToolSpec } from '../../../core/model-request.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
@@ -65,7 +67,8 @@ export async function resumeTurn(
     inputs: open.inputs,
     request: {
       ...named,
-      ...(toThinkingRequest(open.view) ?? thinkingRequest({ ...named, level })),
+      ...(toThinkingRequest(open.view) ??
+        thinkingRequest({ ...named, level, facts: factsOfModel(context.config, refOfModel(named)) })),
       system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
       ...(open.view.sampling === undefined ? {} : { sampling: open.view.sampling }),
