@@ -8,6 +8,7 @@ import { readTurns } from '../rows/turns.ts';
 import { ofChat, ofGemini, ofResponses, startProviderServer, type ProviderServer } from '../model/provider-server.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { longText } from './seed-history.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 let server: ProviderServer;
@@ -34,6 +35,7 @@ shareAmongTests(async (onEnd) => {
     openai: { baseUrl, apiKey: 'key-of-openai' },
     google: { baseUrl, apiKey: 'key-of-google' },
     local: { api: 'openai-compatible', baseUrl, maxRetries: 0 },
+    llama: { api: 'openai-compatible', baseUrl },
     chat: { api: 'openai-chat', baseUrl, apiKey: 'key-of-chat' },
   };
   rig = await createTurnRig(database.url, { tools: [read], settings: { models: { providers, catalogue } } });
@@ -164,6 +166,35 @@ test.each([
     expect(later?.split(given).length).toBe(model.startsWith('google') ? 2 : 1);
   },
 );
+
+test('a prompt that a server finds too long, in its own words, is compacted by that server and sent again', async () => {
+  const long = longText(1_000, 'The key is under the mat.');
+  for (const turn of [1, 2, 3]) {
+    server.replies = [ofChat({ text: longText(1_000, `Answer ${turn}.`) })];
+    await play('overflow', `Question ${turn}. ${long}`, 'llama/qwen');
+  }
+  const said = 'the request exceeds the available context size, try increasing it';
+  server.replies = [
+    ofChat({ thought: 'hm', call: 'call1' }),
+    refusal(400, 'exceed_context_size_error', said),
+    ofChat({ text: '## Decisions\nThe key is under the mat.' }),
+    ofChat({ text: 'Under the mat.' }),
+  ];
+  reads.length = 0;
+  const { id, status, reply } = await play('overflow', 'Where is the key?', 'llama/qwen');
+  expect([status, reply, reads.length]).toEqual(['completed', 'Under the mat.', 1]);
+  const calls = await readModelCalls(rig, { turnId: id });
+  expect(calls.map(({ purpose, status: end, model }) => [purpose, end, model])).toEqual([
+    ['answer', 'ok', 'llama/qwen'],
+    ['answer', 'failed', 'llama/qwen'],
+    ['compaction', 'ok', 'llama/qwen'],
+    ['answer', 'ok', 'llama/qwen'],
+  ]);
+  const [, refused = '', summary = '', last = ''] = server.received.map(({ text }) => text);
+  expect(summary).toContain('Compaction request');
+  expect(last.length).toBeLessThan(refused.length);
+  for (const kept of ['under the mat', 'Where is the key?', 'the content']) expect(last).toContain(kept);
+});
 
 test('the transcript keeps its language: blocks of the Messages API, with the origin beside them', async () => {
   server.replies = [ofResponses({ thought: 'hm', text: 'Hello.' })];
