@@ -3,7 +3,7 @@ import type http from 'node:http';
 import type { PromptCache } from './cache-figures.ts';
 import { composeAnswer } from './compose-answer.ts';
 import { ProviderError } from './provider-error.ts';
-import { mayHoldDirectives, parseScript } from './parse-script.ts';
+import { mayHoldDirectives, parseScript, type ScriptFault } from './parse-script.ts';
 import { parseJson } from './read-body.ts';
 import type { RecordedRequest, RequestLog } from './request-log.ts';
 import type { ScriptMemory } from './script-memory.ts';
@@ -103,8 +103,8 @@ async function answer(server: CallParts, call: Call, record: RecordedRequest): P
 export function refuseKey({ memory }: Pick<CallParts, 'memory'>, call: Call, model: string): void {
   const key = keyOf(call);
   const faults = mayHoldDirectives(key) ? (parseScript([key])?.answers[0]?.faults ?? []) : [];
-  const ofModel = faults.filter((fault) => fault.kind === 'error' && (fault.model ?? model) === model);
-  const fault = memory.takeFault(`key|${key}`, ofModel);
+  const isOfModel = (fault: ScriptFault): boolean => fault.kind === 'error' && (fault.model ?? model) === model;
+  const fault = memory.takeFault(`key|${key}`, faults, isOfModel);
   if (fault?.kind === 'error') throw scriptedError(fault, call.wire, model);
 }
 

@@ -84,7 +84,7 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
     usage: usageOf(answer, blocks, figures),
     delayMs: answer?.delayMs ?? script?.delayMsEach ?? 0,
     slowMs: answer?.slowMs ?? script?.slowMsEach ?? 0,
-    fault: answer ? memory.takeFault(place, faultsFor(answer.faults, request.model, situation.isBatch === true)) : null,
+    fault: answer ? memory.takeFault(place, answer.faults, (fault) => isMet(fault, request.model, situation)) : null,
     malformed: answer?.malformed ?? null,
   };
 }
@@ -97,9 +97,9 @@ function fitted(blocks: AnswerBlock[], schema: MessagesRequest['outputSchema']):
 }
 
 /** Nothing is cut or silent in a batch, and a live call meets none of its faults. */
-function faultsFor(faults: readonly ScriptFault[], model: string, isBatch: boolean): ScriptFault[] {
-  const ofModel = faults.filter((fault) => fault.kind === 'batch' || (fault.model ?? model) === model);
-  return ofModel.filter(({ kind }) => (isBatch ? kind === 'batch' || kind === 'error' : kind !== 'batch'));
+function isMet(fault: ScriptFault, model: string, { isBatch = false }: Pick<Situation, 'isBatch'>): boolean {
+  if (fault.kind === 'batch') return isBatch;
+  return (fault.model ?? model) === model && (!isBatch || fault.kind === 'error');
 }
 
 function promptOf(messages: readonly WireMessage[], turn: string, memory: ScriptMemory): Prompt {

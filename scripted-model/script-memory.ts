@@ -9,9 +9,17 @@ export class ScriptMemory {
   readonly #firstKeys = new Map<string, string>();
   readonly #calls = new Map<string, number>();
 
-  /** The fault that is due at this place (a key of turn and position), counting it as given; null when the answer is due. */
-  takeFault(place: string, faults: readonly ScriptFault[]): ScriptFault | null {
+  /**
+   * The fault that is due at this place (a key of turn and position), of those that apply to the call, counting it as given; null when the
+   * answer is due.
+   */
+  takeFault(
+    place: string,
+    faults: readonly ScriptFault[],
+    applies: (fault: ScriptFault) => boolean,
+  ): ScriptFault | null {
     for (const [index, fault] of faults.entries()) {
+      if (!applies(fault)) continue;
       const key = `${place}|${index}`;
       const given = this.#given.get(key) ?? 0;
       if (given >= fault.times) continue;

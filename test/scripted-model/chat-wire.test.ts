@@ -161,8 +161,10 @@ describe('a key', () => {
   });
 
   test('is not what a fault of a prompt for one model depends on', async () => {
-    const text = '[[error: 503 times=always model=first]] [[reply: done]]';
-    expect([await call(client, 'first', text), await call(client, 'second', text)]).toEqual([503, 'done']);
+    const text = '[[error: 503 times=always model=first]] [[error: 500 model=second]] [[reply: done]]';
+    const answers = [];
+    for (const model of ['first', 'second', 'second']) answers.push(await call(client, model, text));
+    expect(answers).toEqual([503, 500, 'done']);
   });
 });
 
