@@ -112,7 +112,7 @@ const requestsOf = (name: string) =>
   rig.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`);
 
 describe('a model that does not answer', () => {
-  test('is replaced by the next model after the last committed step, and no tool runs again (G11)', async () => {
+  test('is replaced by the next model after the last committed step, and no tool runs again (G11, G35)', async () => {
     const worker = rig.worker();
     await rig.send('overloaded', '[[thinking: hm]] [[tool: effect {}]] [[error: 529 times=always]]', {
       thinking: 'low',

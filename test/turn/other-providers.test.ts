@@ -102,7 +102,7 @@ test('the facts of the configuration bound what is asked of a model', async () =
   ]);
 });
 
-test('a session that changes its model shows each what it wrote itself, and no other what it needs back', async () => {
+test('a session that changes its model shows each what it wrote itself, and no other what it needs back (G34)', async () => {
   server.replies = [
     ofResponses({ thought: 'sealed thought', text: 'From OpenAI.', call: 'call1' }),
     ofResponses({ text: 'Yes.' }),
@@ -147,7 +147,7 @@ test.each([
     'U0lH',
   ],
 ])(
-  'what %s refuses to take back is left out from then on, and the turn goes through',
+  'what %s refuses to take back is left out from then on, and the turn goes through (G34)',
   async (model, made, refused, given) => {
     const session = `refused-${model}`.replaceAll(/[^a-z0-9]/g, '-');
     server.replies = [made({ thought: 'hm', call: 'call1' }), made({ text: 'First.' })];

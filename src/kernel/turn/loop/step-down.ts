@@ -1,4 +1,4 @@
-// Which model a turn asks when the one that it asks does not answer: the next of its chain whose calls are let through, and whose window has
+// Which model a turn asks when the one that it asks does not answer (G35): the next of its chain whose calls are let through, and whose window has
 // room for the request. When there is none, the turn waits, and begins with the first model again.
 import { factsOfModel } from '../../../config.ts';
 import { thresholdTokens } from '../../../compaction/plan-compaction.ts';
