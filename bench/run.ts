@@ -26,6 +26,7 @@ import { tabs } from './parts/tabs.ts';
 import { throughput } from './parts/throughput.ts';
 import { traces } from './parts/traces.ts';
 import { whereATurnGoes } from './parts/where-a-turn-goes.ts';
+import { wires } from './parts/wires.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
 import { beforeDefault, formatUsage, readArguments, type BenchArguments } from './rig/read-arguments.ts';
@@ -51,6 +52,7 @@ const partsWith = (compared: ComparedCommits): BenchPart[] => [
   tabs,
   traces,
   whereATurnGoes,
+  wires,
   scaling,
   growth,
   peers,

@@ -30,6 +30,8 @@ export interface ServiceLoad {
   sessions: number | string[];
   turnsEach: number;
   text: string;
+  /** The model of the turns; absent: the agent's. */
+  model?: string;
   spreadMs?: number;
 }
 
@@ -43,7 +45,7 @@ export interface BenchService {
   /** Makes sessions with histories and returns their keys. */
   seed(sessions: number, historyEntries: number): Promise<string[]>;
   /** Sends a message and resolves when it is answered as it should be. Rejects when it is not. */
-  send(session: string, text: string): Promise<void>;
+  send(session: string, text: string, model?: string): Promise<void>;
   /** Asks it anything; rejects unless the answer is a good one. */
   ask(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<unknown>;
   /** Drains it; resolves when it has ended. */
@@ -94,8 +96,12 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
   };
   const http = openHttpClient(service.url, benchApiKey, socketsMax);
   const seed = (sessions: number, entries: number): Promise<string[]> => seedSessions(databaseUrl, sessions, entries);
-  async function send(session: string, text: string): Promise<void> {
-    const answer = await http.post(`/v1/sessions/${session}/messages`, { text }, { prefer: `wait=${waitSeconds}` });
+  async function send(session: string, text: string, model?: string): Promise<void> {
+    const answer = await http.post(
+      `/v1/sessions/${session}/messages`,
+      { text, model },
+      { prefer: `wait=${waitSeconds}` },
+    );
     const fault = faultOf(answer);
     if (fault !== null) {
       throw new Error(`${session}: ${fault}\n${processes.map((each) => each.output()).join('\n')}`);
@@ -105,10 +111,10 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
     pid: service.pid,
     pids: processes.map(({ pid }) => pid),
     url: service.url,
-    async run({ text, ...load }) {
+    async run({ text, model, ...load }) {
       const sessions =
         typeof load.sessions === 'number' ? await seed(load.sessions, historyEntriesUsual) : load.sessions;
-      const result = await runClosedLoop({ ...load, sessions, turn: (session) => send(session, text) });
+      const result = await runClosedLoop({ ...load, sessions, turn: (session) => send(session, text, model) });
       // The other sides are measured next. The service would close these meanwhile, maybe just when the next round uses one.
       http.closeIdle();
       return result;

@@ -160,16 +160,16 @@ function answerSchema(format: Record<string, unknown>, at: string): Record<strin
 /** What is wrong with a schema: lists name their items, and a strict object names all of its fields as required. */
 function schemaFault(schema: unknown, path: readonly string[], isStrict: boolean): string | null {
   if (!isRecord(schema)) return null;
-  const context = `In context=(${path.map((name) => `'${name}'`).join(', ')}${path.length === 1 ? ',' : ''})`;
-  if (schema['type'] === 'array' && schema['items'] === undefined) return `${context}, array schema missing items.`;
+  const context = () => `In context=(${path.map((name) => `'${name}'`).join(', ')}${path.length === 1 ? ',' : ''})`;
+  if (schema['type'] === 'array' && schema['items'] === undefined) return `${context()}, array schema missing items.`;
   const properties = isRecord(schema['properties']) ? schema['properties'] : {};
   if (isStrict && schema['type'] === 'object') {
     if (schema['additionalProperties'] !== false)
-      return `${context}, 'additionalProperties' is required to be supplied and to be false.`;
+      return `${context()}, 'additionalProperties' is required to be supplied and to be false.`;
     const required = Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : [];
     const left = Object.keys(properties).find((name) => !required.includes(name));
     if (left !== undefined)
-      return `${context}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${left}'.`;
+      return `${context()}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${left}'.`;
   }
   for (const [name, inner] of Object.entries(properties)) {
     const fault = schemaFault(inner, [...path, 'properties', name], isStrict);

@@ -1,9 +1,11 @@
 // The transport to the models of every provider that has a package of the AI SDK. The package writes the request and reads the answer; the `fetch`
 // that it is given is ours, so the bytes are seen, counted, bounded and hashed as Anthropic's are, and nothing is sent after the lease has ended.
 // Retries belong to the turn's stored budget (G16): a package makes one request for a call.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { hash } from 'node:crypto';
-import { Readable } from 'node:stream';
-import type { APICallError, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { Readable } from 'node:stream';
+import type { APICallError, LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
 import { given, isObject } from '../../core/given.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
@@ -36,6 +38,16 @@ export interface AiSdkOptions {
   family?: ProviderFamily;
 }
 
+/** What a package makes of a model is kept: making one costs a tenth of a call. */
+const MODELS_MAX = 100;
+
+/** A call that is under way. */
+interface SentCall {
+  call: TransportCall;
+  /** The size of its request; null: nothing was sent yet. */
+  bytes: number | null;
+}
+
 /** The statuses of answers that can have no body. */
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
@@ -52,6 +64,18 @@ export function createAiSdkTransport({
   const { options = {}, package: packageName = '', family = api.family } = more;
   let pool: Dispatcher | null = null;
   let loaded: Promise<MakeModel> | null = null;
+  const models = new LRUCache<string, LanguageModelV4>({ max: MODELS_MAX });
+  /** A package has one `fetch` for all calls of a model. */
+  const calls = new AsyncLocalStorage<SentCall>();
+  async function modelOf(id: string): Promise<LanguageModelV4> {
+    const known = models.get(id);
+    if (known !== undefined) return known;
+    const make = await (loaded ??= api.load({ package: packageName, settings: options }));
+    const fetch = createFetch((pool ??= createPool()), calls);
+    const model = make({ name: provider, apiKey, fetch, ...given({ baseURL: baseUrl, headers }) }, id);
+    models.set(id, model);
+    return model;
+  }
   return {
     name: `ai-sdk-${name}`,
     provider,
@@ -59,13 +83,12 @@ export function createAiSdkTransport({
     account: hash('sha256', `${provider} ${baseUrl ?? ''} ${apiKey}`, 'hex').slice(0, 16),
     async send(call) {
       const { request, sessionKey = '' } = call;
+      const sent: SentCall = { call, bytes: null };
       try {
-        const make = await (loaded ??= api.load({ package: packageName, settings: options }));
-        const fetch = createFetch((pool ??= createPool()), call);
-        const model = make({ name: provider, apiKey, fetch, ...given({ baseURL: baseUrl, headers }) }, request.model);
+        const model = await modelOf(request.model);
         const settings = toSettings(request);
         const isThinking = settings.reasoning !== undefined;
-        const { stream } = await model.doStream({
+        const asked = {
           prompt: toPrompt(request, {
             resultImages: api.resultImages,
             foreignThoughts: family === 'google' ? 'text' : 'left-out',
@@ -74,8 +97,9 @@ export function createAiSdkTransport({
           providerOptions: api.options({ name: provider, cacheKey: toCacheKey(sessionKey), isThinking, options }),
           headers: call.headers,
           abortSignal: call.signal,
-        });
-        await readParts(stream, call, { provider, mayDropPrompts: api.mayDropPrompts === true });
+        };
+        const { stream } = await calls.run(sent, () => model.doStream(asked));
+        await readParts(stream, sent, { provider, mayDropPrompts: api.mayDropPrompts === true });
       } catch (error) {
         throw toModelError(error);
       }
@@ -90,35 +114,38 @@ function toCacheKey(sessionKey: string): string {
 
 async function readParts(
   stream: ReadableStream<LanguageModelV4StreamPart>,
-  call: TransportCall,
+  { call, bytes }: SentCall,
   { provider, mayDropPrompts }: { provider: string; mayDropPrompts: boolean },
 ): Promise<void> {
   const { request } = call;
   const reader = new PartReader({ provider, model: request.model });
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
-    if (part.type === 'finish' && mayDropPrompts) checkPrompt(request, part.usage.inputTokens.total);
+    if (part.type === 'finish' && mayDropPrompts)
+      checkPrompt(request, bytes ?? Number.POSITIVE_INFINITY, part.usage.inputTokens.total);
     for (const event of reader.read(part)) if (call.onEvent(event)) return;
   }
 }
 
 /** Throws when the server answered without the front of the prompt: the turn then makes the prompt smaller. */
-function checkPrompt(request: ModelRequest, readTokens: number | undefined): void {
-  const tokens = findDroppedPrompt(request, readTokens);
+function checkPrompt(request: ModelRequest, sentBytes: number, readTokens: number | undefined): void {
+  const tokens = findDroppedPrompt(request, { sentBytes, readTokens });
   if (tokens === null) return;
   const message = `The server read ${readTokens} tokens of a prompt of about ${tokens}: it drops the front of a prompt that does not fit into its window. Give the model a larger window (num_ctx of Ollama), or lower contextTokens of the agent.`;
   throw new ModelError({ type: 'model_context_window_exceeded', status: null, retryAfterMs: null, message });
 }
 
-/** The `fetch` of one call. Its first request is the one that is recorded; others (for a token of access) are sent like it. */
-function createFetch(pool: Dispatcher, call: TransportCall): typeof globalThis.fetch {
-  let isRecorded = false;
+/** The `fetch` of a model. The first request of a call is the one that is recorded; others (for a token of access) are sent like it. */
+function createFetch(pool: Dispatcher, calls: AsyncLocalStorage<SentCall>): typeof globalThis.fetch {
   return async (input, init = {}) => {
+    const under = calls.getStore();
+    if (under === undefined) throw new Error('The package sends a request outside of a call.');
+    const { call } = under;
     const url = input instanceof Request ? input.url : String(input);
     const { body } = init;
     const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : undefined;
-    if (!isRecorded && bytes !== undefined) {
-      isRecorded = true;
+    if (under.bytes === null && bytes !== undefined) {
+      under.bytes = bytes.length;
       call.onSent(bytes);
     }
     const sent = Object.fromEntries(new Headers(init.headers));
@@ -136,10 +163,7 @@ function createFetch(pool: Dispatcher, call: TransportCall): typeof globalThis.f
       reply.bytes.destroy();
       throw malformedAnswer(`The answer of ${new URL(url).origin} is a page of HTML: is it the address of the API?`);
     }
-    return new Response(Readable.toWeb(Readable.from(counted(reply.bytes, call))) as ReadableStream, {
-      status,
-      headers,
-    });
+    return new Response(ReadableStream.from(counted(reply.bytes, call)), { status, headers });
   };
 }
 

@@ -60,6 +60,25 @@ const MADE = {
 };
 const apis = Object.keys(MADE) as (keyof typeof MADE)[];
 
+test('calls of one model at the same time have each their own bytes, headers and answer', async () => {
+  const { model } = asker('openai-compatible');
+  server.received.length = 0;
+  server.replies = ['a', 'b', 'c'].map((text) => ofChat({ text }));
+  const bodies = new Map<string, string>();
+  await Promise.all(
+    ['first', 'second', 'third'].map((text) =>
+      model.ask(request([text], { provider: 'other', model: 'gpt-5' }), {
+        signal: AbortSignal.timeout(20_000),
+        headers: { 'x-holdfast-turn': text },
+        observers: [{ sent: (body) => void bodies.set(text, Buffer.from(body).toString()) }],
+      }),
+    ),
+  );
+  const received = server.received.map(({ headers, text }) => [String(headers['x-holdfast-turn']), text] as const);
+  expect(new Map(received)).toEqual(bodies);
+  for (const [text, body] of received) expect(body).toContain(text);
+});
+
 test.each(apis)('the bytes of a call of the api %s are those that the server receives', async (api) => {
   const { ask, sent } = asker(api, { headers: { 'x-team': 'one' } });
   server.replies = [MADE[api]({ text: 'Hello', call: 'call1' })];

@@ -10,8 +10,13 @@ const TOKENS_MIN = 4_000;
 const SHARE_MIN = 0.5;
 
 /** About how many tokens the prompt of a request has, when its front was dropped; null: it was not, as far as can be seen. */
-export function findDroppedPrompt(request: ModelRequest, readTokens: number | undefined): number | null {
+export function findDroppedPrompt(
+  request: ModelRequest,
+  { sentBytes, readTokens }: { sentBytes: number; readTokens: number | undefined },
+): number | null {
   if (readTokens === undefined || readTokens <= 0) return null;
+  // A prompt has no more characters than its request has bytes, so most prompts need no closer look.
+  if (readTokens >= (sentBytes / CHARS_PER_TOKEN) * SHARE_MIN) return null;
   const chars = countChanges([
     ...request.system.map(({ text }) => text),
     ...request.tools.map((tool) => JSON.stringify(tool)),
