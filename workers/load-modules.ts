@@ -1,9 +1,8 @@
 // Loads the code of a service: each role costs a part of the start, and some of the memory.
 import type { Feature } from '../src/kernel/features.ts';
 import type { OpenPart, Role } from '../src/kernel/processes/process-part.ts';
-import type { MeasurePrompt } from '../src/kernel/use-cases/service.ts';
 import type { Database } from '../src/database/database.ts';
-import type { openPromptMeter } from './start-worker.ts';
+import type { AskedTurns } from './start-worker.ts';
 
 export type Modules = Awaited<ReturnType<typeof loadModules>>;
 
@@ -96,11 +95,10 @@ async function loadDoor(features: readonly Feature[]) {
   return { routes, parts };
 }
 
-/** Measures prompts in a process without a worker. What that needs is loaded when the first estimate asks for it. */
-export function createPromptMeter(options: Parameters<typeof openPromptMeter>[0]): MeasurePrompt {
-  let opening: Promise<MeasurePrompt> | undefined;
-  return async (item) => {
-    opening ??= import('./start-worker.ts').then((worker) => worker.openPromptMeter(options));
-    return (await opening)(item);
-  };
+/** What an API asks of turns, in a process without a worker. What that needs is loaded when it is asked for the first time. */
+export function openAskedTurns(
+  options: Parameters<(typeof import('./start-worker.ts'))['openAskedTurns']>[0],
+): () => Promise<AskedTurns> {
+  let opening: Promise<AskedTurns> | undefined;
+  return () => (opening ??= import('./start-worker.ts').then((worker) => worker.openAskedTurns(options)));
 }

@@ -4,7 +4,7 @@ import { systemClock } from '../src/clock.ts';
 import { agentOf, ensureApiKey, isAgent, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
-import type { MeasurePrompt, Service } from '../src/kernel/use-cases/service.ts';
+import type { Service } from '../src/kernel/use-cases/service.ts';
 import type { WorkerIdentity } from '../src/kernel/processes/report-worker.ts';
 import { FEATURES } from '../src/features.ts';
 import type { ModelEndpoint, Process, ProcessPart, Role } from '../src/kernel/processes/process-part.ts';
@@ -12,10 +12,11 @@ import { startRounds } from '../src/kernel/queue/start-rounds.ts';
 import { createWake } from '../src/kernel/queue/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createReconciler } from './create-reconciler.ts';
-import { createPromptMeter, loadModules, type Modules } from './load-modules.ts';
+import { loadModules, openAskedTurns, type Modules } from './load-modules.ts';
 import { measureProcess, type ProcessMeters } from './measure-process.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import type { Reconciler } from './reconciler.ts';
+import type { AskedTurns } from './start-worker.ts';
 import type { ProcessReporter } from './report-process.ts';
 import { asWarning, readServiceFacts, formatLines, listenWarnings, type ServiceFacts } from './start-lines.ts';
 import { prepareDatabase, prepareEndpoint, type Ender } from './own-servers.ts';
@@ -138,8 +139,8 @@ async function startWorking(
     onLost: tracing && ((names) => tracing.processesLost(names)),
   });
   if (isReconciling) reconciler.start();
-  const measurePrompt = worker?.measurePrompt ?? createPromptMeter(turnOptions);
-  return { reconciler: isReconciling ? reconciler : null, parts: opened, reporter, measurePrompt };
+  const askedTurns = worker === undefined ? openAskedTurns(turnOptions) : () => Promise.resolve(worker);
+  return { reconciler: isReconciling ? reconciler : null, parts: opened, reporter, askedTurns };
 }
 
 /** Opens what the features run in this process. */
@@ -203,7 +204,7 @@ interface ApiParts {
   enders: Ender[];
   /** Null: this process has none that runs. */
   reconciler: Reconciler | null;
-  measurePrompt: MeasurePrompt;
+  askedTurns: () => Promise<AskedTurns>;
 }
 
 /** Starts the API, and returns where it listens and what to say of it; null without the role. */
@@ -211,7 +212,7 @@ async function startApi(
   { live, flags, logger, heldPort }: ServiceOptions,
   parts: ApiParts,
 ): Promise<{ url: string; lines: string[] } | null> {
-  const { modules, base, facts, version, enders, reconciler, measurePrompt } = parts;
+  const { modules, base, facts, version, enders, reconciler, askedTurns } = parts;
   const { service, wake, backend, meters } = base;
   if (modules.createApi === null || modules.createApiContext === null) return null;
   const { config } = live;
@@ -239,8 +240,9 @@ async function startApi(
           turnId,
           callNo,
           defaultThinking: (agentId) => (isAgent(config, agentId) ? agentOf(config, agentId).thinking : 'off'),
+          writeBody: async (request, sessionKey) => (await askedTurns()).model.writeBody(request, sessionKey),
         }),
-      measurePrompt,
+      measurePrompt: async (item) => (await askedTurns()).measurePrompt(item),
     }),
     modules.door,
   );

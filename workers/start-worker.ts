@@ -5,6 +5,7 @@ import { checkKnownTools, checkServedModels, type Config, type LiveConfig } from
 import { FEATURES } from '../src/features.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
+import type { Model } from '../src/model/model.ts';
 import { loadCheckedPlugins, servedProviders, listToolNames } from '../src/plugins/load-checked-plugins.ts';
 import { CLOSED_INBOX, type PluginInbox } from '../src/plugins/plugin-inbox.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
@@ -47,12 +48,17 @@ export interface WorkerOptions {
   deliver?: ProcessPart['deliver'];
 }
 
-export interface RunningWorker {
+/** What an API asks of turns. */
+export interface AskedTurns {
+  measurePrompt: MeasurePrompt;
+  model: Model;
+}
+
+export interface RunningWorker extends AskedTurns {
   /** The lanes, for work that comes without the queue. */
   direct: DirectLanes;
   /** How many jobs each lane may run, and runs now. */
   lanes(): Record<string, LaneUse>;
-  measurePrompt: MeasurePrompt;
   /** Fetches nothing new, releases running turns, and resolves when nothing runs or the grace has passed. */
   drain(graceMs: number): Promise<void>;
 }
@@ -100,6 +106,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     },
     lanes: () => Object.fromEntries(lanes.map((one) => [one.lane, { slots: one.slots, inUse: one.active() }])),
     measurePrompt: (item) => measurePrompt(context, item),
+    model,
     drain: (graceMs) => leave(lanes, graceMs),
   };
 }
@@ -138,10 +145,10 @@ async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: (
   return { context, plugins, model, ports };
 }
 
-/** Measures prompts in a process without a worker: with the plugins of the workers, which can put nothing into sessions from here. */
-export async function openPromptMeter(options: Omit<TurnOptions, 'meters' | 'tracing'>): Promise<MeasurePrompt> {
-  const { context } = await openTurns({ ...options, meters: {}, tracing: undefined }, CLOSED_INBOX, () => false);
-  return (item) => measurePrompt(context, item);
+/** The same in a process without a worker: with the plugins of the workers, which can put nothing into sessions from here. */
+export async function openAskedTurns(options: Omit<TurnOptions, 'meters' | 'tracing'>): Promise<AskedTurns> {
+  const { context, model } = await openTurns({ ...options, meters: {}, tracing: undefined }, CLOSED_INBOX, () => false);
+  return { measurePrompt: (item) => measurePrompt(context, item), model };
 }
 
 /** The tools of all agents; what each of them has is for its policy to say. */

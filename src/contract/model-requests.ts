@@ -43,7 +43,14 @@ export const modelRequest = z.strictObject({
     .regex(/^[0-9a-f]{64}$/)
     .nullable()
     .describe('The hash of the sent bytes; null: nothing was sent'),
-  matches: flag.nullable().describe('Whether the body that is given here has the same hash; null: nothing was sent'),
+  matches: flag
+    .nullable()
+    .describe(
+      'Whether the body that is given here has the same hash; null: nothing was sent, or in a form that only a plugin knows',
+    ),
+  body: text
+    .nullable()
+    .describe("The exact body that was sent to an API other than Anthropic's, as text; null: `request` is the body"),
   parts: z
     .array(requestPart)
     .describe("The parts of the body in the order of the provider's cache: tools, system, messages"),

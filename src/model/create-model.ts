@@ -48,6 +48,9 @@ export function createModel(parts: ModelParts): Model {
     accountOf: ({ provider = DEFAULT_PROVIDER }) =>
       transports.find((transport) => transport.provider === provider)?.account ?? provider,
     batchParams: (request) => selectTransport(transports, request).batchParams?.(request) ?? null,
+    async writeBody(request, sessionKey) {
+      return (await selectTransport(transports, request).writeBody?.({ request, sessionKey })) ?? null;
+    },
     async ask(request, options) {
       options.signal.throwIfAborted();
       const { received } = options;

@@ -54,6 +54,8 @@ export interface Model {
   accountOf(request: Pick<ModelRequest, 'provider'>): string;
   /** The body of a call in a batch of the provider; null: its transport has no batches. */
   batchParams(request: ModelRequest): object | null;
+  /** The body with which a call of a session asks; null: it is that of the Messages API, or only a plugin knows it. Nothing is sent. */
+  writeBody(this: void, request: ModelRequest, sessionKey: string): Promise<Uint8Array | null>;
   /**
    * Asks once, without retries of its own, and returns the complete answer, put right where it can be (`ModelAnswer.repairs`).
    * Throws `ModelError` for anything the provider or the network did wrong, a cut stream included; rejects with the signal's

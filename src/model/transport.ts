@@ -46,6 +46,8 @@ export interface Transport {
   readonly toolCallArgumentsEncoding?: ArgumentEncoding;
   /** The body of a call in a batch of the provider; absent: it has no batches. */
   batchParams?(request: ModelRequest): object;
+  /** The body that `send` would send; nothing is sent. Absent: it is that of the Messages API, or only the transport knows it. */
+  writeBody?(call: Pick<TransportCall, 'request' | 'sessionKey'>): Promise<Uint8Array>;
   /**
    * Sends one request, without retries of its own, and resolves when `onEvent` has said that the answer is complete. Throws
    * `ModelError` for anything the provider or the network did wrong, a stream that ends too early included.

@@ -94,7 +94,13 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       adminKey: ADMIN_KEY,
       wake,
       measurePrompt: (item) => measurePrompt(worker.context, item),
-      deriveRequest: (turnId, n) => deriveRequest(turns.database, { turnId, callNo: n, defaultThinking: () => 'off' }),
+      deriveRequest: (turnId, callNo) =>
+        deriveRequest(turns.database, {
+          turnId,
+          callNo,
+          defaultThinking: () => 'off',
+          writeBody: worker.context.model.writeBody,
+        }),
       modelInfo: { provider: 'scripted', name: 'anthropic/claude-sonnet-5-5', isScripted: true },
       dependencies: options.dependencies ?? [],
     }),

@@ -2,6 +2,7 @@
 // knows what to do about. Method: turns against servers of the other APIs, through the packages that a service uses.
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { readEntries } from '../rows/entries.ts';
 import { readTurns } from '../rows/turns.ts';
@@ -53,6 +54,13 @@ async function play(session: string, text: string, model: string) {
   return turn as { id: string; status: string; reply: string | null; error: { code: string; message: string } | null };
 }
 
+function derive(turnId: string, callNo: number) {
+  const worker = rig.worker();
+  worker.stop();
+  const { writeBody } = worker.context.model;
+  return deriveRequest(rig.database, { turnId, callNo, defaultThinking: () => 'off', writeBody });
+}
+
 const refusal = (status: number, code: string, message: string) => ({
   status,
   body: JSON.stringify({ error: { code, message, type: code } }),
@@ -64,7 +72,7 @@ test.each([
   ['local/qwen', ofChat, '/v1/chat/completions'],
   ['chat/gpt-4o', ofChat, '/v1/chat/completions'],
 ])(
-  'the model %s answers with a tool in between, and the bytes of its calls are recorded',
+  'the model %s answers with a tool in between, and the bytes of its calls are recorded and can be made again',
   async (model, made, path) => {
     const session = model.replace('/', '-');
     server.replies = [made({ thought: 'hm', text: 'One moment.', call: 'call1' }), made({ text: 'It is out.' })];
@@ -84,6 +92,12 @@ test.each([
         outputTokens: 20,
       })),
     );
+    const { received } = server;
+    expect(await Promise.all([1, 2].map((callNo) => derive(id, callNo)))).toMatchObject(
+      received.map(({ text }) => ({ matches: true, body: text })),
+    );
+    // Nothing was sent for it.
+    expect(received).toHaveLength(2);
   },
 );
 

@@ -76,34 +76,63 @@ export function createAiSdkTransport({
     models.set(id, model);
     return model;
   }
+  async function doStream(sent: SentCall): Promise<ReadableStream<LanguageModelV4StreamPart>> {
+    const { request, sessionKey = '', headers: audit, signal: abortSignal } = sent.call;
+    const model = await modelOf(request.model);
+    const settings = toSettings(request);
+    const isThinking = settings.reasoning !== undefined;
+    const asked = {
+      prompt: toPrompt(request, {
+        resultImages: api.resultImages,
+        foreignThoughts: family === 'google' ? 'text' : 'left-out',
+      }),
+      ...settings,
+      providerOptions: api.options({ name: provider, cacheKey: toCacheKey(sessionKey), isThinking, options }),
+      headers: audit,
+      abortSignal,
+    };
+    return (await calls.run(sent, () => model.doStream(asked))).stream;
+  }
   return {
     name: `ai-sdk-${name}`,
     provider,
     family,
     account: hash('sha256', `${provider} ${baseUrl ?? ''} ${apiKey}`, 'hex').slice(0, 16),
+    async writeBody(call) {
+      const held = holdBack(call);
+      await doStream({ call: held, bytes: null }).catch((error: unknown) => {
+        if (held.body === null) throw error;
+      });
+      return held.body ?? Buffer.of();
+    },
     async send(call) {
-      const { request, sessionKey = '' } = call;
       const sent: SentCall = { call, bytes: null };
       try {
-        const model = await modelOf(request.model);
-        const settings = toSettings(request);
-        const isThinking = settings.reasoning !== undefined;
-        const asked = {
-          prompt: toPrompt(request, {
-            resultImages: api.resultImages,
-            foreignThoughts: family === 'google' ? 'text' : 'left-out',
-          }),
-          ...settings,
-          providerOptions: api.options({ name: provider, cacheKey: toCacheKey(sessionKey), isThinking, options }),
-          headers: call.headers,
-          abortSignal: call.signal,
-        };
-        const { stream } = await calls.run(sent, () => model.doStream(asked));
-        await readParts(stream, sent, { provider, mayDropPrompts: api.mayDropPrompts === true });
+        await readParts(await doStream(sent), sent, { provider, mayDropPrompts: api.mayDropPrompts === true });
       } catch (error) {
         throw toModelError(error);
       }
     },
+  };
+}
+
+/** A call of which nothing is sent: it has the body of its request instead. */
+function holdBack(call: Pick<TransportCall, 'request' | 'sessionKey'>): TransportCall & { body: Uint8Array | null } {
+  const hold = () => {
+    throw new Error('Nothing is sent.');
+  };
+  return {
+    ...call,
+    body: null,
+    headers: {},
+    signal: new AbortController().signal,
+    onSent(body) {
+      this.body = Buffer.from(body);
+      hold();
+    },
+    onWrite: hold,
+    onBytes: hold,
+    onEvent: hold,
   };
 }
 

@@ -21,8 +21,8 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
   const shown = useRequest(turn.id, call, calls.length > 0);
   const other = useRequest(turn.id, against ?? 0, against !== null);
   const [isRaw, setRaw] = useState(false);
-  const body = shown.data?.request;
-  const json = useMemo(() => (body === undefined ? undefined : jsonText(body)), [body]);
+  const { data } = shown;
+  const json = useMemo(() => (data === undefined ? undefined : (data.body ?? jsonText(data.request))), [data]);
   if (calls.length === 0) return <Empty>The turn has made no model call yet.</Empty>;
   const known = new Set(other.data?.parts.map((part) => partText(other.data.request, part)));
   return (
@@ -95,12 +95,16 @@ export function useRequest(id: string, n: number, enabled: boolean) {
 }
 
 /** Whether the shown request is the one that was sent: it is derived again from the stored rows, and its hash is compared. */
-function Proof({ request: { matches, requestSha256 } }: { request: ModelRequest }): ReactElement {
+function Proof({ request: { matches, requestSha256, body } }: { request: ModelRequest }): ReactElement {
   if (matches === true) {
     return (
       <p>
         <Chip tone="good">proved equal</Chip>{' '}
-        <span className="soft">The hash of what is shown is that of what was sent: </span>
+        <span className="soft">
+          {body === null
+            ? 'The hash of what is shown is that of what was sent: '
+            : "The hash of the JSON, which is in the form of the provider's API, is that of what was sent: "}
+        </span>
         <span className="mono">{requestSha256?.slice(0, 16)}</span>
       </p>
     );
@@ -111,7 +115,9 @@ function Proof({ request: { matches, requestSha256 } }: { request: ModelRequest 
       <span className="soft">
         {matches === false
           ? 'What was sent had another hash than what is shown.'
-          : 'No hash of what was sent is stored.'}
+          : requestSha256 === null
+            ? 'No hash of what was sent is stored.'
+            : 'It was sent in a form that only the plugin of its provider knows.'}
       </span>
     </p>
   );

@@ -8,6 +8,7 @@ import { literal } from '../../../database/statement.ts';
 /** A call with what its turn was opened with. */
 export interface StoredCall {
   sessionId: string;
+  sessionKey: string;
   agentId: string;
   model: string;
   thinking: ThinkingLevel | null;
@@ -26,7 +27,7 @@ export interface StoredCall {
 export const MODEL_CALL = literal({
   name: 'model-call',
   purpose: 'Read a model call, with what its turn was opened with.',
-  text: `select t.session_id as "sessionId", s.agent_id as "agentId", coalesce(t.asked_model, t.model) as model, t.thinking, t.prompt_seq::int as "promptSeq",
+  text: `select t.session_id as "sessionId", s.key as "sessionKey", s.agent_id as "agentId", coalesce(t.asked_model, t.model) as model, t.thinking, t.prompt_seq::int as "promptSeq",
   c.until_seq::int as "untilSeq", t.system_sha256 as "systemSha256", t.tools_sha256 as "toolsSha256", t.view as "turnView",
   c.view, c.step, c.purpose, c.status, c.request_sha256 as "requestSha256"
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id

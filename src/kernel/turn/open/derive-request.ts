@@ -12,6 +12,7 @@ import type { SectionSpan } from '../../../prompt/system-prompt.ts';
 import { describeRequest, type RequestPart } from '../../../core/request-parts.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import type { ThinkingLevel } from '../../../config.ts';
+import type { Model } from '../../../model/model.ts';
 import { toBatchParams, toWireRequest, type WireRequest } from '../../../model/wire-request.ts';
 import type { Database } from '../../../database/database.ts';
 import { readCall, readCallEntries, type StoredCall } from '../journal/model-calls.ts';
@@ -35,6 +36,8 @@ export interface DerivedRequest {
    * a form that only the plugin knows.
    */
   matches: boolean | null;
+  /** The body in the form of another API, as text; null: `request` is the body, or the form cannot be written here. */
+  body: string | null;
   /** Whose words it is made of, in the order of the provider's cache: tools, system prompt, messages. */
   parts: RequestPart[];
 }
@@ -44,6 +47,8 @@ interface WantedRequest {
   callNo: number;
   /** Applies to turns that were opened without their own limits. */
   defaultThinking: (agentId: string) => ThinkingLevel;
+  /** Absent: requests to other APIs are not written in their form. */
+  writeBody?: Model['writeBody'];
 }
 
 /** The request of call `callNo` of a turn; null when there was no such call. */
@@ -70,6 +75,7 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
     }),
   };
   const body = encodeBody(withMarkers(request, call.view?.cache ?? '5m'), call.requestSha256);
+  const other = await writeOther(request, call, wanted);
   return {
     turnId: wanted.turnId,
     call: wanted.callNo,
@@ -78,7 +84,8 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
     status: call.status,
     request: body.request,
     requestSha256: call.requestSha256,
-    matches: compareBody(request, body, call),
+    matches: compareBody(request, other ?? body, { requestSha256: call.requestSha256, isKnown: other !== null }),
+    body: other?.text ?? null,
     parts: describeRequest({
       system: body.request.system ?? [],
       tools: body.request.tools ?? [],
@@ -115,9 +122,25 @@ function hashed(request: SentBody): { request: SentBody; sha256: string } {
   return { request, sha256: createHash('sha256').update(JSON.stringify(request)).digest('hex') };
 }
 
-function compareBody(request: ModelRequest, body: { sha256: string }, { requestSha256 }: StoredCall): boolean | null {
+/** The body for another API; null: the Messages API is asked, or what knows the form of the other is not here any more. */
+async function writeOther(
+  request: ModelRequest,
+  { sessionKey, requestSha256 }: StoredCall,
+  { writeBody }: WantedRequest,
+): Promise<{ text: string; sha256: string } | null> {
+  if (request.provider === undefined || requestSha256 === null) return null;
+  const bytes = await writeBody?.(request, sessionKey).catch(() => null);
+  if (!bytes) return null;
+  return { text: Buffer.from(bytes).toString(), sha256: createHash('sha256').update(bytes).digest('hex') };
+}
+
+function compareBody(
+  { provider }: ModelRequest,
+  { sha256 }: { sha256: string },
+  { requestSha256, isKnown }: { requestSha256: string | null; isKnown: boolean },
+): boolean | null {
   if (requestSha256 === null) return null;
-  return body.sha256 === requestSha256 || (request.provider === undefined ? false : null);
+  return sha256 === requestSha256 || (isKnown || provider === undefined ? false : null);
 }
 
 function readBlobs(database: Database, call: StoredCall): Promise<Map<string, unknown>> {
