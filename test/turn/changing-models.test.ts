@@ -133,7 +133,7 @@ function strikable(strike: Strike | null) {
     commitStep: struck(store.commitStep),
     finishTurn: struck(store.finishTurn),
   };
-  context.model = { ...model, ask: struck(model.ask) };
+  context.model = { ...model, ask: struck(async (...args) => await model.ask(...args)) };
   return { ...worker, gone: gone.promise, passed: () => count };
 }
 
