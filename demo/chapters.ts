@@ -1,6 +1,7 @@
 // The chapters of the demo, in the order in which they are played. A new one is a new line here.
 import type { Chapter } from './chapter.ts';
 import { cronTicks } from './cron-ticks.ts';
+import { fallback } from './fallback.ts';
 import { heartbeat } from './heartbeat.ts';
 import { manyMessages } from './many-messages.ts';
 import { modelRequests } from './model-requests.ts';
@@ -17,6 +18,7 @@ export const CHAPTERS: readonly Chapter[] = [
   heartbeat,
   subagent,
   takeOver,
+  fallback,
   systemEvent,
   modelRequests,
   manyMessages,

@@ -27,6 +27,7 @@ interface WireBody {
 
 /** A request as the model server recorded it. */
 interface Received {
+  path: string;
   headers: Record<string, string>;
   body: WireBody;
 }
@@ -65,7 +66,8 @@ async function playModelRequests(scene: Scene): Promise<void> {
 /** The index of the first call that the second worker made: the first of three was for the step in which the first one was killed. */
 const FIRST_OF_FOLLOWER = 3;
 
-async function readReceived({ stage }: Scene, turnId: string | null): Promise<Received[]> {
+/** The requests of a turn as the model server received them, oldest first. */
+export async function readReceived({ stage }: Scene, turnId: string | null): Promise<Received[]> {
   const response = await fetch(`${stage.modelUrl}/requests?turn=${turnId}`, { signal: stage.signal });
   // The server is a part of Holdfast; this is the type of its answer.
   const { requests } = (await response.json()) as { requests: Received[] };

@@ -114,6 +114,11 @@ function showEvent(event: StreamedEvent, live: LiveCall, { progress }: Scene, sc
       else live.step?.end(event.data['status'] === 'unknown' ? 'unknown' : 'failed');
       live.step = null;
       break;
+    case 'model.fallback':
+      progress.print(
+        `${String(event.data['to'])} continues. ${String(event.data['from'])}: ${String(event.data['reason'])}`,
+      );
+      break;
     case 'model.delta':
       progress.replying(String(event.data['text']));
       break;

@@ -7,6 +7,8 @@ export interface ScriptedStep {
   input: Record<string, unknown>;
   /** Its action, for people. */
   label: string;
+  /** The status with which the model that is asked for it first refuses. */
+  refusedWith?: number;
 }
 
 export interface ScriptedMessage {
@@ -23,6 +25,9 @@ const REPLY_PACE_MS = 60;
 
 /** The message as it is sent: the user's words, then the directives. */
 export function messageTextOf({ text, steps, reply }: ScriptedMessage): string {
-  const calls = steps.map(({ name, input }) => `[[tool: ${name} ${JSON.stringify(input)}]]`);
+  const calls = steps.map(({ name, input, refusedWith }) => {
+    const refusal = refusedWith === undefined ? '' : `[[error: ${refusedWith}]] `;
+    return `${refusal}[[tool: ${name} ${JSON.stringify(input)}]]`;
+  });
   return [text, ...calls, `[[slow: ${REPLY_PACE_MS}]] [[reply: ${reply}]]`].join('\n');
 }

@@ -38,11 +38,14 @@ const AGENTS_MD = `# How we work
 Keep accounts in plain text files. Never book anything twice: when in doubt, look first.
 `;
 
+/** The model of another provider that agents fall back to. */
+export const FALLBACK_MODEL = 'openai/gpt-5.2';
+
 /** A demo that is stopped in the middle of a long tool call does not wait for it. */
 const CONFIG = {
   shutdown: { graceMs: 3000 },
   // An alert of a heartbeat goes where the reply to the last message of the session goes.
-  agents: { defaults: { heartbeat: { target: 'last' } } },
+  agents: { defaults: { fallbacks: [FALLBACK_MODEL], heartbeat: { target: 'last' } } },
 };
 
 export class StageManager {
@@ -145,7 +148,7 @@ export class StageManager {
 
   /** Each is also a scheduler: several schedulers run, and a slot fires once. */
   async #startWorker(name: string, modelUrl: string): Promise<DemoProcess> {
-    const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'scripted' };
+    const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'scripted', OPENAI_BASE_URL: `${modelUrl}/v1` };
     const worker = this.#start(name, ['start', '--roles', 'worker,scheduler'], env);
     // The last of the lines that it prints when it takes jobs.
     await worker.says(/^model /);
@@ -164,6 +167,7 @@ export class StageManager {
       HOLDFAST_PORT: '0',
       HOLDFAST_API_KEY: this.#apiKey,
       HOLDFAST_LEASE_MS: String(LEASE_MS),
+      OPENAI_API_KEY: 'scripted',
       HOLDFAST_LOG_LEVEL: 'warn',
       HOLDFAST_LOG_FORMAT: 'json',
     };
@@ -172,6 +176,6 @@ export class StageManager {
 
 /** This machine's environment without what would make the demo another one. */
 function ownEnvironment(): Record<string, string | undefined> {
-  const decides = /^(HOLDFAST_|ANTHROPIC_)|^(DATABASE_URL|REDIS_URL)(_FILE)?$/;
+  const decides = /^(HOLDFAST_|ANTHROPIC_|OPENAI_)|^(DATABASE_URL|REDIS_URL)(_FILE)?$/;
   return Object.fromEntries(Object.entries(processEnvironment()).filter(([name]) => !decides.test(name)));
 }

@@ -36,6 +36,7 @@ test.runIf(isLongForm())(
       'heartbeat',
       'subagent',
       'take-over',
+      'fallback',
       'system-event',
       'model-requests',
       'many-messages',
