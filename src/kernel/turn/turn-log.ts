@@ -72,7 +72,7 @@ export function reportCalls(context: Reported, turn: OpenedTurn, calls: readonly
       {
         ...pickLogIds(context, turn),
         callId: formatCallId(turn.id, callNo),
-        model: askedModel(turn, call),
+        model: modelOfRef(call.model).model,
         ...(purpose === undefined ? {} : { purpose }),
         code: error?.['code'],
         httpStatus: error?.['status'],
@@ -81,12 +81,6 @@ export function reportCalls(context: Reported, turn: OpenedTurn, calls: readonly
       'Model call failed',
     );
   }
-}
-
-/** The model that a call asked: the turn may have stepped down to another one since. */
-function askedModel({ chain, journal }: OpenedTurn, { view }: ModelCallRow): string {
-  const ref = view?.fallback?.model ?? chain[0];
-  return ref === undefined ? journal.attempt.request.model : modelOfRef(ref).model;
 }
 
 /** How many tools the turn has called, in all attempts: those of the answers after its prompt, as far as they are not compacted. */
