@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
+import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { readEntries } from '../rows/entries.ts';
 import { readTurns } from '../rows/turns.ts';
@@ -81,6 +82,8 @@ test.each([
     expect([status, reply, reads]).toEqual(['completed', 'It is out.', [{ path: 'a' }]]);
     expect(server.received.map((one) => one.path)).toEqual([path, path]);
     expect(server.received[1]?.text).toContain('the content');
+    const provider = model.slice(0, model.indexOf('/'));
+    expect(await viewTurn(rig.database.views, id)).toMatchObject({ provider, model: model.slice(provider.length + 1) });
     const calls = await readModelCalls(rig, { turnId: id });
     expect(calls).toMatchObject(
       server.received.map(({ text }) => ({
