@@ -5,7 +5,8 @@ import { expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
 import { keepPicture } from './pictures.ts';
 
-const dashboard = useDashboard();
+const SPARE = 'anthropic/claude-haiku-5-5';
+const dashboard = useDashboard({ file: { agents: { defaults: { fallbacks: [SPARE] } } } });
 const CALLS = 12;
 
 /** Windows, and within how many of their heights everything has to be. */
@@ -55,6 +56,19 @@ test('a turn that failed shows the question, the reason, and what to do next', a
     page.getByText(/What to do next/),
     page.getByRole('button', { name: 'Retry…' }),
     page.getByRole('button', { name: 'Retry on another model…' }),
+  ]);
+});
+
+test('a turn that stepped down shows the model that answered and why it was asked', async () => {
+  const { page } = dashboard;
+  const text =
+    'Count the mice. [[tool: echo {"say": "mice"}]] [[error: 402 message="no credit today"]] [[reply: Three.]]';
+  const id = await turnOf('reading-fallback', text);
+  await readsWithoutClick('turn-fallback', `/turns/${id}`, () => [
+    page.getByText('Count the mice.'),
+    page.getByText('Three.'),
+    page.getByText(SPARE, { exact: true }),
+    page.getByText(/The turn stepped down to this model\. model_billing: no credit today/),
   ]);
 });
 
