@@ -80,15 +80,15 @@ function callsTools(message: WireMessage | undefined): boolean {
 /** The user's own texts in a message: none when it holds no text block, one empty text when it holds wrappers alone. */
 function textsOf(message: WireMessage | undefined): readonly string[] {
   const raw = withoutSummaries(rawTextOf(message?.content ?? ''));
-  if (raw === '' || raw.startsWith(PAUSED)) return NO_TEXTS;
+  if (raw === '' || NOTES.some((note) => raw.startsWith(note))) return NO_TEXTS;
   const items = raw.includes('\nQueued #') ? raw.split(/^(?:---\n)?Queued #\d+(?!\d).*\n/m).slice(1) : [raw];
   const texts = items.map(withoutWrappers).filter((text) => text !== '');
   return texts.length > 0 ? texts : [''];
 }
 
 const NO_TEXTS: readonly string[] = [];
-/** The message with which Holdfast asks to continue a paused answer: no user wrote it. */
-const PAUSED = '[holdfast] The provider paused your answer.';
+/** The messages with which Holdfast asks to continue a paused answer, and to correct one: no user wrote them. */
+const NOTES = ['[holdfast] The provider paused your answer.', '[holdfast] Your answer does not fit the JSON schema'];
 
 function rawTextOf(content: WireMessage['content']): string {
   if (typeof content === 'string') return content;

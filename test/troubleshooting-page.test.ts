@@ -44,6 +44,7 @@ test('every code with which a turn or a delivery fails is there with the next st
     'harness_failed',
     'harness_missing',
     'unknown_model',
+    'output_invalid',
     'delivery_failed',
     'delivery_expired',
     'parent_gone',

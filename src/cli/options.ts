@@ -1,7 +1,10 @@
 // How texts of arguments and options become values, and what many commands take.
+import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../config/durations.ts';
+import { isObject } from '../core/given.ts';
 import { usageError } from './cli-error.ts';
+import { fileError } from './file-error.ts';
 
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
@@ -65,6 +68,23 @@ function parseTagFilter(text: string): string {
 /** What things that get tags take. */
 export const TAGS = {
   tags: ['--tag <key=value>', 'a tag by which its turns are found again; may be repeated', parseTags],
+} as const;
+
+function readSchema(file: string): { type: 'json_schema'; schema: object } {
+  try {
+    const schema: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (isObject(schema)) return { type: 'json_schema', schema };
+  } catch (cause) {
+    throw fileError('read', file, { cause, fix: SCHEMA_FIX });
+  }
+  throw fileError('read', file, { cause: 'it is not a JSON object', fix: SCHEMA_FIX });
+}
+
+const SCHEMA_FIX = 'pass a file with a JSON schema of type object';
+
+/** What starts turns takes whose answers are JSON. */
+export const SCHEMA = {
+  responseFormat: ['--schema <file>', 'the reply is JSON that fits the JSON schema in this file', readSchema],
 } as const;
 
 /** What lists take that can show only what has a tag. */

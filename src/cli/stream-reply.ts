@@ -9,7 +9,7 @@ import { watchEvents, type StreamedEvent } from './event-stream.ts';
 import type { Terminal } from './terminal.ts';
 import {
   isOpen,
-  readTurn,
+  readSettled,
   rejected,
   type SendRequest,
   type WaitLimits,
@@ -78,7 +78,7 @@ async function awaitResult(api: ApiClient, accepted: AcceptedMessage | null, lim
     return { kind: limits.signal.aborted ? 'interrupted' : 'waitEnded', accepted };
   const message = await api.getMessage({ id: accepted.message.id });
   if (isOpen(message)) return { kind: 'waitEnded', accepted: { ...accepted, message } };
-  return { kind: 'settled', answer: { message, turn: await readTurn(api, message.turnId), reply: message.reply } };
+  return { kind: 'settled', answer: await readSettled(api, message) };
 }
 
 /** Whether a turn works on a message: asked again after a steer, which may hand the message to a running turn. */

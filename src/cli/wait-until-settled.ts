@@ -62,8 +62,13 @@ function postMessage(request: SendRequest, limits: WaitLimits): Promise<Accepted
 /** The settled answer of an accepted message, or the message as it is by now. */
 async function readAgain(api: ApiClient, accepted: AcceptedMessage): Promise<AcceptedMessage | SettledMessage> {
   const message = await api.getMessage({ id: accepted.message.id });
-  if (isOpen(message)) return { ...accepted, message };
-  return { message, turn: await readTurn(api, message.turnId), reply: message.reply };
+  return isOpen(message) ? { ...accepted, message } : await readSettled(api, message);
+}
+
+/** The answer of a message that has ended. */
+export async function readSettled(api: ApiClient, message: MessageView): Promise<SettledMessage> {
+  const turn = await readTurn(api, message.turnId);
+  return { message, turn, reply: message.reply, output: turn?.output ?? null };
 }
 
 /** True while the message waits or is being worked on. */
@@ -72,7 +77,7 @@ export function isOpen(message: MessageView): boolean {
 }
 
 /** The turn that took a message; null when none did. */
-export async function readTurn(api: ApiClient, turnId: string | null): Promise<TurnView | null> {
+async function readTurn(api: ApiClient, turnId: string | null): Promise<TurnView | null> {
   return turnId === null ? null : api.getTurn({ id: turnId });
 }
 

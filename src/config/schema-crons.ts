@@ -13,7 +13,7 @@ import {
   buildTimetable,
 } from '../schedule/timetable.ts';
 import { THINKING_LEVELS } from './choices.ts';
-import { inputOptions, messageVia } from './schema-inputs.ts';
+import { inputOptions, messageVia, responseFormat } from './schema-inputs.ts';
 import { count, deliveryUrl, duration, timeText, timeZone, word } from './schema-scalars.ts';
 
 const NAME_CHARS_MAX = 200;
@@ -100,6 +100,7 @@ const payload = z.discriminatedUnion('kind', [
     timeoutSeconds: count(1, TURN_SECONDS_MAX)
       .exactOptional()
       .describe('The time limit in seconds; absent: as configured'),
+    responseFormat: responseFormat.exactOptional(),
   }),
 ]) satisfies z.ZodType<CronPayload>;
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { TAGS_MAX, type InputOptions } from '../core/input-options.ts';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
+import { findSchemaFault, SCHEMA_CHARS_MAX, type ResponseFormat } from '../core/response-format.ts';
 import { word } from './schema-scalars.ts';
 
 const NAMES_MAX = 100;
@@ -38,7 +39,30 @@ export const inputOptions = {
     })
     .describe('Facts by which its turns are found again, and everything that these start')
     .exactOptional(),
-} satisfies Record<keyof InputOptions, z.ZodType>;
+} satisfies Partial<Record<keyof InputOptions, z.ZodType>>;
+
+export const responseFormat = z
+  .strictObject({
+    type: z.literal('json_schema').describe('The answer is JSON that fits a schema'),
+    schema: z
+      .record(z.string(), z.unknown())
+      .superRefine((schema, context) => {
+        const fault = findSchemaFault(schema);
+        if (fault !== null) context.addIssue({ code: 'custom', ...fault, input: schema });
+      })
+      .describe(`JSON Schema of type object, of at most ${SCHEMA_CHARS_MAX} characters`),
+    name: z
+      .string()
+      .regex(/^[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, _ and -')
+      .exactOptional()
+      .describe('What the answer is called, for the model; absent: `answer`'),
+  })
+  .describe(
+    'The form of the answer: JSON, which is also read as `output` of the turn; absent: text',
+  ) satisfies z.ZodType<ResponseFormat>;
+
+/** Those of what is one turn, and not a series of turns. */
+export const turnOptions = { ...inputOptions, responseFormat: responseFormat.exactOptional() };
 
 /** Of messages and the turns of crons. */
 export const messageVia = z

@@ -5,6 +5,7 @@ import { REASONING_LEVELS } from '../core/reasoning-tags.ts';
 import { HEALTH_KINDS } from '../features/overview/rules/service-health.ts';
 import { message, session, systemEvent, turn } from './views.ts';
 import { text, flag, uuid, iso, count } from './fields.ts';
+import { output } from './input-options.ts';
 
 const EVENT_TEXT_CHARS_MAX = 10_000;
 const CONTEXT_KEY_CHARS_MAX = 200;
@@ -22,6 +23,7 @@ export const settled = z.strictObject({
   message: message.describe('The message with its outcome'),
   turn: turn.nullable().describe('The turn that claimed it; null: no turn did'),
   reply: text.nullable().describe('The text of the reply; null: there is none'),
+  output,
 });
 export type SettledMessage = z.output<typeof settled>;
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../config/choices.ts';
 import { limitUsd } from '../config/schema-budgets.ts';
-import { inputOptions } from '../config/schema-inputs.ts';
+import { inputOptions, responseFormat, turnOptions } from '../config/schema-inputs.ts';
 import { count, deliveryUrl } from '../config/schema-scalars.ts';
 import { BATCH_STATUSES, ITEM_STATUSES } from '../features/batches/rules/batch.ts';
 import { LINE_FORMATS } from '../features/batches/rules/foreign-lines.ts';
@@ -77,7 +77,7 @@ const settings = z.strictObject({
   maxFailurePercent: percent.exactOptional(),
   deadlineSeconds: deadlineSeconds.exactOptional(),
   deliver: deliverTo.describe('Where a signed report is delivered when the batch ends; null or absent: nowhere'),
-  ...inputOptions,
+  ...turnOptions,
 });
 
 export type BatchSettings = z.output<typeof settings>;
@@ -129,6 +129,7 @@ export const batchQuery = z.strictObject({
   deliver: deliveryUrl.exactOptional().describe('The http or https URL that receives a signed report when it ends'),
   tools: jsonText(inputOptions.tools.unwrap()).describe('The tools of items, as JSON such as `{"allow": ["read"]}`'),
   tags: jsonText(inputOptions.tags.unwrap()).describe('The tags of the items, as JSON such as `{"customer": "42"}`'),
+  responseFormat: jsonText(responseFormat).describe('The form of the answers, as JSON'),
   format: z.enum(LINE_FORMATS).exactOptional().describe('The format of the lines; absent: each line may have another'),
   dryRun: z.enum(['true', 'false']).exactOptional().describe('`true`: check and estimate the batch, and store nothing'),
 });

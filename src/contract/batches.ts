@@ -8,7 +8,7 @@ import {
   PAUSE_REASONS,
 } from '../features/batches/rules/batch.ts';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
-import { shownOptions } from './input-options.ts';
+import { output, shownOptions } from './input-options.ts';
 import { simulated, unpricedCalls } from './costs.ts';
 import { fault } from './faults.ts';
 import { usage, why } from './views.ts';
@@ -121,6 +121,7 @@ export const batchResult = z.strictObject({
   customId: batchItemView.shape.customId,
   status: batchItemView.shape.status,
   reply: text.nullable().describe('The text of the reply; null: there is none'),
+  output,
   error: batchItemView.shape.error,
   sessionKey,
   messageId: batchItemView.shape.messageId,

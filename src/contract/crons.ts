@@ -1,7 +1,7 @@
 // Crons, their fires and heartbeats on the wire.
 import { z } from 'zod';
 import { MISFIRE_POLICIES } from '../config/schema-crons.ts';
-import { messageVia } from '../config/schema-inputs.ts';
+import { messageVia, responseFormat } from '../config/schema-inputs.ts';
 import { costFields, costOf } from './costs.ts';
 import { shownOptions } from './input-options.ts';
 import { text, flag, uuid, iso, count, sessionKey, createdAt, endedAt } from './fields.ts';
@@ -33,6 +33,7 @@ const payload = z.discriminatedUnion('kind', [
     thinking: text.exactOptional().describe('The thinking level of the turn; absent: as configured'),
     via: messageVia.exactOptional(),
     timeoutSeconds: count.exactOptional().describe('The time limit in seconds; absent: as configured'),
+    responseFormat: responseFormat.exactOptional(),
   }),
 ]);
 

@@ -2,7 +2,7 @@
 // epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
-import { inputOptions, messageVia } from '../config/schema-inputs.ts';
+import { messageVia, turnOptions } from '../config/schema-inputs.ts';
 import { count, timeText } from '../config/schema-scalars.ts';
 import { nestOptions } from '../core/input-options.ts';
 import type { InboundMessage } from '../core/inbound.ts';
@@ -114,7 +114,7 @@ const fields = z.strictObject({
   thinking: z.enum(THINKING_LEVELS).exactOptional().describe('The thinking level of its turn; absent: as configured'),
   via: messageVia.exactOptional(),
   deliver: deliverTo.describe('Where the reply is delivered; null: nowhere; absent: as configured'),
-  ...inputOptions,
+  ...turnOptions,
   expiresAt: time.describe('If its answer has not started by this time, the message fails with the code `expired`'),
   deliverAt: time.describe('When it arrives in its session, as if it were sent then; until then it is `delayed`'),
   priority: count(-PRIORITY_MAX, PRIORITY_MAX)

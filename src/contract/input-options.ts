@@ -12,6 +12,11 @@ export const clientMetadata = z
 
 export const shownTags = z.record(text, text).describe('Its tags, by their keys; empty: it has none');
 
+export const output = z
+  .record(text, z.unknown())
+  .nullable()
+  .describe('The value of the reply, if `responseFormat` asked for JSON; null: it did not, or there is none');
+
 export const shownOptions = {
   tools: inputOptions.tools.unwrap().nullable().describe("Which of the agent's tools its turns have; null: all"),
   tags: shownTags,

@@ -1,7 +1,7 @@
 // Subagents on the wire: request bodies and answers.
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../config/choices.ts';
-import { inputOptions } from '../config/schema-inputs.ts';
+import { turnOptions } from '../config/schema-inputs.ts';
 import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costFields } from './costs.ts';
 import { text, uuid, iso, count, createdAt, endedAt, deliverTo, tokens } from './fields.ts';
@@ -37,7 +37,7 @@ export const spawnRequest = z.strictObject({
     .exactOptional()
     .describe('`run`: it ends with its task; `session`: it accepts further tasks'),
   deliver: deliverTo.describe('Where the answer to the result is delivered; null: nowhere; absent: as configured'),
-  ...inputOptions,
+  ...turnOptions,
 });
 
 export const spawned = z.strictObject({

@@ -1,7 +1,7 @@
 // The answers of the API, for the document and for the tests, which check every answer against them.
 import { z } from 'zod';
 import { SESSION_KINDS } from '../core/session-key.ts';
-import { shownTags } from './input-options.ts';
+import { output, shownTags } from './input-options.ts';
 import { HARNESS_REASONS } from '../core/harness-selection.ts';
 import { PRICE_TIERS } from '../core/prices/call-cost.ts';
 import { QUEUE_DROPS, QUEUE_MODES } from '../config/choices.ts';
@@ -251,6 +251,7 @@ export const turn = z.strictObject({
     .nullable()
     .describe('What answers the turn and why it was chosen; null: the turn has no answer, for example a compaction'),
   reply: text.nullable().describe('The text of the reply; null: there is none'),
+  output,
   error: fault.describe('Why the turn failed; null: it did not'),
   why: why.nullable().describe('Why no worker runs it: it is parked, or its worker lost; null: one does, or it ended'),
   nextStep: text

@@ -1,5 +1,7 @@
 // What an input says about its turn and about everything that this turn starts: subagents, messages to other sessions, follow-ups, crons.
 // It is one field of the body of every input, whatever its kind, so code that writes an input passes it on as it is.
+import { given } from './given.ts';
+import type { ResponseFormat } from './response-format.ts';
 import { narrowPolicy, type ToolPolicy } from './tool-policy.ts';
 
 /** Facts by which people and programs find turns again, such as `{"customer": "42"}`. */
@@ -12,6 +14,8 @@ export interface InputOptions {
   /** Which of its agent's tools the turn has; absent: all of them. */
   tools?: ToolPolicy;
   tags?: Tags;
+  /** The form of the turn's answer; absent: any text. What the turn starts does not take it over. */
+  responseFormat?: ResponseFormat;
 }
 
 /** The part of a body that has them; none where there are none, so that bodies without options are as short as before. */
@@ -25,11 +29,21 @@ export function readOptions(body: unknown): InputOptions {
 
 /** The options of a turn with these inputs. They share a turn only if they have equal ones; of announcements, all of them count. */
 export function optionsOfInputs(inputs: readonly { body: unknown }[]): InputOptions {
-  return inputs.reduce<InputOptions>((all, { body }) => inheritOptions(all, readOptions(body)), {});
+  return inputs.reduce<InputOptions>((all, { body }) => joinOptions(all, readOptions(body)), {});
 }
 
-/** The options of what is started with `own` ones under `outer` ones: it never has more tools than what has started it, and has the tags of both, its own first. */
+/** The options of what is started with `own` ones under `outer` ones. */
 export function inheritOptions(outer: InputOptions, own: InputOptions): InputOptions {
+  return joinOptions(sharedOptions(outer), own);
+}
+
+/** The options that what a turn starts takes over. */
+export function sharedOptions({ responseFormat: _format, ...shared }: InputOptions): InputOptions {
+  return shared;
+}
+
+/** Both options: never more tools than either has, the tags of both and one form of the answer, each its own first. */
+export function joinOptions(outer: InputOptions, own: InputOptions): InputOptions {
   const tools =
     outer.tools === undefined || own.tools === undefined
       ? (own.tools ?? outer.tools)
@@ -38,7 +52,7 @@ export function inheritOptions(outer: InputOptions, own: InputOptions): InputOpt
     outer.tags === undefined || own.tags === undefined
       ? (own.tags ?? outer.tags)
       : Object.fromEntries(Object.entries({ ...own.tags, ...outer.tags, ...own.tags }).slice(0, TAGS_MAX));
-  return pickOptions({ tools, tags });
+  return pickOptions({ tools, tags, responseFormat: own.responseFormat ?? outer.responseFormat });
 }
 
 /** The options as a part of a body. */
@@ -55,22 +69,24 @@ export function storedOptions(options: InputOptions = {}): string | null {
 export function pickOptions({
   tools,
   tags,
+  responseFormat,
 }: {
   [Name in keyof InputOptions]: InputOptions[Name] | undefined;
 }): InputOptions {
   const hasTags = tags !== undefined && Object.keys(tags).length > 0;
-  return { ...(tools === undefined ? {} : { tools }), ...(hasTags ? { tags } : {}) };
+  return given({ tools, tags: hasTags ? tags : undefined, responseFormat });
 }
 
 /** A request with the options among its own fields, as a body has them. */
 export function nestOptions<Request extends InputOptions>(request: Request) {
-  const { tools: _tools, tags: _tags, ...rest } = request;
+  const { tools: _tools, tags: _tags, responseFormat: _format, ...rest } = request;
   return { ...rest, ...withOptions(pickOptions(request)) };
 }
 
 /** Stable: equal options have equal texts. Null: there are none. */
-export function keyOfOptions({ tools, tags }: InputOptions): string | null {
-  if (tools === undefined && tags === undefined) return null;
+export function keyOfOptions({ tools, tags, responseFormat }: InputOptions): string | null {
+  if (tools === undefined && tags === undefined && responseFormat === undefined) return null;
   const sorted = Object.entries(tags ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return JSON.stringify([tools?.allow ?? null, tools?.deny ?? null, sorted]);
+  const policy = [tools?.allow ?? null, tools?.deny ?? null, sorted];
+  return JSON.stringify(responseFormat === undefined ? policy : [...policy, responseFormat]);
 }

@@ -1,6 +1,7 @@
 // The request and the answer of a model, in the format of Anthropic's Messages API but independent of its SDK.
 import type { ContentBlock } from './content.ts';
 import type { Effort } from './models.ts';
+import type { ResponseFormat } from './response-format.ts';
 
 export interface CacheControl {
   type: 'ephemeral';
@@ -56,6 +57,8 @@ export interface ModelRequest {
   effort?: Effort;
   /** Absent: the provider's defaults. */
   sampling?: Sampling;
+  /** The form of the last answer; absent: any text. */
+  responseFormat?: ResponseFormat;
   /** True when no later request begins with the same messages: then it costs more to put them into the provider's cache than not to. */
   isOneOff?: true;
 }

@@ -108,6 +108,11 @@ export function thinkingFormOf(model: string): ThinkingForm {
   return model.startsWith('claude-') && !OLDER_MODEL.test(model) ? adaptive('absent', { takesXhigh: false }) : BUDGET;
 }
 
+/** True for a Claude that writes its answer in a form that it is given: Claude 4.5 and later. */
+export function takesOutputFormat(model: string): boolean {
+  return model.startsWith('claude-') && !OLDER_MODEL.test(model);
+}
+
 /**
  * What to say about the end of a model, given as `provider/model`: null when it has none, or is not one of Anthropic's. `today` is a day as
  * YYYY-MM-DD.

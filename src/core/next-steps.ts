@@ -30,8 +30,12 @@ export function decideOutcome(answer: string, rules: ReplyRules): AnswerOutcome 
   const said = rules.hasReasoningTags ? withoutReasoning(answer) : answer;
   const { text, target } = takeReplyTags(said);
   const reply = withoutTokens(text, rules.heartbeatAckCharsMax);
-  if (reply === '') return SILENT;
-  return { status: 'completed', messageStatus: 'answered', reply, replyTarget: target };
+  return reply === '' ? SILENT : answeredWith(reply, target);
+}
+
+/** With this reply, whatever is in it. */
+export function answeredWith(reply: string, replyTarget: ReplyTarget | null = null): AnswerOutcome {
+  return { status: 'completed', messageStatus: 'answered', reply, replyTarget };
 }
 
 /** A text without tags, also without the silent tokens at its edges; empty when it has no other text. */

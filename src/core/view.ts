@@ -57,6 +57,8 @@ export interface TurnRequestSettings {
   effort?: Effort;
   /** A client's further settings for the model; absent: none. */
   sampling?: Sampling;
+  /** The form of its answer: a snapshot of its `ResponseFormat`; absent: any text. */
+  formatSha256?: string;
   /** Of turns that were opened before models thought in other ways: the budget of `thinking`. */
   thinkingBudgetTokens?: number;
   /** What answers it, and why that was chosen; absent: the built-in harness, as there was nothing to choose. */

@@ -9,6 +9,7 @@ import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import { believableUsage } from './stream/usage-figures.ts';
 import type { AnswerRules } from './stream/draft-answer.ts';
 import { createStorableFilter } from '../core/text.ts';
+import { answerTools, takeOutput } from './stream/output-tool.ts';
 import { AnswerReducer } from './stream/reduce-answer.ts';
 import { eventsOfBody, StreamFault, type StreamEvent } from './stream/stream-event.ts';
 import type { AskOptions, Model } from './model.ts';
@@ -65,7 +66,7 @@ export function createModel(parts: ModelParts): Model {
         decodeText: argumentDecoders[transport.provider] ?? null,
       });
       try {
-        const answer = await receive({ transport, request, options, reducer, watch });
+        const answer = takeOutput(await receive({ transport, request, options, reducer, watch }), request);
         watch.ended?.({ kind: 'answered', answer });
         return answer;
       } catch (error) {
@@ -160,7 +161,7 @@ function answerBytesMax(maxTokens: number): number {
 
 function buildRules(request: ModelRequest, options: AskOptions): Omit<AnswerRules, 'decodeText'> {
   return {
-    tools: request.tools,
+    tools: answerTools(request),
     messages: request.messages,
     callNo: options.callNo ?? 1,
     unknownToolThreshold: options.unknownToolThreshold ?? 0,

@@ -1,6 +1,8 @@
 // The body that goes over the wire to the Messages API, made from a model request. Pure and deterministic: the same request
 // gives the same bytes, which the provider's prompt cache and the stored record of a call depend on.
+import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
 import type { ContentBlock } from '../core/content.ts';
+import { given, isObject } from '../core/given.ts';
 import type {
   CacheControl,
   ModelMessage,
@@ -10,7 +12,8 @@ import type {
   ThinkingSetting,
   ToolSpec,
 } from '../core/model-request.ts';
-import type { Effort } from '../core/models.ts';
+import { takesOutputFormat, type Effort } from '../core/models.ts';
+import { withOutputTool } from './stream/output-tool.ts';
 
 type CachedBlock = ContentBlock & { cache_control?: CacheControl };
 
@@ -20,7 +23,7 @@ export interface WireRequest extends Sampling {
   max_tokens: number;
   stream: boolean;
   thinking?: ThinkingSetting;
-  output_config?: { effort: Effort };
+  output_config?: { effort?: Effort; format?: { type: 'json_schema'; schema: object } };
   tools?: ToolSpec[];
   system?: SystemBlock[];
   messages: { role: ModelMessage['role']; content: CachedBlock[] }[];
@@ -31,22 +34,45 @@ export interface WireRequest extends Sampling {
  * blocks but the marked ones are shared with the result.
  */
 export function toWireRequest(
-  request: ModelRequest,
+  asked: ModelRequest,
   { isStreaming = true }: { isStreaming?: boolean } = {},
 ): WireRequest {
+  const format = toFormat(asked);
+  const request = format === undefined ? withOutputTool(asked) : asked;
   const { thinking, effort, sampling, system, tools } = request;
+  const output = given({ effort, format });
   return {
     model: request.model,
     max_tokens: request.maxTokens,
     stream: isStreaming,
     ...(thinking === undefined ? undefined : { thinking }),
-    ...(effort === undefined ? undefined : { output_config: { effort } }),
+    ...(Object.keys(output).length === 0 ? undefined : { output_config: output }),
     ...sampling,
     // The API refuses empty text blocks and has no use for empty lists.
     ...(tools.length > 0 ? { tools } : undefined),
     ...(system.length > 0 ? { system } : undefined),
     messages: request.isOneOff === true ? [...request.messages] : withBreakpoints(request.messages),
   };
+}
+
+/** The form of the answer as the API takes it; undefined: there is none, or the model or the schema needs a tool for it. */
+function toFormat({ model, responseFormat }: ModelRequest): { type: 'json_schema'; schema: object } | undefined {
+  if (responseFormat === undefined || !takesOutputFormat(model) || !isClosed(responseFormat.schema)) return undefined;
+  try {
+    return { type: 'json_schema', schema: transformJSONSchema(responseFormat.schema as never) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The API takes objects whose fields are all named. What else it does not take becomes words of a description. */
+function isClosed(schema: unknown): boolean {
+  if (!isObject(schema)) return !Array.isArray(schema) || schema.every(isClosed);
+  const { type, properties, additionalProperties = properties === undefined && type === 'object' } = schema;
+  const { not, $defs, definitions, items, anyOf, oneOf, allOf } = schema;
+  if (additionalProperties !== false || not !== undefined || definitions !== undefined) return false;
+  const named = [properties, $defs].flatMap((schemas) => Object.values((schemas ?? {}) as object) as unknown[]);
+  return [...named, items, anyOf, oneOf, allOf].every(isClosed);
 }
 
 /** The body of the same call in a message batch, which takes no `stream`, not even false, and at least one token. */

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../history/provider-family.ts';
 import { RETRY_AFTER_MS_MAX } from '../network/retry-after.ts';
+import { withOutputTool } from '../model/stream/output-tool.ts';
 import { malformed, StreamFault } from '../model/stream/stream-event.ts';
 import { ModelError } from '../model/model.ts';
 import { orAborted } from '../deadline.ts';
@@ -53,7 +54,7 @@ async function send(transport: Transport, name: string, call: TransportCall): Pr
     return (isOver = call.onEvent(event));
   };
   try {
-    await orAborted(call.signal, () => transport.send({ ...call, onEvent }));
+    await orAborted(call.signal, () => transport.send({ ...call, request: withOutputTool(call.request), onEvent }));
   } catch (error) {
     throw toFault(name, error);
   } finally {

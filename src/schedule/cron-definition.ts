@@ -37,7 +37,7 @@ export function toDefinition(input: CronInput, { config, nowMs }: { config: Conf
     misfire: input.misfire ?? null,
     delivery: input.delivery ?? null,
     deleteAfterRun: input.deleteAfterRun ?? false,
-    options: pickOptions(input),
+    options: pickOptions({ ...input, responseFormat: undefined }),
   });
 }
 
@@ -61,6 +61,7 @@ export function changedDefinition(
     options: pickOptions({
       tools: patch.tools === undefined ? before.options?.tools : (patch.tools ?? undefined),
       tags: patch.tags === undefined ? before.options?.tags : (patch.tags ?? undefined),
+      responseFormat: undefined,
     }),
   };
   return checked(config, definition, { hasNewModel: patch.payload !== undefined || patch.agentId !== undefined });

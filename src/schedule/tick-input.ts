@@ -1,6 +1,7 @@
 // What a tick of a cron puts into its session: a turn of its own, or a line for the next prompt with a poll that makes sure that there is
 // one. Built the same way whether the clock or a person fires it.
 import { agentOrFirst, type AgentSettings, type Config } from '../config.ts';
+import { given } from '../core/given.ts';
 import { pollText } from '../core/heartbeat.ts';
 import { withOptions } from '../core/input-options.ts';
 import type { OwnInput } from '../core/inbound.ts';
@@ -30,16 +31,28 @@ export function toTickInput(cron: CronDefinition & { id: string; origin: CronOri
   const { payload } = cron;
   const deliver = chooseDeliver(cron, facts.lastUrl);
   const route = JSON.stringify(['cron', cron.id, deliver?.url ?? null]);
-  const shared = { cronId: cron.id, ...(deliver === undefined ? {} : { deliver }), ...withOptions(cron.options ?? {}) };
+  const shared = { cronId: cron.id, ...(deliver === undefined ? {} : { deliver }) };
+  const options = cron.options ?? {};
   if (payload.kind === 'agentTurn') {
-    const { kind: _kind, message, ...settings } = payload;
+    const { kind: _kind, message, responseFormat, ...settings } = payload;
     const isFresh = cron.target === 'isolated';
-    const body = { text: tickText({ ...cron, message }), ...settings, ...shared, ...(isFresh ? { isFresh } : {}) };
-    return { kind: 'cron', body, route, event: null };
+    const own = withOptions({ ...options, ...given({ responseFormat }) });
+    const text = tickText({ ...cron, message });
+    return {
+      kind: 'cron',
+      body: { text, ...settings, ...shared, ...own, ...given({ isFresh: isFresh || undefined }) },
+      route,
+      event: null,
+    };
   }
   return {
     kind: cron.wake === 'now' ? 'heartbeat' : null,
-    body: { text: reminderText(cron, facts, deliver !== null), eventId: facts.eventId, ...shared },
+    body: {
+      text: reminderText(cron, facts, deliver !== null),
+      eventId: facts.eventId,
+      ...shared,
+      ...withOptions(options),
+    },
     route,
     event: {
       id: facts.eventId,

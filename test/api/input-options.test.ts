@@ -44,6 +44,54 @@ test('a message with tools is answered by a turn that has only those', async () 
   expect(JSON.stringify(rig.turns.scripted.requests.at(-1)?.body)).toContain('Available tools: none.');
 });
 
+describe('the form of an answer', () => {
+  const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+  const responseFormat = { type: 'json_schema', schema, name: 'count' };
+  const withFormat = (path: string, body: object, format: object): object =>
+    path === '/v1/crons'
+      ? { ...cron, payload: { ...cron.payload, responseFormat: format } }
+      : { ...body, responseFormat: format };
+
+  test.each(WAYS)('POST %s names the keyword of a schema that is not supported', async (path, body) => {
+    const format = { type: 'json_schema', schema: { ...schema, properties: { n: { if: {} } } } };
+    const at = path === '/v1/crons' ? 'payload.responseFormat' : 'responseFormat';
+    expect(await holder.rig.post(path, withFormat(path, body, format))).toMatchObject({
+      status: 400,
+      body: {
+        code: 'invalid_body',
+        errors: [{ path: `${at}.schema.properties.n.if`, message: expect.stringContaining('"if" is not supported') }],
+      },
+    });
+  });
+
+  test('holds for a message, a subagent and a cron, and its value is read beside the reply', async () => {
+    const { rig } = holder;
+    const text = 'Count. [[reply: {"n": 12345678901234567890}]]';
+    const send = (prefer: object) =>
+      rig.post('/v1/sessions/formed/messages', { text, responseFormat }, { 'idempotency-key': 'formed', ...prefer });
+    await send({});
+    await rig.work('formed');
+    const settled = await send({ prefer: 'wait=60' });
+    expect(settled).toMatchObject({ status: 200, body: { reply: '{"n": 12345678901234567890}' } });
+    expect(JSON.stringify(settled.body.output)).toBe(JSON.stringify(settled.body.turn.output));
+    const spawned = await rig.post('/v1/sessions/formed/spawn', { task: 'Count. [[reply: {"n": 2}]]', responseFormat });
+    const child = spawned.body.childSessionKey;
+    await rig.work(child);
+    expect((await rig.get(`/v1/turns?session=${child}`)).body.items).toMatchObject([{ output: { n: 2 } }]);
+    // Its announcement asks for no form.
+    await endGathering(rig);
+    await rig.work('formed');
+    expect((await rig.get('/v1/turns?session=formed')).body.items[0]).toMatchObject({ kind: 'announce', output: null });
+    const payload = { ...cron.payload, message: 'Count. [[reply: {"n": 3}]]', responseFormat };
+    const made = await rig.post('/v1/crons', { ...cron, payload });
+    expect(made.body.payload).toEqual(payload);
+    await rig.post(`/v1/crons/${made.body.id}/run`, {});
+    const key = `agent:main:cron:${made.body.id}`;
+    await rig.work(key);
+    expect((await rig.get(`/v1/turns?session=${key}`)).body.items).toMatchObject([{ output: { n: 3 } }]);
+  });
+});
+
 describe('tags', () => {
   /** The ids of a list. */
   async function idsOf(path: string): Promise<string[]> {

@@ -29,6 +29,38 @@ test('a batch of lines is fed, answered and settled, and its results are in inpu
   expect(results[0].usage.outputTokens).toBeGreaterThan(0);
 });
 
+test('the items of a batch that classifies are one small call each, and results have their values', async () => {
+  const batches = batchRig(shared.rig);
+  const category = { enum: ['bug', 'billing'] };
+  const schema = { type: 'object', properties: { category }, required: ['category'], additionalProperties: false };
+  const items = Array.from({ length: 100 }, (_, n) => ({
+    customId: `t${n}`,
+    text: `Classify: ticket ${n} [[reply: {"category": "${n % 2 === 0 ? 'bug' : 'billing'}"}]]`,
+  }));
+  const own = { type: 'json_schema', schema: { ...schema, properties: { category: { const: 'spam' } } } };
+  items.push({ customId: 'own', text: 'Classify: [[reply: {"category": "spam"}]]', responseFormat: own } as never);
+  const made = await batches.submit({
+    items,
+    promptMode: 'none',
+    tools: { allow: [] },
+    responseFormat: { type: 'json_schema', schema },
+  });
+  const ended = await batches.run(made.body.id);
+  expect(ended).toMatchObject({ outcome: 'completed', counts: { answered: items.length } });
+  const results = await batches.results(made.body.id);
+  expect(results.map(({ output }) => output?.category)).toEqual([
+    ...Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? 'bug' : 'billing')),
+    'spam',
+  ]);
+  for (const { usage } of results)
+    expect(usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens).toBeLessThan(300);
+  const { turnId } = results[0];
+  expect((await shared.rig.get(`/v1/turns/${turnId}`)).body).toMatchObject({
+    output: { category: 'bug' },
+    stepCount: 1,
+  });
+});
+
 test('the sessions of a batch are listed only when their kind is asked for', async () => {
   const made = await batchRig(shared.rig).submit({ items: [{ text: 'listed' }] });
   await batchRig(shared.rig).run(made.body.id);

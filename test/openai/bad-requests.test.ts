@@ -199,10 +199,11 @@ const CASES: BadRequest[] = [
   { name: 'functions', body: { functions: [] }, param: 'functions' },
   { name: 'web_search_options', body: { web_search_options: {} }, param: 'web_search_options' },
   {
-    name: 'a JSON schema',
-    body: { response_format: { type: 'json_schema', json_schema: {} } },
-    param: 'response_format.type',
+    name: 'a JSON schema of a list',
+    body: { response_format: { type: 'json_schema', json_schema: { name: 'list', schema: { type: 'array' } } } },
+    param: 'response_format.json_schema.schema.type',
   },
+  { name: 'another format', body: { response_format: { type: 'grammar' } }, param: 'response_format.type' },
   { name: 'an unknown model', body: { model: 'gpt-9' }, status: 404, code: 'model_not_found', param: 'model' },
   {
     name: 'a wrong key',

@@ -524,6 +524,22 @@ test('a hundred repetitions of a request make one turn (G2)', async () => {
   expect(await countInputs(holder.rig, { text: like('held repeated %') })).toBe(1);
 });
 
+test('an answer of a form is streamed when it is checked, and is read by the client', async () => {
+  const schema = { type: 'object', properties: { color: { enum: ['red', 'blue'] } }, required: ['color'] };
+  const response_format = { type: 'json_schema' as const, json_schema: { name: 'color', schema } };
+  const content = 'Which? [[reply: {"color": "green"}]] [[next]] [[reply: {"color": "red"}]]';
+  const body = { model: 'holdfast', messages: [{ role: 'user' as const, content }], response_format };
+  const chunks = await streamed(body);
+  expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe('{"color": "red"}');
+  const { choices } = await openai.chat.completions.parse({ ...body, user: 'shop of colors' });
+  expect(choices[0]?.message.content).toBe('{"color": "red"}');
+  const cut = await openai.chat.completions.create({
+    ...body,
+    messages: [{ role: 'user', content: 'Cut. [[stop: max_tokens]] [[reply: {"color"]]' }],
+  });
+  expect(cut.choices[0]?.finish_reason).toBe('length');
+});
+
 test('an image comes as a data URL', async () => {
   const { choices } = await openai.chat.completions.create({
     model: 'holdfast',

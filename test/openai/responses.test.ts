@@ -40,6 +40,16 @@ const TOOL = {
 };
 
 describe('a response', () => {
+  test('of a form has the JSON as its text, and repeats the form', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+    const format = { type: 'json_schema' as const, name: 'count', schema };
+    const asked = { model: 'holdfast', input: 'How many? [[reply: {"n": 3}]]', text: { format } };
+    expect(await openai.responses.create(asked)).toMatchObject({ output_text: '{"n": 3}', text: { format } });
+    const object = { ...asked, text: { format: { type: 'json_object' as const } } };
+    const tool = 'How many? [[tool: structured_output {"n": 4}]]';
+    expect(await openai.responses.create({ ...object, input: tool })).toMatchObject({ output_text: '{"n":4}' });
+  });
+
   test('is answered whole, and continued by its id', async () => {
     const first = await openai.responses.create({
       model: 'holdfast',

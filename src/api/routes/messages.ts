@@ -57,7 +57,12 @@ const postMessage = defineRoute({
       { request, context, services },
       { id: taken.id, sessionId, isReplay },
       {
-        ended: async ({ message: ended, turn }) => ({ message: ended, turn, reply: ended.reply }),
+        ended: async ({ message: ended, turn }) => ({
+          message: ended,
+          turn,
+          reply: ended.reply,
+          output: turn?.output ?? null,
+        }),
         now: async () => ({ message: taken, session, disposition }),
       },
     );

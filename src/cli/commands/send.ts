@@ -9,7 +9,7 @@ import type { ApiClient } from '../api-client.ts';
 import { EXIT, usageError, type ExitCode } from '../cli-error.ts';
 import { command, type InputOf, type Words } from '../command.ts';
 import { errorText } from '../print.ts';
-import { TAGS, WAIT_SECONDS, waitFor } from '../options.ts';
+import { SCHEMA, TAGS, WAIT_SECONDS, waitFor } from '../options.ts';
 import { interruption } from '../poll-until-end.ts';
 import { readArgument } from '../read-argument.ts';
 import { streamReply } from '../stream-reply.ts';
@@ -27,6 +27,7 @@ const TAKES = {
   model: ['--model <model>', 'the model for this message: provider/model or an alias'],
   thinking: ['--thinking <level>', 'the thinking level for this message'],
   deliver: ['--deliver <url>', 'deliver the reply to this URL'],
+  ...SCHEMA,
 } as const;
 
 type Input = InputOf<typeof TAKES>;
@@ -62,12 +63,14 @@ async function send(input: Input, api: ApiClient, terminal: Terminal): Promise<E
   return result.kind === 'interrupted' ? EXIT.interrupted : EXIT.waitEnded;
 }
 
-async function toBody({ text: typed, mode, model, thinking, deliver, tags }: Input): Promise<Record<string, unknown>> {
+async function toBody({ text: typed, deliver, ...input }: Input): Promise<Record<string, unknown>> {
+  const { mode, model, thinking, tags, responseFormat } = input;
   const text = await readArgument(typed);
   if (text.trim() === '') {
     throw usageError('the message is empty', 'pass a text, or pass "-" and pipe one in', 'empty_message');
   }
-  return { text, mode, model, thinking, tags, deliver: deliver === undefined ? undefined : { url: deliver } };
+  const to = deliver === undefined ? undefined : { url: deliver };
+  return { text, mode, model, thinking, tags, responseFormat, deliver: to };
 }
 
 async function sendOnly(request: SendRequest, terminal: Terminal): Promise<ExitCode> {

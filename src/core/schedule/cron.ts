@@ -2,6 +2,7 @@
 import type { SessionKey } from '../ids.ts';
 import { cutHead } from '../text.ts';
 import type { InputOptions } from '../input-options.ts';
+import type { ResponseFormat } from '../response-format.ts';
 import { neutralise } from '../../prompt/untrusted-text.ts';
 import type { MessageVia } from '../inbound.ts';
 import type { ThinkingLevel } from '../../prompt/thinking-directive.ts';
@@ -30,6 +31,8 @@ export type CronPayload =
       /** How its model is asked; absent: live. */
       via?: MessageVia;
       timeoutSeconds?: number;
+      /** Absent: any text. */
+      responseFormat?: ResponseFormat;
     };
 
 /**

@@ -6,7 +6,7 @@ import type { ApiClient } from '../../cli/api-client.ts';
 import { conflict, EXIT, notFound, usageError } from '../../cli/cli-error.ts';
 import { command, lists, prints, type InputOf, type Words } from '../../cli/command.ts';
 import { isSure } from '../../cli/is-sure.ts';
-import { createDurationParser, pages, TAGS, wholeNumber } from '../../cli/options.ts';
+import { createDurationParser, pages, SCHEMA, TAGS, wholeNumber } from '../../cli/options.ts';
 import type { Style } from '../../cli/table.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { timeFromNow } from '../../cli/time-option.ts';
@@ -45,6 +45,7 @@ const SETTINGS = {
   model: ['--model <model>', 'with --message: provider/model or an alias'],
   thinking: ['--thinking <level>', 'with --message: the thinking level'],
   timeoutSeconds: ['--timeout <seconds>', 'with --message: the deadline of the turn', wholeNumber(1, TURN_SECONDS_MAX)],
+  ...SCHEMA,
   target: ['--target <target>', 'the session: main, isolated or session:<key>', parseTarget],
   wake: ['--wake <when>', 'with --event: when the agent reads it', ['now', 'next-heartbeat']],
   misfire: ['--misfire <policy>', 'policy for missed slots', ['run_once', 'run_all', 'skip']],
@@ -223,13 +224,13 @@ function buildSchedule({ cron: expr, tz, staggerMs, everyMs, anchor, at }: Setti
   return at === undefined ? undefined : { kind: 'at', at: timeFromNow(at) };
 }
 
-function buildPayload({ message, event, model, thinking, timeoutSeconds }: Settings) {
+function buildPayload({ message, event, model, thinking, timeoutSeconds, responseFormat }: Settings) {
   if (message !== undefined && event !== undefined)
     throw usageError('it cannot have both --message and --event', 'pass --message or --event');
   if (event !== undefined) return { kind: 'systemEvent', text: event };
-  if (message !== undefined) return { kind: 'agentTurn', message, model, thinking, timeoutSeconds };
-  if ((model ?? thinking ?? timeoutSeconds) === undefined) return undefined;
-  throw usageError('--model, --thinking and --timeout belong to --message', 'pass --message with them');
+  if (message !== undefined) return { kind: 'agentTurn', message, model, thinking, timeoutSeconds, responseFormat };
+  if ((model ?? thinking ?? timeoutSeconds ?? responseFormat) === undefined) return undefined;
+  throw usageError('--model, --thinking, --timeout and --schema belong to --message', 'pass --message with them');
 }
 
 function parseDelivery(where: string) {

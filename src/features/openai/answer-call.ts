@@ -42,6 +42,7 @@ export async function openCall(
     turnId: turn.turn?.id ?? null,
     afterStep: begun.afterStep,
     isSentWhole,
+    isChecked: turn.isChecked,
   });
   if (turn.turn === null) return { segment, turn, begun, after: horizon - 1n, isPast: turn.status !== 'waiting' };
   const { id, startedAt, isEnded } = turn.turn;

@@ -101,7 +101,7 @@ export async function beginCall(
     caller,
     ...(chosen.model === undefined ? {} : { model: chosen.model }),
     ...(body.thinking === undefined ? {} : { thinking: body.thinking }),
-    ...withOptions(pickOptions({ tools: undefined, tags: body.metadata })),
+    ...withOptions(pickOptions({ tools: undefined, tags: body.metadata, responseFormat: body.responseFormat })),
     ...(conversation.instructions === null ? {} : { extraSystemPrompt: conversation.instructions }),
   };
   const accepted = await acceptClientMessage(context.service, {

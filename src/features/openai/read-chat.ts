@@ -1,10 +1,12 @@
 // The body of a chat completion: every parameter is used, named as ignored, or refused with its name.
 import { z } from 'zod';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
+import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ClientMessage } from './rules/conversation.ts';
 import { parseWith } from '../../api/check-fields.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import {
+  answerFormat,
   checkNames,
   toToolChoice,
   parseArguments,
@@ -13,6 +15,7 @@ import {
   toStops,
   textOfContent,
   THINKING,
+  toResponseFormat,
   toToolSpec,
 } from './read-parts.ts';
 
@@ -31,6 +34,7 @@ export interface ClientRequest {
   stop: string[] | undefined;
   user: string | undefined;
   metadata: Record<string, string> | undefined;
+  responseFormat: ResponseFormat | undefined;
   /** The fields of the request that the answer repeats. */
   asked?: Record<string, unknown>;
   /** Parameters without effect. */
@@ -132,9 +136,7 @@ const body = z.strictObject({
   user: z.string().min(1).max(1000).nullish(),
   metadata: clientMetadata,
   n: z.literal(1, { error: 'only 1 is supported: a session has one answer' }).nullish(),
-  response_format: z
-    .looseObject({ type: z.literal('text', { error: 'only text is supported; describe the form in a tool instead' }) })
-    .nullish(),
+  response_format: answerFormat,
   modalities: z.array(z.literal('text', { error: 'only text is supported' })).nullish(),
   logprobs: z.literal(false, { error: 'is not supported: models do not tell' }).nullish(),
   audio: refused('audio is not supported'),
@@ -171,6 +173,7 @@ export function readChat(raw: unknown, depthMax: number): ChatRequest {
     stop,
     user: data.user ?? undefined,
     metadata: data.metadata ?? undefined,
+    responseFormat: toResponseFormat(data.response_format, 'response_format', 'json_schema'),
     ignored: [
       ...Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
       ...ignored,

@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
+import type { ResponseFormat } from '../../core/response-format.ts';
+import { responseFormat } from '../../config/schema-inputs.ts';
+import { parseWith } from '../../api/check-fields.ts';
 import type { ClientPart } from './rules/conversation.ts';
 import { isObject } from '../../core/given.ts';
 import { isBlank } from '../../core/text.ts';
@@ -47,6 +50,29 @@ export function toStops(stop: string | readonly string[] | null | undefined): { 
   const kept = all.filter((sequence) => !isBlank(sequence));
   return { ...(kept.length === 0 ? {} : { stop: kept }), ignored: kept.length < all.length ? ['stop'] : [] };
 }
+
+const FORMATS = ['text', 'json_object', 'json_schema'] as const;
+
+export const answerFormat = z
+  .looseObject({ type: z.enum(FORMATS, { error: `expected ${FORMATS.join(', ')}` }) })
+  .nullish();
+
+/** The form of the answer, from a format of one of OpenAI's APIs; `inner`: the field that has the name and the schema, if one has them. */
+export function toResponseFormat(
+  format: z.output<typeof answerFormat>,
+  path: string,
+  inner?: string,
+): ResponseFormat | undefined {
+  if (!format || format.type === 'text') return undefined;
+  if (format.type === 'json_object') return { type: 'json_schema', schema: { type: 'object' } };
+  const place = inner === undefined ? path : `${path}.${inner}`;
+  const named = inner === undefined ? format : format[inner];
+  const { name, schema } = parseWith(namedSchema, named, 'invalid_body', place);
+  return { type: 'json_schema', schema, name };
+}
+
+const { name, schema } = responseFormat.shape;
+const namedSchema = z.looseObject({ name: name.unwrap(), schema });
 
 /** The parts of a user's content: texts and images. `types`: their names in the form. */
 export function parseParts(

@@ -5,6 +5,7 @@ import { parseWith } from '../../api/check-fields.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import type { ClientRequest } from './read-chat.ts';
 import {
+  answerFormat,
   checkNames,
   toToolChoice,
   fail,
@@ -13,6 +14,7 @@ import {
   refused,
   textOfContent,
   THINKING,
+  toResponseFormat,
   toToolSpec,
 } from './read-parts.ts';
 
@@ -72,9 +74,7 @@ const body = z.strictObject({
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   reasoning: z.looseObject({ effort: z.enum(Object.keys(THINKING) as [keyof typeof THINKING]).nullish() }).nullish(),
-  text: z
-    .looseObject({ format: z.looseObject({ type: z.literal('text', { error: 'only text is supported' }) }).nullish() })
-    .nullish(),
+  text: z.looseObject({ format: answerFormat }).nullish(),
   metadata: clientMetadata,
   user: z.string().min(1).max(1000).nullish(),
   prompt: refused('stored prompts are not supported'),
@@ -108,6 +108,7 @@ export function readResponse(raw: unknown, depthMax: number): ResponseRequest {
     stop: undefined,
     user: data.user ?? undefined,
     metadata: data.metadata ?? undefined,
+    responseFormat: toResponseFormat(data.text?.format, 'text.format'),
     ignored: Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
     previousId: data.previous_response_id ?? undefined,
     conversation: typeof conversation === 'string' ? conversation : conversation?.id,
@@ -123,6 +124,7 @@ const ASKED = [
   'parallel_tool_calls',
   'previous_response_id',
   'temperature',
+  'text',
   'tool_choice',
   'tools',
   'top_p',

@@ -1,6 +1,6 @@
 // Sends a message from one session to another that it may see (G30). With an answer wanted it begins an exchange: see src/core/exchange.ts.
 import { beginExchange, exchangeRoute } from '../../core/exchange.ts';
-import { withOptions } from '../../core/input-options.ts';
+import { sharedOptions, withOptions } from '../../core/input-options.ts';
 import type { MessageId } from '../../core/ids.ts';
 import type { SessionMessage } from '../../core/session-message.ts';
 import { storableText } from '../../core/text.ts';
@@ -52,7 +52,7 @@ export async function sendBetweenSessions(
     provenance: { kind: 'inter_session', sourceSession: viewer.key, sourceTool: 'sessions_send' },
     ...(message.wantsAnswer ? { exchange } : {}),
     ...(answered === null ? {} : { chargedTo: answered.chargedTo }),
-    ...withOptions(answered?.options ?? {}),
+    ...withOptions(sharedOptions(answered?.options ?? {})),
   };
   const acceptance = await acceptInput(service, {
     sessionId: target.id,

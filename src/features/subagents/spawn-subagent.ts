@@ -9,7 +9,7 @@ import {
   type AgentSettings,
   type Config,
 } from '../../config.ts';
-import { inheritOptions, withOptions } from '../../core/input-options.ts';
+import { inheritOptions, sharedOptions, withOptions } from '../../core/input-options.ts';
 import { chooseRoute } from '../../core/inbound.ts';
 import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
@@ -112,7 +112,7 @@ export async function spawnPlanned(
         {
           text: '',
           ...(plan.deliver === undefined ? {} : { deliver: plan.deliver }),
-          ...withOptions(plan.options ?? {}),
+          ...withOptions(sharedOptions(plan.options ?? {})),
         },
         config.owner.ids,
       ),

@@ -1,6 +1,8 @@
 // The tools about sessions and subagents, before policy. Which of them a subagent has is said in `core/subagent-spawn.ts`.
 import { z } from 'zod';
+import { responseFormat } from '../../config/schema-inputs.ts';
 import { count } from '../../config/schema-scalars.ts';
+import { given } from '../../core/given.ts';
 import { THINKING_LEVELS } from '../../prompt/thinking-directive.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { SeenSession, SessionsPort } from './tools-port.ts';
@@ -170,12 +172,13 @@ function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool {
         .enum(['run', 'session'])
         .optional()
         .describe('session: it stays, and accepts further tasks by subagents(action=steer); default: run'),
+      responseFormat: responseFormat.optional().describe('Its result is JSON that fits the schema; default: text'),
     }),
     // A call that is run again finds the run that it has spawned.
     isIdempotent: true,
     isReadOnly: false,
-    async run(input, call) {
-      const spawned = await port.spawn(call, input);
+    async run({ responseFormat: format, ...input }, call) {
+      const spawned = await port.spawn(call, { ...input, options: given({ responseFormat: format }) });
       if (spawned.kind === 'error') return errorOutcome(JSON.stringify({ status: 'forbidden', error: spawned.text }));
       const { runId, sessionKey: childSessionKey } = spawned;
       const note =

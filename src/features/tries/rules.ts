@@ -55,13 +55,13 @@ export function buildTry(
   // Bodies of every kind have fields of this type, or none of them.
   const last = (bodies.at(-1) ?? {}) as Partial<BatchInput>;
   const kept = KEPT.filter((name) => last[name] !== undefined).map((name) => [name, last[name]]);
-  const { tools, tags } = inheritOptions({ tags: { [TRY_TAG]: tag } }, last.options ?? {});
+  const { tools, tags, responseFormat } = inheritOptions({ tags: { [TRY_TAG]: tag } }, last.options ?? {});
   return {
     ...Object.fromEntries(kept),
     ...changes,
     text,
     deliver: null,
-    ...withOptions(pickOptions({ tools, tags: { ...tags, [TRY_TAG]: tag } })),
+    ...withOptions(pickOptions({ tools, tags: { ...tags, [TRY_TAG]: tag }, responseFormat })),
     tryOf: of,
     ...given({ promptMode: last.promptMode ?? promptMode, systemPrompt }),
   };

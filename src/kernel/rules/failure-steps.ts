@@ -39,6 +39,8 @@ const STEPS: Readonly<Record<string, string>> = {
   model_failed: OUTAGE,
   model_stopped_sensitive: STOPPED,
   unhandled_stop_reason: STOPPED,
+  output_invalid:
+    'Read the message: it says where the answer differs from the schema. Make the schema or the prompt clearer, or retry on another model.',
   turn_timeout: 'Look at what took the time, then retry, or raise `agents.defaults.timeoutSeconds`.',
   max_steps: 'Look at its last steps before you raise `maxSteps`: the agent kept calling tools until the limit.',
   poison: 'Check the logs of its workers at the times of its attempts: often a tool used up the memory. Then retry.',

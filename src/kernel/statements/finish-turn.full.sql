@@ -222,7 +222,7 @@ settled_turns as materialized (
   select tail.n, json_build_object('turn', json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
   'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'provider', case when t.asked_model is null then coalesce(t.view ->> 'provider', 'anthropic')
     when strpos(t.model, '/') > 0 then split_part(t.model, '/', 1) else 'anthropic' end, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'tryOf', case when s.kind = 'try' then substring(t.tags ->> 'try' from '^[0-9a-f-]{36}$') end, 'harness', case when t.kind <> 'compaction'
-    then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'error', t.error,
+    then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'output', t.view ->> 'formatSha256', 'error', t.error,
   'why', null, 'nextStep', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
     'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,
     'unpricedCalls', t.unpriced_calls, 'simulated', t.is_simulated, 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),

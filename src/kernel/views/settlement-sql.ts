@@ -32,11 +32,11 @@ const SUBJECTS_SQL = Object.entries(SUBJECT_FIELDS)
 const PROVIDER_SQL = `case when t.asked_model is null then coalesce(t.view ->> 'provider', '${DEFAULT_PROVIDER}')
     when strpos(t.model, '/') > 0 then split_part(t.model, '/', 1) else '${DEFAULT_PROVIDER}' end`;
 
-/** The turn `t` of the session `s`, without its steps and without the reason why it waits. */
+/** The turn `t` of the session `s`, without its steps and without the reason why it waits. `output` says only whether it has one: `fillOutput`. */
 export const turnSql = (
   reply = 't.reply',
 ): string => `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'provider', ${PROVIDER_SQL}, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), ${SUBJECTS_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'provider', ${PROVIDER_SQL}, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), ${SUBJECTS_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'output', t.view ->> 'formatSha256', 'error', t.error,
   'why', null, 'nextStep', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'firstClaimedAt', ${isoSql('coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at)')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;

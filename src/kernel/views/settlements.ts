@@ -5,11 +5,11 @@ import type { SettledMessage } from '../../contract/answers.ts';
 import type { MessageView, TurnView } from '../../contract/views.ts';
 import { callsSql, messageSql, toolsSql, turnSql } from './settlement-sql.ts';
 import type { ViewDatabase } from '../../database/page.ts';
-import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
+import { buildSteps, fillOutput, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import { withSteps } from './turns.ts';
 import { literal } from '../../database/statement.ts';
 
-export type SettlementView = Omit<SettledMessage, 'reply'>;
+export type SettlementView = Omit<SettledMessage, 'reply' | 'output'>;
 
 // Prepared under a name: planning it costs more than running it.
 export const SETTLEMENTS = literal({
@@ -39,5 +39,6 @@ function toSettlement({ message, turn, calls, tools }: SettlementRow): Settlemen
 
 /** The turn with its steps. */
 export function toTurnView(row: TurnRow): TurnView {
+  fillOutput(row.turn);
   return withSteps(row.turn, buildSteps(row));
 }

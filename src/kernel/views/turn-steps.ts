@@ -2,6 +2,8 @@
 // one tool call is shown with what it was given and what came back.
 import type { ModelCallView, StepView, ToolCallView, TurnView } from '../../contract/views.ts';
 import type { ToolCallDetail } from '../../contract/details.ts';
+import { isObject } from '../../core/given.ts';
+import { parseKeepingIntegers } from '../../core/parse-exactly.ts';
 import { readPartText, type StoredBlock } from '../../core/entry.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { literal } from '../../database/statement.ts';
@@ -15,6 +17,20 @@ export interface TurnRow {
   turn: TurnSummary;
   calls: { step: number; call: ModelCallView }[] | null;
   tools: { step: number; tool: ToolCallView }[] | null;
+}
+
+/** Puts the value of its reply into a turn as it was read. A reply that is cut has none. */
+export function fillOutput(turn: Pick<TurnSummary, 'output' | 'reply'>): void {
+  turn.output = turn.output === null || turn.reply === null ? null : readOutput(turn.reply);
+}
+
+function readOutput(reply: string): TurnSummary['output'] {
+  try {
+    const value = parseKeepingIntegers(reply);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The steps of a turn, in order. */

@@ -4,7 +4,7 @@ import { callsSql, toolsSql, turnSql } from './settlement-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
-import { buildSteps, type TurnRow, type TurnSummary } from './turn-steps.ts';
+import { buildSteps, fillOutput, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import type { AttemptView, ListedTurn, SpanView, StepView, ToolCallView, TurnView } from '../../contract/views.ts';
 import { cutPiece } from '../../core/text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
@@ -53,6 +53,7 @@ async function readTurns(
   for (const { turn, wait } of rows) {
     turn.why = describeOpenWait(db, wait);
     turn.nextStep = turnStep(turn);
+    fillOutput(turn);
     // The database counts a pair of units as one.
     if (turn.reply !== null && textCharsMax !== null) turn.reply = cutPiece(turn.reply, 0, textCharsMax);
   }

@@ -4,8 +4,10 @@ import { pathToFileURL } from 'node:url';
 import { isAbsolute } from 'node:path';
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import { isObject } from '../../core/given.ts';
+import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ProviderFamily } from '../../history/provider-family.ts';
 import { ModelError } from '../model.ts';
+import { isStrict } from './rules/strict-schema.ts';
 import type { PromptForm } from './to-prompt.ts';
 
 /** The APIs beside Anthropic's. */
@@ -30,6 +32,8 @@ interface OptionsSource {
   cacheKey: string;
   /** True when the model is asked to think. */
   isThinking: boolean;
+  /** The form of the answer, if the API has a mode of its own for it. */
+  format?: ResponseFormat;
   /** Those of the configuration, which count more. */
   options: Record<string, unknown>;
 }
@@ -39,6 +43,8 @@ interface Api {
   resultImages: PromptForm['resultImages'];
   /** True when its servers may drop the front of a prompt that does not fit; the others refuse it. */
   mayDropPrompts?: true;
+  /** True when it has a mode of its own for the form of such an answer; else a tool stands for it. */
+  takesFormat(format: ResponseFormat, of: { name: string; hasTools: boolean }): boolean;
   /** `settings`: what the configuration has for the create function of the package, where requests have no options of their own. */
   load(from: { package: string; settings: Record<string, unknown> }): Promise<MakeModel>;
   /** What goes with each request, under the name by which the package looks for it. */
@@ -48,29 +54,40 @@ interface Api {
 /** OpenAI keeps nothing, so reasoning comes encrypted and goes back; the session is the key of its cache. */
 const WITHOUT_STORE = ({ cacheKey }: { cacheKey: string }) => ({ store: false, promptCacheKey: cacheKey });
 
+/** Other schemas are taken as advice. */
+const strictness = ({ format }: { format?: ResponseFormat }) =>
+  format === undefined ? {} : { strictJsonSchema: isStrict(format.schema) };
+
 export const APIS: Readonly<Record<AiSdkApi, Api>> = {
   openai: {
     family: 'openai',
     resultImages: 'inside',
+    takesFormat: () => true,
     async load() {
       const { createOpenAI } = await import('@ai-sdk/openai');
       return (options, model) => createOpenAI(options).responses(model);
     },
     options: (from) =>
-      ({ openai: { ...WITHOUT_STORE(from), reasoningSummary: 'auto', ...from.options } }) as SharedV4ProviderOptions,
+      ({
+        openai: { ...WITHOUT_STORE(from), ...strictness(from), reasoningSummary: 'auto', ...from.options },
+      }) as SharedV4ProviderOptions,
   },
   'openai-chat': {
     family: 'openai',
     resultImages: 'after',
+    takesFormat: () => true,
     async load() {
       const { createOpenAI } = await import('@ai-sdk/openai');
       return (options, model) => createOpenAI(options).chat(model);
     },
-    options: (from) => ({ openai: { ...WITHOUT_STORE(from), ...from.options } }) as SharedV4ProviderOptions,
+    options: (from) =>
+      ({ openai: { ...WITHOUT_STORE(from), ...strictness(from), ...from.options } }) as SharedV4ProviderOptions,
   },
   google: {
     family: 'google',
     resultImages: 'inside',
+    // Not every model takes both.
+    takesFormat: (_format, { hasTools }) => !hasTools,
     async load() {
       const { createGoogle } = await import('@ai-sdk/google');
       return (options, model) => createGoogle(options)(model);
@@ -84,6 +101,8 @@ export const APIS: Readonly<Record<AiSdkApi, Api>> = {
   xai: {
     family: 'openai',
     resultImages: 'inside',
+    // The package always asks for the strict form.
+    takesFormat: ({ schema }) => isStrict(schema),
     async load() {
       const { createXai } = await import('@ai-sdk/xai');
       return (options, model) => createXai(options).responses(model);
@@ -94,17 +113,23 @@ export const APIS: Readonly<Record<AiSdkApi, Api>> = {
     family: 'openai',
     resultImages: 'after',
     mayDropPrompts: true,
+    // Some of these servers refuse the field; Ollama holds any model to it, but cannot force a tool.
+    takesFormat: (_format, { name }) => name === 'ollama',
     async load() {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
       return ({ baseURL = '', ...options }, model) =>
-        createOpenAICompatible({ ...options, baseURL, includeUsage: true }).chatModel(model);
+        createOpenAICompatible({ ...options, baseURL, includeUsage: true, supportsStructuredOutputs: true }).chatModel(
+          model,
+        );
     },
-    options: ({ name, options }) => ({ [name]: options }) as SharedV4ProviderOptions,
+    options: ({ name, options, ...from }) =>
+      ({ [name]: { ...strictness(from), ...options } }) as SharedV4ProviderOptions,
   },
   package: {
     family: 'openai',
     resultImages: 'after',
     mayDropPrompts: true,
+    takesFormat: () => false,
     load: (from) => loadPackage(from),
     options: () => ({}),
   },

@@ -14,6 +14,7 @@ import { readRetryAfter } from '../../network/retry-after.ts';
 import { createPool } from '../connections.ts';
 import { ModelError } from '../model.ts';
 import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from '../post.ts';
+import { withOutputTool } from '../stream/output-tool.ts';
 import { StreamFault } from '../stream/stream-event.ts';
 import type { Transport, TransportCall } from '../transport.ts';
 import { APIS, type AiSdkApi, type MakeModel } from './apis.ts';
@@ -76,8 +77,14 @@ export function createAiSdkTransport({
     models.set(id, model);
     return model;
   }
+  function inForm(request: ModelRequest): ModelRequest {
+    const { responseFormat, tools } = request;
+    const isTaken = responseFormat && api.takesFormat(responseFormat, { name: provider, hasTools: tools.length > 0 });
+    return isTaken ? request : withOutputTool(request);
+  }
   async function doStream(sent: SentCall): Promise<ReadableStream<LanguageModelV4StreamPart>> {
-    const { request, sessionKey = '', headers: audit, signal: abortSignal } = sent.call;
+    const { sessionKey = '', headers: audit, signal: abortSignal } = sent.call;
+    const request = inForm(sent.call.request);
     const model = await modelOf(request.model);
     const settings = toSettings(request);
     const isThinking = settings.reasoning !== undefined;
@@ -87,7 +94,13 @@ export function createAiSdkTransport({
         foreignThoughts: family === 'google' ? 'text' : 'left-out',
       }),
       ...settings,
-      providerOptions: api.options({ name: provider, cacheKey: toCacheKey(sessionKey), isThinking, options }),
+      providerOptions: api.options({
+        name: provider,
+        cacheKey: toCacheKey(sessionKey),
+        isThinking,
+        ...given({ format: request.responseFormat }),
+        options,
+      }),
       headers: audit,
       abortSignal,
     };

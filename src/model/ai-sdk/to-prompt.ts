@@ -130,14 +130,19 @@ function toFile({ source }: ImageBlock): LanguageModelV4FilePart {
 type Settings = Omit<LanguageModelV4CallOptions, 'prompt' | 'headers' | 'abortSignal' | 'providerOptions'>;
 
 /** The settings of a request. */
-export function toSettings({ maxTokens, tools, sampling = {}, ...request }: ModelRequest): Settings {
+export function toSettings({ maxTokens, tools, sampling = {}, responseFormat, ...request }: ModelRequest): Settings {
   const { temperature, top_p: topP, stop_sequences: stopSequences, tool_choice: choice } = sampling;
   return {
     maxOutputTokens: maxTokens,
     ...given({ temperature, topP, stopSequences, reasoning: toReasoning(request) }),
+    ...(responseFormat === undefined ? {} : { responseFormat: toFormat(responseFormat) }),
     ...(tools.length === 0 ? {} : { tools: tools.map(toTool) }),
     ...(choice === undefined || tools.length === 0 ? {} : { toolChoice: toToolChoice(choice) }),
   };
+}
+
+function toFormat({ schema, name = 'answer' }: NonNullable<ModelRequest['responseFormat']>) {
+  return { type: 'json' as const, schema, name };
 }
 
 function toTool({ name, description, input_schema: inputSchema }: ModelRequest['tools'][number]) {

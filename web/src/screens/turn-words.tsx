@@ -9,6 +9,7 @@ import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { WhyText } from '../parts/why-text.tsx';
+import { JsonTree } from '../words/json-tree.tsx';
 import { Words } from '../words/words.tsx';
 
 type Cause = TurnInputs['messages'][number]['cause'];
@@ -124,7 +125,7 @@ function answerTone({ error, endedAt, status }: Turn): 'bad' | 'good' | 'live' |
 }
 
 function Answer({ turn }: { turn: Turn }): ReactElement {
-  const { error, why, reply, nextStep, endedAt } = turn;
+  const { error, why, reply, output, nextStep, endedAt } = turn;
   const { data: undelivered } = useDeadDelivery(turn);
   return (
     <section className="said" data-tone={undelivered == null ? answerTone(turn) : 'bad'} aria-labelledby="answered">
@@ -150,7 +151,11 @@ function Answer({ turn }: { turn: Turn }): ReactElement {
           <strong>What to do next:</strong> {nextStep}
         </p>
       )}
-      {reply !== null && <Words text={reply} />}
+      {output !== null ? (
+        <JsonTree value={output} place={`${turn.id} output`} />
+      ) : (
+        reply !== null && <Words text={reply} />
+      )}
       {undelivered != null && (
         <p className="row">
           Its delivery ended: <Status status={undelivered.status} />

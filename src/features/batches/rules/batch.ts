@@ -4,7 +4,7 @@ import type { CacheSetting } from '../../../core/cache-markers.ts';
 import type { Way } from '../../../core/message-via.ts';
 import type { Choice } from '../../provider-batches/rules/choose-way.ts';
 import type { BatchInput, InboundMessage, MessageVia } from '../../../core/inbound.ts';
-import { inheritOptions, readOptions, withOptions, type InputOptions } from '../../../core/input-options.ts';
+import { joinOptions, readOptions, withOptions, type InputOptions } from '../../../core/input-options.ts';
 import type { PromptMode } from '../../../prompt/system-input.ts';
 import type { ThinkingLevel } from '../../../prompt/thinking-directive.ts';
 import type { SessionKey } from '../../../core/ids.ts';
@@ -113,7 +113,7 @@ export function inputOfItem(
     ...(thinking === undefined ? {} : { thinking }),
     ...(mode === undefined ? {} : { promptMode: mode }),
     ...body,
-    ...withOptions(inheritOptions(batch.defaults.options ?? {}, readOptions(body))),
+    ...withOptions(joinOptions(batch.defaults.options ?? {}, readOptions(body))),
     batchId: batch.id,
     ...(sentBy === null ? {} : { sentBy }),
     ...viaOfItem(batch),

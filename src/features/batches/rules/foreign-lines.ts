@@ -1,6 +1,7 @@
 // Lines of the batch files of Anthropic and OpenAI, as items. Only what an item can say is accepted: one message of the user, a model, and
 // instructions before it.
 import type { CallerRequest } from '../../../core/caller-request.ts';
+import { given } from '../../../core/given.ts';
 import { isKeptInteger } from '../../../core/parse-exactly.ts';
 
 /** A line that cannot be an item; the path is within the line. */
@@ -61,7 +62,7 @@ const FOREIGN: Readonly<Record<Exclude<LineFormat, 'holdfast'>, ForeignFormat>> 
   openai: {
     at: 'body',
     fields: new Set(['custom_id', 'method', 'url', 'body']),
-    requestFields: new Set([...SETTINGS, 'max_completion_tokens', 'user']),
+    requestFields: new Set([...SETTINGS, 'max_completion_tokens', 'response_format', 'user']),
     provider: null,
   },
 };
@@ -90,8 +91,20 @@ function fromForeign(line: Json, { at, fields, requestFields, provider }: Foreig
     text: readText(message['content'], `${path}[0].content`),
     ...(line['custom_id'] === undefined ? {} : { customId: line['custom_id'] }),
     ...chosenBy(request['model'], provider),
+    ...readFormat(request['response_format'] ?? null, `${at}.response_format`),
   };
   return { item, system: systems.length === 0 ? null : systems.join('\n\n'), caller: readCaller(request, at) };
+}
+
+/** The form of the answer, as an item has it; its schema is checked with the item. */
+function readFormat(value: unknown, path: string): Json {
+  if (value === null) return {};
+  const { type, json_schema: inner } = objectAt(value, path);
+  if (type === 'text') return {};
+  if (type === 'json_object') return { responseFormat: { type: 'json_schema', schema: { type: 'object' } } };
+  if (type !== 'json_schema') throw new ForeignLineError(`${path}.type`, 'expected text, json_object or json_schema');
+  const { name, schema } = objectAt(inner, `${path}.json_schema`);
+  return { responseFormat: { type, schema, ...given({ name }) } };
 }
 
 const TOKENS_MAX = 1_000_000;

@@ -2,6 +2,7 @@
 import type { BatchItemView, ItemResult } from '../../../contract/batches.ts';
 import { toDollars } from '../../../core/prices/call-cost.ts';
 import { dollarsSql } from '../../../kernel/turn/journal/cost-sql.ts';
+import { fillOutput } from '../../../kernel/views/turn-steps.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
 import { literal } from '../../../database/statement.ts';
@@ -75,7 +76,8 @@ export const readResults = viewQuery({
   purpose:
     'Read results of the items with numbers over $2 up to $3, in input order; $4: also of those that have not ended.',
   text: `select i.n, i.custom_id as "customId", ${ITEM_STATUS_SQL} as status,
-  case when i.status = 'answered' then coalesce(x.reply, t.reply) end as reply, i.error, i.session_key as "sessionKey",
+  case when i.status = 'answered' then coalesce(x.reply, t.reply) end as reply,
+  t.view ->> 'formatSha256' as output, i.error, i.session_key as "sessionKey",
   i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.attempt, ${tokenUsageSql('i')} as usage,
   ${dollarsSql('i.cost_micros')} as "costUsd", ${SIMULATED_SQL} as simulated
 from holdfast.batch_items i left join holdfast.inbox x on x.id = i.message_id left join holdfast.turns t on t.id = x.turn_id
@@ -86,5 +88,8 @@ where i.batch_id = $1 and i.n > $2 and i.n <= $3 and ($4::boolean or i.status no
     toN,
     all,
   ],
-  answer: (results: ItemResult[]) => results,
+  answer(results: ItemResult[]) {
+    for (const result of results) fillOutput(result);
+    return results;
+  },
 });

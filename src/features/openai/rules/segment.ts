@@ -69,14 +69,22 @@ export class Segment {
   #isDone = false;
 
   readonly #isSentWhole: boolean;
+  readonly #isChecked: boolean;
 
   /**
    * `afterStep`: the step whose results the client has sent; 0: the segment begins with the turn. `isSentWhole`: the client gets the text when
-   * all of it is known, so nothing has to be taken back.
+   * all of it is known, so nothing has to be taken back. `isChecked`: its text is the reply, because answers may be corrected.
    */
-  constructor(about: { messageId: string; turnId: string | null; afterStep: number; isSentWhole?: boolean }) {
-    const { messageId, turnId, afterStep, isSentWhole = false } = about;
+  constructor(about: {
+    messageId: string;
+    turnId: string | null;
+    afterStep: number;
+    isSentWhole?: boolean;
+    isChecked?: boolean;
+  }) {
+    const { messageId, turnId, afterStep, isSentWhole = false, isChecked = false } = about;
     this.#isSentWhole = isSentWhole;
+    this.#isChecked = isChecked;
     this.#messageId = messageId;
     this.turnId = turnId;
     this.#afterStep = afterStep;
@@ -117,7 +125,7 @@ export class Segment {
       case 'model.started':
         return this.#begin(Number(data['call']));
       case 'model.delta':
-        return this.#hear(Number(data['call']), String(data['text']));
+        return this.#isChecked ? [] : this.#hear(Number(data['call']), String(data['text']));
       case 'model.ended':
         return this.#endCall(data);
       case 'turn.parked':
@@ -219,6 +227,8 @@ export class Segment {
     if (status !== 'completed' && status !== 'silent') {
       const { code = status, message = `The turn ended as ${status}.` } = error ?? {};
       if (isRefusal(code)) return this.#end({ kind: 'answered', stopReason: 'refusal' });
+      if (this.#isChecked && this.#stopReason === 'max_tokens')
+        return this.#end({ kind: 'answered', stopReason: 'max_tokens' });
       const wasStopped = status === 'aborted' || status === 'interrupted';
       return this.#end({ kind: 'failed', code, message, wasStopped });
     }

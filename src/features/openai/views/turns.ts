@@ -17,6 +17,8 @@ export interface ClientTurn {
   receivedAt: number;
   status: string;
   caller: CallerRequest | null;
+  /** True when its answer is checked against a schema, and may be corrected before it is the reply. */
+  isChecked: boolean;
   /** Null: no turn has claimed the message. */
   turn: { id: string; startedAt: Date; isEnded: boolean; model: string } | null;
   /** Null: it is not answered. */
@@ -33,6 +35,7 @@ export async function findClientTurn(
     'messageId' in by ? sql`i.id = ${by.messageId}` : sql`i.turn_id = ${by.turnId} and i.body -> 'caller' is not null`;
   const { rows } = await db.query<ClientTurnRow>(sql`
     select i.id as "messageId", i.session_id as "sessionId", s.key as "sessionKey", i.status, i.body -> 'caller' as caller,
+      i.body -> 'options' -> 'responseFormat' is not null as "isChecked",
       (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt", t.id as "turnId", t.started_at as "startedAt",
       t.ended_at is not null as "isEnded", t.model, coalesce(i.reply, t.reply) as reply, coalesce(i.error, t.error) as error
     from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id

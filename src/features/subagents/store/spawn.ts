@@ -5,7 +5,7 @@
 // Locking: the rows of the spawning session and of the top of its family (where the live runs are counted), in the order of their ids. So
 // the limits hold for any number of simultaneous spawns.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
-import { storedOptions } from '../../../core/input-options.ts';
+import { sharedOptions, storedOptions } from '../../../core/input-options.ts';
 import type { SpawnPlan, SpawnRefusal } from '../../../core/subagent-spawn.ts';
 import type { MessageId, SessionId, SessionKey } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';
@@ -210,6 +210,6 @@ function toValues({
     ...keyValues(idempotency),
     plan.deliver === undefined ? null : JSON.stringify(plan.deliver),
     sentBy === null ? null : JSON.stringify({ sentBy }),
-    storedOptions(plan.options),
+    storedOptions(sharedOptions(plan.options ?? {})),
   ];
 }

@@ -8,7 +8,7 @@ import {
   failExchange,
   type ExchangeAnswer,
 } from '../../../core/exchange.ts';
-import { optionsOfInputs, withOptions } from '../../../core/input-options.ts';
+import { optionsOfInputs, sharedOptions, withOptions } from '../../../core/input-options.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 import { findLastAnswer, findLastOutput, type OutputEntry } from '../../../core/last-output.ts';
 import type { AnswerOutcome } from '../../../core/next-steps.ts';
@@ -105,7 +105,7 @@ function listMessages(turn: OpenedTurn, next: ExchangeAnswer['next']): TurnEffec
     text: storableText(text),
     provenance: { kind: 'inter_session', sourceSession: turn.session.key, sourceTool: 'sessions_send' },
     exchange,
-    ...withOptions(optionsOfInputs(turn.journal.at.inputs)),
+    ...withOptions(sharedOptions(optionsOfInputs(turn.journal.at.inputs))),
     ...(target.id === exchange.from.id && deliver !== undefined ? { deliver } : {}),
   };
   const message = {

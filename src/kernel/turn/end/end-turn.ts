@@ -5,7 +5,7 @@ import { joinText, listToolUses } from '../../../core/content.ts';
 import { faultOfStop } from '../../../core/failure.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
 import { withReasoning } from '../../../core/reasoning-tags.ts';
-import { decideOutcome } from '../../../core/next-steps.ts';
+import { answeredWith, decideOutcome } from '../../../core/next-steps.ts';
 import type { TurnContext } from '../context.ts';
 import { modelEnded } from '../model-events.ts';
 import { settleAnswer, settleCompacted, settleFault } from './decide-outreach.ts';
@@ -14,6 +14,7 @@ import { repliesWithReasoning, buildReplyRules } from '../reply-rules.ts';
 import { stoppedWrite } from '../loop/run-tools.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { continuedText } from '../loop/paused-answer.ts';
+import { checkAnswer } from '../loop/structured-answer.ts';
 import { answerWrite } from '../loop/tool-loop.ts';
 import { commandDeliveries, failureDeliveries, replyDeliveries } from './turn-deliveries.ts';
 import type { StopReason, TurnFailed } from '../turn-end.ts';
@@ -39,8 +40,12 @@ export async function endAnswered(
   const { answer } = answered;
   const error = toError(answer);
   if (error !== null) return { write, result: failureResult(context, turn, error) };
+  const output = await checkAnswer(context, turn, answer);
+  if (output?.kind === 'unfit') {
+    return { write, result: failureResult(context, turn, unfitError(answer, output.faults)) };
+  }
   const said = continuedText(turn.transcript.entries, joinText(answer.content));
-  const decided = decideOutcome(said, buildReplyRules(context, turn));
+  const decided = output === null ? decideOutcome(said, buildReplyRules(context, turn)) : answeredWith(output.text);
   const { outcome, delivered, outreach } = settleAnswer(context, turn, { outcome: decided, entries: write.entries });
   const { replyTarget, ...ended } = outcome;
   for (const { judge } of context.features) {
@@ -48,12 +53,24 @@ export async function endAnswered(
     if (judged) return judged;
   }
   const shown = (text: string | null): string | null =>
-    text === null || !repliesWithReasoning(turn)
+    text === null || output !== null || !repliesWithReasoning(turn)
       ? text
       : withReasoning(text, answer.content, context.config.reasoning.enabled);
   const text = shown(delivered);
   const deliveries = text === null ? [] : replyDeliveries(context, turn, { text, replyTarget });
   return { write, result: { ...ended, reply: shown(ended.reply), error: null, deliveries, outreach } };
+}
+
+function unfitError({ stopReason }: ModelAnswer, faults: readonly string[]): { code: string; message: string } {
+  if (stopReason === 'refusal') return { code: 'model_refused', message: 'The model stopped with refusal.' };
+  const cause =
+    stopReason === 'end_turn' || stopReason === 'stop_sequence'
+      ? 'also after one correction'
+      : `the model stopped with ${stopReason}`;
+  return {
+    code: 'output_invalid',
+    message: `The answer does not fit the schema of responseFormat (${cause}): ${faults.join('; ')}.`,
+  };
 }
 
 /** What is wrong with a last answer by the reason of its end; null: nothing. */

@@ -20,6 +20,7 @@ import { beginTools, endReadOnlyBatch, endTools, toIntents, skippedWrite, type B
 import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
 import { pausedWrite } from './paused-answer.ts';
+import { correctionWrite } from './structured-answer.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
 import { joined, newEntry, NO_ROWS, type AnsweredCall, type TurnWrite } from '../turn-write.ts';
 
@@ -44,8 +45,9 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
     const { answer } = answered;
     const calls = listToolUses(answer.content);
     if (calls.length === 0) {
-      if (answer.stopReason !== 'pause_turn') return { kind: 'answered', answered };
-      await commitStep(context, turn, joined(await answerWrite(context, turn, answered), pausedWrite()));
+      const next = answer.stopReason === 'pause_turn' ? pausedWrite() : await correctionWrite(context, turn, answer);
+      if (next === null) return { kind: 'answered', answered };
+      await commitStep(context, turn, joined(await answerWrite(context, turn, answered), next));
       continue;
     }
     yielded = await takeStep(context, turn, answered, calls);

@@ -82,7 +82,7 @@ export function leaveOutOrigins(turn: OpenedTurn): boolean {
 function askFrom(context: TurnContext, turn: OpenedTurn, next: NextModel, models: readonly ModelSpan[]): void {
   const { journal, session, thinking, transcript } = turn;
   const { request, requests } = journal.attempt;
-  const { system, tools, sampling } = request;
+  const { system, tools, sampling, responseFormat } = request;
   const { model, reason } = next;
   const named = modelOfRef(model);
   const isShown = toReasoning(session.reasoning) !== 'off';
@@ -98,7 +98,7 @@ function askFrom(context: TurnContext, turn: OpenedTurn, next: NextModel, models
   const { rules } = requests;
   journal.note({
     fallback,
-    request: { ...named, ...limits, system, tools, ...given({ sampling }) },
+    request: { ...named, ...limits, system, tools, ...given({ sampling, responseFormat }) },
     requests: new RequestView(transcript, { ...rules, view: viewWith(rules.view, fallback), model: modelName(named) }),
   });
 }

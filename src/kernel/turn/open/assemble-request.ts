@@ -18,6 +18,8 @@ import {
   type SectionSpan,
   type WrittenSection,
 } from '../../../prompt/system-prompt.ts';
+import type { ResponseFormat } from '../../../core/response-format.ts';
+import { given } from '../../../core/given.ts';
 import type { ReasoningLevel } from '../../../core/reasoning-tags.ts';
 import type { ModelFacts } from '../../../core/catalogue/catalogue.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
@@ -94,11 +96,13 @@ export function assembleRequest(
     channel,
     caller,
     facts,
+    format,
   }: Pick<SystemChoices, 'model' | 'thinking' | 'reasoning' | 'toolset'> & {
     /** What is known of the model; null: nothing. */
     facts: ModelFacts | null;
     channel: string | undefined;
     caller: CallerRequest | null;
+    format: ResponseFormat | undefined;
   },
 ): { request: RequestBase; spans: SectionSpan[] } {
   const { system, spans } = join(sections);
@@ -112,7 +116,7 @@ export function assembleRequest(
     system,
     // After the agent's own: those begin the provider's cache. A name that the agent has by now is its own.
     tools: tools.length === 0 ? own : [...own, ...tools.filter(({ name }) => toolset.findTool(name) === undefined)],
-    ...(sampling === undefined ? {} : { sampling }),
+    ...given({ sampling, responseFormat: format }),
   };
   return { request, spans };
 }

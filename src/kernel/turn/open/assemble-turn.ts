@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { factsOfModel, type Config, type ThinkingLevel } from '../../../config.ts';
 import { readAnnouncement, announcementText } from '../../../core/announcement.ts';
 import { findCaller } from '../../../core/caller-request.ts';
+import { optionsOfInputs } from '../../../core/input-options.ts';
 import { channelOf, isDirect, type InboundMessage } from '../../../core/inbound.ts';
 import { changeParts, changeSections, type PromptChanges } from '../../../prompt/prompt-changes.ts';
 import { choosePromptMode, type PromptMode, type GroupActivation } from '../../../prompt/system-input.ts';
@@ -158,11 +159,14 @@ function closeAssembly(
   const injected =
     changes.injectMessages.length === 0 ? null : context.snapshotCache.keep(changes.injectMessages).snapshot;
   const { text, spans } = joinParts([...notes.parts, ...images.parts]);
+  const { responseFormat } = optionsOfInputs(material.inputs);
+  const format = responseFormat === undefined ? undefined : context.snapshotCache.keep(responseFormat);
   const { request, spans: sectionSpans } = assembleRequest(changeSections(system.sections, changes), {
     ...system,
     channel: session.chat.value.channel,
     caller: findCaller(material.inputs),
     facts: factsOfModel(context.config, system.model),
+    format: format?.value,
   });
   const sectionsSnapshot = takeSnapshot(sectionSpans);
   const sessionView: SessionView = {
@@ -182,7 +186,7 @@ function closeAssembly(
       sectionsSha256: sectionsSnapshot.sha256,
       workspaceSha256: session.workspace.snapshot.sha256,
       chatSha256: session.chat.snapshot.sha256,
-      ...given({ injectedSha256: injected?.sha256, images: images.turn }),
+      ...given({ injectedSha256: injected?.sha256, images: images.turn, formatSha256: format?.snapshot.sha256 }),
     },
     sessionView: isDeepStrictEqual(sessionView, material.claim.session.view) ? null : sessionView,
     snapshots: [
@@ -193,6 +197,7 @@ function closeAssembly(
       session.chat.snapshot,
       ...images.snapshots,
       ...(injected === null ? [] : [injected]),
+      ...(format === undefined ? [] : [format.snapshot]),
     ],
     failure: null,
   };

@@ -3,6 +3,8 @@
 // the body that was sent proves that it is the same.
 import { createHash } from 'node:crypto';
 import { samplingAt } from '../../../core/caller-request.ts';
+import { given } from '../../../core/given.ts';
+import type { ResponseFormat } from '../../../core/response-format.ts';
 import { viewMessages } from '../../../history/view-messages.ts';
 import { hashesOfImages } from '../../../images/rules/plan-images.ts';
 import { modelName, modelOfRef } from '../../../core/model-ref.ts';
@@ -67,7 +69,7 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
   const request: ModelRequest = whole ?? {
     ...of,
     ...(limits ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
-    ...(sampling === undefined ? {} : { sampling }),
+    ...given({ sampling, responseFormat: blobs.get(view.formatSha256 ?? '') as ResponseFormat | undefined }),
     tools: (blobs.get(call.toolsSha256) ?? []) as ToolSpec[],
     ...createInputTransform(view)({
       system: (blobs.get(call.systemSha256) ?? []) as SystemBlock[],
@@ -144,7 +146,8 @@ function compareBody(
 }
 
 function readBlobs(database: Database, call: StoredCall): Promise<Map<string, unknown>> {
-  const { injectedSha256, images, sectionsSha256 } = call.turnView;
-  const named = [call.systemSha256, call.toolsSha256, injectedSha256, sectionsSha256, call.view?.wholeSha256];
+  const { injectedSha256, images, sectionsSha256, formatSha256 } = call.turnView;
+  const { systemSha256, toolsSha256, view } = call;
+  const named = [systemSha256, toolsSha256, injectedSha256, sectionsSha256, formatSha256, view?.wholeSha256];
   return readSnapshots(database, [...named.filter((sha256) => sha256 !== undefined), ...hashesOfImages(images)]);
 }

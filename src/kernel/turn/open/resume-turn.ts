@@ -3,7 +3,9 @@
 import { factsOfModel } from '../../../config.ts';
 import { refOfModel } from '../../../core/model-ref.ts';
 import { DEATHS_MAX } from '../../rules/process-deaths.ts';
+import { given } from '../../../core/given.ts';
 import type { SystemBlock, ToolSpec } from '../../../core/model-request.ts';
+import type { ResponseFormat } from '../../../core/response-format.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import type { OpenTurn } from '../../sessions/claim-session.ts';
 import { readSnapshots } from '../../sessions/snapshots.ts';
@@ -33,7 +35,8 @@ export async function resumeTurn(
   const { session } = claim;
   const agent = settingsFor(resolveSettings(context, session), open.inputs);
   const transcript = buildTranscript(claim);
-  const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256]);
+  const { sampling, formatSha256 = '' } = open.view;
+  const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256, formatSha256]);
   if (session.stop !== null) held.stop(session.stop);
   // Its worker crashed between the opening and the end of a turn that only gives up its input.
   const isGivenUp = open.kind !== 'compaction' && open.promptSeq > session.entrySeq;
@@ -71,7 +74,7 @@ export async function resumeTurn(
         thinkingRequest({ ...named, level, facts: factsOfModel(context.config, refOfModel(named)) })),
       system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
-      ...(open.view.sampling === undefined ? {} : { sampling: open.view.sampling }),
+      ...given({ sampling, responseFormat: snapshots.get(formatSha256) as ResponseFormat | undefined }),
     },
     view: open.view,
     sessionView: session.view,

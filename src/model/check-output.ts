@@ -1,0 +1,54 @@
+// Checks the text of an answer against the schema that its message has named. The validator is made for each check (0.4 ms), so that a process keeps no
+// schema of a client, and it is loaded with the first.
+import type { ErrorObject } from 'ajv';
+import { isObject } from '../core/given.ts';
+import type { ResponseFormat } from '../core/response-format.ts';
+import { cutHead } from '../core/text.ts';
+import { repairArguments } from './repair-arguments.ts';
+
+/** `fits`: the JSON text, without what a model has put around it. `unfit`: what is wrong, in words. */
+export type CheckedOutput = { kind: 'fits'; text: string } | { kind: 'unfit'; faults: string[] };
+
+const FAULTS_MAX = 10;
+const VALUE_CHARS_MAX = 200;
+
+export async function checkOutput(said: string, { schema }: ResponseFormat): Promise<CheckedOutput> {
+  const found = findJson(said);
+  if (found === null)
+    return { kind: 'unfit', faults: [said.trim() === '' ? 'it is empty' : 'it is not a JSON object'] };
+  const { Ajv } = await import('ajv');
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: false,
+    logger: false,
+    ownProperties: true,
+    validateFormats: false,
+    // `findSchemaFault` has done that.
+    validateSchema: false,
+  });
+  // A pattern of a client could run for ever on a text of a model.
+  ajv.removeKeyword('pattern');
+  const { $schema: _dialect, ...rules } = schema;
+  const fits = ajv.compile(rules);
+  if (fits(found.value)) return { kind: 'fits', text: found.text };
+  return { kind: 'unfit', faults: (fits.errors ?? []).slice(0, FAULTS_MAX).map(toWords) };
+}
+
+/** The object that a text is, or that it has a fence or a sentence around. */
+function findJson(said: string): { text: string; value: Record<string, unknown> } | null {
+  const text = said.trim();
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? { text, value } : null;
+  } catch {
+    const value = repairArguments(text);
+    return value === null ? null : { text: JSON.stringify(value), value };
+  }
+}
+
+function toWords({ instancePath, keyword, message = keyword, params }: ErrorObject): string {
+  const { allowedValues, allowedValue, additionalProperty } = params as Record<string, unknown>;
+  const named = allowedValues ?? allowedValue ?? additionalProperty;
+  const value = named === undefined ? '' : `: ${cutHead(JSON.stringify(named), VALUE_CHARS_MAX)}`;
+  return cutHead(`${instancePath === '' ? 'it' : instancePath} ${message}${value}`, 2 * VALUE_CHARS_MAX);
+}

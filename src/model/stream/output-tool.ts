@@ -1,0 +1,55 @@
+// The form of an answer where the provider has no mode of its own for it: one more tool, whose arguments are the answer. A call of it becomes the
+// text of the answer before anything else sees it, so a turn ends in the same way on every provider.
+import type { ModelAnswer, ModelRequest, ToolSpec } from '../../core/model-request.ts';
+import { listToolUses } from '../../core/content.ts';
+
+const OUTPUT_TOOL = 'structured_output';
+
+/**
+ * The request with the tool. It is the only one that may be called where the others may not, and one must be called where the model takes that: one
+ * that thinks refuses to be forced.
+ */
+export function withOutputTool<Request extends ModelRequest>(request: Request): Request {
+  const { responseFormat, ...rest } = request;
+  if (responseFormat === undefined) return request;
+  const { thinking, effort, sampling = {}, tools } = request;
+  const { tool_choice: choice, ...others } = sampling;
+  const isFree = tools.length > 0 && choice?.type !== 'none';
+  const forced = isFree ? ({ type: 'any' } as const) : ({ type: 'tool', name: OUTPUT_TOOL } as const);
+  const mayForce = thinking === undefined ? effort === undefined : thinking.type === 'disabled';
+  const chosen = choice?.type === 'tool' ? choice : mayForce ? forced : undefined;
+  return {
+    ...rest,
+    tools: [...tools, toTool(responseFormat)],
+    sampling: { ...others, ...(chosen === undefined ? {} : { tool_choice: chosen }) },
+  } as Request;
+}
+
+function toTool({ schema, name = 'answer' }: NonNullable<ModelRequest['responseFormat']>): ToolSpec {
+  return {
+    name: OUTPUT_TOOL,
+    description: `Give your final answer (${name}) with this tool, as its arguments, and not as text. Call it once, when you need no other tool.`,
+    // A schema of type object: `findSchemaFault` has checked it.
+    input_schema: schema as ToolSpec['input_schema'],
+  };
+}
+
+/** The tools that an answer may call. */
+export function answerTools({ tools, responseFormat }: ModelRequest): readonly { name: string }[] {
+  return responseFormat === undefined ? tools : [...tools, { name: OUTPUT_TOOL }];
+}
+
+/** The answer with the arguments of the tool as its text. With calls of other tools it is not the last one: they are made, and it is asked again. */
+export function takeOutput(answer: ModelAnswer, { responseFormat }: ModelRequest): ModelAnswer {
+  const output = listToolUses(answer.content).find(({ name }) => name === OUTPUT_TOOL);
+  if (responseFormat === undefined || output === undefined) return answer;
+  const rest = answer.content.filter((block) => block.type !== 'tool_use' || block.name !== OUTPUT_TOOL);
+  if (rest.some(({ type }) => type === 'tool_use')) return { ...answer, content: rest };
+  const text = answer.malformedInputs?.[output.id] ?? JSON.stringify(output.input);
+  const { malformedInputs: _read, ...others } = answer;
+  return {
+    ...others,
+    stopReason: answer.stopReason === 'tool_use' ? 'end_turn' : answer.stopReason,
+    content: [...rest.filter(({ type }) => type !== 'text'), { type: 'text', text }],
+  };
+}
