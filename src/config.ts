@@ -28,13 +28,15 @@ import { loadEnvironment } from './config/schema-environment.ts';
 import { LiveConfig, type ConfigChange } from './config/live-config.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
 import { livePriceBook, buildPriceBook } from './config/price-book.ts';
-import { addFromEnvironment, listServedProviders } from './config/providers.ts';
+import { addFromEnvironment, anthropicKeyOf, keysOf, listServedProviders, readKeys } from './config/providers.ts';
 import { findReloadablePart } from './config/reloadable.ts';
 import { processEnvironment, type Environment } from './config/process-environment.ts';
 import { adoptSecretFile, ensureSecretFile } from './config/secret-file.ts';
 import { listSettings, type Setting } from './config/sources.ts';
 
 export {
+  anthropicKeyOf,
+  keysOf as keysOfProvider,
   LiveConfig,
   agentOf,
   agentOrFirst,
@@ -60,7 +62,7 @@ export {
 };
 export { DOCS_PATH } from './config/schema.ts';
 export type { Config, ConfigChange, Lane, Setting };
-export type { ServedProvider } from './config/providers.ts';
+export type { ProviderKey, ServedProvider } from './config/providers.ts';
 export type { ProviderSettings } from './config/schema-models.ts';
 export type { AgentSettings } from './config/agent-settings.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';
@@ -98,7 +100,12 @@ function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.i
   const file = loadFile(configPath, cwd);
   const settings = completeSettings(file.settings, environment.dataDir, file.baseDir);
   addFromEnvironment(settings, environment);
-  const faults = [...issues, ...file.issues, ...crossCheck(settings)];
+  const faults = [
+    ...issues,
+    ...file.issues,
+    ...readKeys(settings, { env, baseDir: file.baseDir }),
+    ...crossCheck(settings),
+  ];
   if (faults.length > 0) throw new ConfigError(faults);
   const { apiKey, baseUrl } = settings.models.providers.anthropic;
   const config = deepFreeze<Config>({
@@ -153,6 +160,7 @@ export function secretsOf(config: Config): string[] {
     owner.displaySecret,
     ...Object.values(models.providers).flatMap((provider) => [
       provider.apiKey,
+      ...(provider.keys ?? []).map(({ key }) => key),
       ...Object.values(provider.headers ?? {}),
       ...('options' in provider ? secretOptions(provider.options) : []),
     ]),

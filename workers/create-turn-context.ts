@@ -67,7 +67,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     logger,
     random: Math.random,
     bounds: config.models.outage.probeMs,
-    accountOf: (model) => parts.model.accountOf(model),
+    model: parts.model,
     onBlock: (block) => parts.rateMetrics?.blocked(block),
   });
   const prices = livePriceBook(config);

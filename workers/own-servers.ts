@@ -1,5 +1,5 @@
 // The servers that a service starts for itself where none is configured: an embedded database, and a scripted model.
-import type { Config } from '../src/config.ts';
+import { anthropicKeyOf, type Config } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { ModelEndpoint, Role } from '../src/kernel/processes/process-part.ts';
 
@@ -21,10 +21,11 @@ export async function prepareDatabase(config: Config, logger: Logger, enders: En
 
 /** Without a key a worker or scheduler starts its own model server with the same protocol: the client code is the same. */
 export async function prepareEndpoint(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
-  const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
-  if (anthropicApiKey !== undefined) {
+  const { anthropicBaseUrl } = config.runtime;
+  const apiKey = anthropicKeyOf(config);
+  if (apiKey !== undefined) {
     return {
-      apiKey: anthropicApiKey,
+      apiKey,
       isScripted: false,
       ...(anthropicBaseUrl === undefined ? {} : { baseUrl: anthropicBaseUrl }),
     };

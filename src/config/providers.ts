@@ -1,9 +1,14 @@
 // Which providers serve models, and how: those of the configuration, those that are known by name, and what the environment says about them.
+import { resolve } from 'node:path';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
+import { DEFAULT_KEY } from '../core/provider-keys.ts';
 import { PROVIDER_APIS, type ProviderApi } from './choices.ts';
-import type { Refuse } from './config-error.ts';
+import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
+import type { Environment } from './process-environment.ts';
+import { readText } from './read-secret-files.ts';
 import type { ProviderSettings } from './schema-models.ts';
-import type { FileSettings } from './schema.ts';
+import { headerValue } from './schema-scalars.ts';
+import type { Config, FileSettings } from './schema.ts';
 
 interface KnownProvider {
   api: ProviderApi;
@@ -58,17 +63,71 @@ export function addFromEnvironment(
       if (value === undefined) continue;
       // The address alone names no account.
       if (field === 'baseUrl' && providers[name] === undefined) continue;
+      // The file says which keys there are, and may name the variable.
+      if (field === 'apiKey' && providers[name]?.keys !== undefined) continue;
       providers[name] = { ...providers[name], [field]: value };
     }
   }
 }
 
+/** Reads the keys that the file only names: variables and files. Returns the faults. */
+export function readKeys(
+  { models: { providers } }: FileSettings,
+  { env, baseDir }: { env: Environment; baseDir: string },
+): ConfigIssue[] {
+  return collectFaults((refuse) => {
+    for (const [name, { keys = [] }] of Object.entries(providers)) {
+      for (const [at, key] of keys.entries()) {
+        const path = `models.providers.${name}.keys[${at}]`;
+        if (key.env !== undefined) {
+          const value = env[key.env]?.trim() ?? '';
+          if (isHeaderValue(value)) key.key = value;
+          else refuse(`${path}.env`, key.env, 'a variable that is set and holds a key in one line');
+        }
+        if (key.file !== undefined) {
+          key.file = resolve(baseDir, key.file);
+          const read = readText(key.file);
+          if ('text' in read && isHeaderValue(read.text)) key.key = read.text;
+          else
+            refuse(
+              `${path}.file`,
+              key.file,
+              `a file that holds a key in one line${'fault' in read ? `; it ${read.fault}` : ''}`,
+            );
+        }
+      }
+    }
+  });
+}
+
+function isHeaderValue(text: string): boolean {
+  return headerValue.safeParse(text).success;
+}
+
+/** A key of a provider. */
+export interface ProviderKey {
+  name: string;
+  /** Keys of one scope can read each other's reasoning. */
+  scope: string;
+  key: string;
+}
+
+/** The keys of a provider, at least one; that of `apiKey` is called `default`, and `none` for servers that take any. */
+export function keysOf({ keys, apiKey = 'none' }: Pick<ProviderSettings, 'keys' | 'apiKey'>): ProviderKey[] {
+  const only = { name: DEFAULT_KEY, scope: DEFAULT_KEY, key: apiKey };
+  return keys?.map(({ name, scope = name, key = 'none' }) => ({ name, scope, key })) ?? [only];
+}
+
+/** The key with which Anthropic is asked where one alone is needed; undefined: there is none. */
+export function anthropicKeyOf({ models, runtime }: Pick<Config, 'models' | 'runtime'>): string | undefined {
+  return models.providers.anthropic.keys?.[0]?.key ?? runtime.anthropicApiKey;
+}
+
 /** How a provider is asked. */
-export interface ServedProvider extends Omit<ProviderSettings, 'api' | 'apiKey'> {
+export interface ServedProvider extends Omit<ProviderSettings, 'api' | 'apiKey' | 'keys'> {
   name: string;
   api: ProviderApi;
-  /** `none` for servers that take any. */
-  apiKey: string;
+  keys: ProviderKey[];
 }
 
 /** The providers beside the built-in one that Holdfast itself serves. */
@@ -76,8 +135,9 @@ export function listServedProviders({ providers }: FileSettings['models']): Serv
   return Object.entries(providers).flatMap(([name, settings]) => {
     if (name === DEFAULT_PROVIDER || !isServed(name, settings)) return [];
     const baseUrl = settings.baseUrl ?? knownProvider(name)?.baseUrl;
-    const { apiKey = 'none' } = settings;
-    return [{ ...settings, name, api: apiOf(name, settings), apiKey, ...(baseUrl === undefined ? {} : { baseUrl }) }];
+    const { apiKey: _one, keys: _written, ...more } = settings;
+    const keys = keysOf(settings);
+    return [{ ...more, name, api: apiOf(name, settings), keys, ...(baseUrl === undefined ? {} : { baseUrl }) }];
   });
 }
 
@@ -93,7 +153,7 @@ function isServed(name: string, settings: ProviderSettings): boolean {
   if (api === 'package') return settings.package !== undefined;
   if (settings.baseUrl !== undefined) return true;
   if (api === 'anthropic' || (api === 'openai-compatible' && known?.baseUrl === undefined)) return false;
-  return settings.apiKey !== undefined || (known !== undefined && known.keyVariable === undefined);
+  return (settings.apiKey ?? settings.keys) !== undefined || (known !== undefined && known.keyVariable === undefined);
 }
 
 /** What to set so that a provider that is known by name serves a model; empty for any other. */
@@ -116,6 +176,12 @@ export function checkProvider(
 ): void {
   const path = `models.providers.${name}`;
   const api = apiOf(name, settings);
+  if (settings.keys !== undefined && settings.apiKey !== undefined)
+    refuse(
+      `${path}.keys`,
+      settings.keys.map((each) => each.name),
+      'no keys beside apiKey: make it one of the keys, or leave keys out',
+    );
   if (api === 'anthropic') return checkAnthropic(path, settings, { isBuiltIn: name === DEFAULT_PROVIDER, refuse });
   if ((settings.package === undefined) === (api === 'package')) {
     const allowed =
@@ -134,14 +200,14 @@ export function checkProvider(
 
 function checkAnthropic(
   path: string,
-  { baseUrl, apiKey, headers, options, package: named, family = 'anthropic' }: ProviderSettings,
+  { baseUrl, apiKey, keys, headers, options, package: named, family = 'anthropic' }: ProviderSettings,
   { isBuiltIn, refuse }: { isBuiltIn: boolean; refuse: Refuse },
 ): void {
   for (const [field, value] of Object.entries({ options, package: named })) {
     if (value !== undefined) refuse(`${path}.${field}`, value, `nothing with Anthropic's API; set ${path}.api`);
   }
   if (baseUrl === undefined) {
-    const isUnused = !isBuiltIn && (apiKey ?? headers) !== undefined;
+    const isUnused = !isBuiltIn && (apiKey ?? keys ?? headers) !== undefined;
     if (isUnused) refuse(`${path}.baseUrl`, null, 'the address that its key and headers are for');
     return;
   }

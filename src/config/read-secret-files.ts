@@ -52,7 +52,8 @@ export function findFileVariable(name: string, env: Environment): string | undef
   return isOffered && env[variable]?.trim() ? variable : undefined;
 }
 
-function readText(path: string): { text: string } | { fault: string } {
+/** The text of a file without white space at both ends, or what is wrong with the file. */
+export function readText(path: string): { text: string } | { fault: string } {
   try {
     const stats = statSync(path);
     if (!stats.isFile()) return { fault: `names ${path}, which is not a file` };

@@ -34,11 +34,34 @@ const providerShape = {
   ),
 };
 
+const ONE_SOURCE_OF_KEY = 'exactly one of key, env (the name of a variable) and file (a path)';
+
+const providerKey = z
+  .strictObject({
+    name: word.describe('its name, which calls and `holdfast providers list` show'),
+    key: optional(headerValue).describe('the key itself'),
+    env: optional(word).describe('the variable that holds it'),
+    file: optional(path).describe('the file that holds it; relative to the configuration file'),
+    scope: optional(word).describe(
+      "keys of one scope can read each other's reasoning, such as those of one organisation; none: its name",
+    ),
+  })
+  .refine(
+    ({ key, env, file }) => [key, env, file].filter((source) => source !== undefined).length === 1,
+    ONE_SOURCE_OF_KEY,
+  );
+
+/** The keys of a provider, in place of `apiKey`. */
+const keys = optional(distinct(providerKey, { key: 'name', what: 'a name that no key before has' }).min(1)).describe(
+  '[several keys](models.md#several-keys) in place of `apiKey`',
+);
+
 const anthropic = section({
   auditHeaders: flag(true).describe('sends `x-holdfast-session`, `-turn`, `-epoch` and `-call` with every model call'),
   streaming: flag(true).describe('`false`: answers arrive as one body, for gateways that cannot stream'),
   baseUrl: optional(httpUrl).describe("the address; `ANTHROPIC_BASE_URL` overrides it. None: the SDK's default"),
   apiKey: optional(headerValue).describe('the key; `ANTHROPIC_API_KEY` overrides it. None: the scripted model answers'),
+  keys,
   headers: headers.default({}).describe('headers that are added to every model call'),
   maxRetries: maxRetries.default(5).describe('the retries of a turn: how many failed model calls it can repeat in all'),
   ...providerShape,
@@ -58,6 +81,7 @@ const otherProvider = z.strictObject({
   apiKey: optional(headerValue).describe(
     'its key. `OPENAI_API_KEY`, `GEMINI_API_KEY`, `XAI_API_KEY` and `OPENROUTER_API_KEY` override those of their providers. None: the server takes any',
   ),
+  keys,
   headers: optional(headers).describe('headers that are added to its model calls'),
   options: optional(z.record(z.string(), z.unknown())).describe(
     'fields that its package adds to each request, in the package\'s words; with `api: "package"`, the settings with which the package makes its provider',

@@ -138,6 +138,7 @@ const modelCall = z.strictObject({
   error: fault.describe('Why the call failed; null: it did not'),
   provider: text.nullable().describe('The provider of the model; null: not known'),
   model: text.nullable().describe('The model that was called, as provider/model; null: not known'),
+  key: text.nullable().describe('The name of the key that was used; null: it was not sent, or there is no name'),
   fallbackReason: text
     .nullable()
     .describe('Why it asked this model and not the first of the turn; null: it asked that, or it made a summary'),

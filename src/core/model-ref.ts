@@ -7,7 +7,12 @@ import type { ModelRequest } from './model-request.ts';
 /** The provider of requests that name none. */
 export const DEFAULT_PROVIDER = 'anthropic';
 
-export type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
+export type NamedModel = Pick<ModelRequest, 'provider' | 'model' | 'key'>;
+
+/** The model that a request names, whatever key it uses. */
+export function namedModel({ provider, model }: NamedModel): NamedModel {
+  return provider === undefined ? { model } : { provider, model };
+}
 
 export function modelOfRef(ref: string): NamedModel {
   const slash = ref.indexOf('/');

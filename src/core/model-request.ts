@@ -45,6 +45,8 @@ export interface Sampling {
 export interface ModelRequest {
   /** The provider of the model; absent: `anthropic`. */
   provider?: string;
+  /** The name of the key that is used; absent: the first of its provider. */
+  key?: string;
   /** The provider's own model id, without the `anthropic/` prefix. */
   model: string;
   maxTokens: number;

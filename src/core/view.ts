@@ -50,6 +50,8 @@ export interface TurnRequestSettings {
   provider?: string;
   /** Of which family its provider is, as far as histories are concerned; absent: anthropic. */
   family?: ProviderFamily;
+  /** The scope of the key by which it is asked; absent: `default`. */
+  scope?: string;
   /** The token limits of its requests. */
   maxTokens?: number;
   /** How its model is asked to think; absent: nothing is said about it. */
@@ -92,6 +94,8 @@ export interface FallbackView extends ThinkingRequest {
   model: string;
   /** Of which family its provider is; absent: anthropic. */
   family?: ProviderFamily;
+  /** The scope of the key; absent: `default`. */
+  scope?: string;
   /** Which model wrote which entries. */
   models: ModelSpan[];
   /** Why the turn has stepped down to it; absent: it has stepped back to its first model, or that is not known. */
@@ -110,10 +114,15 @@ export interface CallView {
   wholeSha256?: string;
 }
 
-/** From the entry `seq` on, `model` answers. */
-export interface ModelSpan {
-  seq: number;
+/** Who writes: a model, by a key of a scope (absent: `default`), whose keys alone can read the reasoning. */
+export interface Author {
   model: string;
+  scope?: string;
+}
+
+/** From the entry `seq` on, this author answers. */
+export interface ModelSpan extends Author {
+  seq: number;
 }
 
 /** The images after the text of one prompt; none: a marker says that they were shown before. */

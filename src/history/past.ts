@@ -5,7 +5,8 @@ import type { SessionKind } from '../core/session-key.ts';
 import type { Entry } from '../core/entry.ts';
 import { joinText } from '../core/content.ts';
 import { readHeartbeatAnswer } from '../core/heartbeat.ts';
-import type { ModelSpan } from '../core/view.ts';
+import { given } from '../core/given.ts';
+import type { Author, ModelSpan } from '../core/view.ts';
 
 /** The limits of a platform, by the names of the configuration (`channels.<name>`). */
 export interface PlatformLimits {
@@ -154,13 +155,19 @@ export function orphanedPrompts<Item extends Pick<Entry, 'kind'>>(entries: reado
 export const MODEL_SPANS_MAX = 32;
 
 /** The spans with the model of the turn whose prompt is `seq`: the same array when it does not change. */
-export function withModel(spans: readonly ModelSpan[] | undefined, seq: number, model: string): readonly ModelSpan[] {
-  if (spans === undefined) return [{ seq, model }];
-  if (spans.at(-1)?.model === model) return spans;
-  return [...spans, { seq, model }].slice(-MODEL_SPANS_MAX);
+export function withModel(
+  spans: readonly ModelSpan[] | undefined,
+  seq: number,
+  { model, scope }: Author,
+): readonly ModelSpan[] {
+  const span = { seq, model, ...given({ scope }) };
+  if (spans === undefined) return [span];
+  const last = spans.at(-1);
+  if (last?.model === model && last.scope === scope) return spans;
+  return [...spans, span].slice(-MODEL_SPANS_MAX);
 }
 
-/** The model that answered the entry `seq`; undefined when it is of before the first span. */
-export function modelAt(spans: readonly ModelSpan[], seq: number): string | undefined {
-  return spans.findLast((span) => span.seq <= seq)?.model;
+/** Who wrote the entry `seq`; undefined when it is of before the first span. */
+export function authorAt(spans: readonly ModelSpan[], seq: number): Author | undefined {
+  return spans.findLast((span) => span.seq <= seq);
 }

@@ -32,6 +32,8 @@ export interface HistoryRules {
   originsAfterSeq?: number;
   /** True when the model that is asked wrote this entry; absent: it wrote all. */
   isOwn?: (seq: number) => boolean;
+  /** False: the reasoning of this entry is of a key that cannot be read by that of the call; absent: it never is. */
+  isOfScope?: (seq: number) => boolean;
   /** Blocks that are shown after the content of an entry. */
   imagesOf?: (seq: number) => readonly ContentBlock[];
   /** Keeps for each block where it came from. */
@@ -132,12 +134,13 @@ class GrowingHistory implements History {
   }
 
   #toContext({ role, provenance }: HistoryEntry, seq: number): PassContext {
-    const { model, originsAfterSeq = 0, isOwn, imagesOf } = this.#rules;
+    const { model, originsAfterSeq = 0, isOwn, isOfScope, imagesOf } = this.#rules;
+    const isReadable = seq > originsAfterSeq && (isOfScope?.(seq) ?? true);
     return {
       role,
       policy: this.#policy,
       isOwn: isOwn?.(seq) ?? true,
-      ...given({ model: seq > originsAfterSeq ? model : undefined }),
+      ...given({ model: isReadable ? model : undefined }),
       provenance: provenance ?? null,
       images: imagesOf?.(seq) ?? NO_IMAGES,
     };

@@ -16,7 +16,7 @@ import type { ModelMessage } from '../core/model-request.ts';
 import type { InjectedMessage } from '../prompt/injected-messages.ts';
 import { applyPruning } from './prune-tool-results.ts';
 import type { CallView, TurnRequestSettings } from '../core/view.ts';
-import { dropHeartbeatPairs, limitTurns, modelAt } from './past.ts';
+import { authorAt, dropHeartbeatPairs, limitTurns } from './past.ts';
 import { createHistory, type History, type HistoryEntry } from './prepare-history.ts';
 import { given } from '../core/given.ts';
 
@@ -74,22 +74,32 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
     ...given({ family, isTraced, originsAfterSeq }),
     model: rules.model,
     isOwn: isOwnRule(rules),
+    isOfScope: isOfScopeRule(rules),
     ...imagesRule(shown, rules),
   });
 }
 
 /** The inputs of a history besides the entries that it shows. With equal keys, the next turn can extend the history of a turn. */
 export function historyKey({ view, model, promptSeq }: ViewRules): string {
-  const { family, models, images, injectedSha256, originsAfterSeq } = view;
+  const { family, scope, models, images, injectedSha256, originsAfterSeq } = view;
   // The place of an image that several prompts show depends on which of them is the turn's own.
   const ownSeq = images?.some((entry) => entry.images.length > 0) === true ? promptSeq : null;
-  const asked = models === undefined ? null : [model, models];
+  const asked = models === undefined ? null : [model, scope, models];
   return JSON.stringify([family, asked, images, ownSeq, injectedSha256, originsAfterSeq]);
 }
 
 /** The entries that the model of the call answered itself; never messages that a plugin injected. */
-function isOwnRule({ view: { models }, model }: ViewRules): (seq: number) => boolean {
-  return models === undefined ? (seq) => seq > 0 : (seq) => seq > 0 && modelAt(models, seq) === model;
+function isOwnRule({ view: { models, scope }, model }: ViewRules): (seq: number) => boolean {
+  if (models === undefined) return (seq) => seq > 0;
+  return (seq) => {
+    const author = authorAt(models, seq);
+    return seq > 0 && author?.model === model && author.scope === scope;
+  };
+}
+
+/** The entries whose reasoning a key of the call's scope can read, if the model can. */
+function isOfScopeRule({ view: { models, scope } }: ViewRules): (seq: number) => boolean {
+  return models === undefined ? () => true : (seq) => authorAt(models, seq)?.scope === scope;
 }
 
 const NO_BLOCKS: readonly ContentBlock[] = [];

@@ -1,9 +1,18 @@
 // The model of a process, made from its configuration: transports, what providers need, and the observers that are switched on.
 import { join } from 'node:path';
 import { decodeHTMLStrict } from 'entities/decode';
-import { listServedProviders, secretsOf, type Config, type ProviderSettings, type ServedProvider } from '../config.ts';
+import {
+  keysOfProvider,
+  listServedProviders,
+  secretsOf,
+  type Config,
+  type ProviderKey,
+  type ProviderSettings,
+  type ServedProvider,
+} from '../config.ts';
 import { createRedact } from '../config/redact-secrets.ts';
 import type { Clock } from '../clock.ts';
+import { given } from '../core/given.ts';
 import type { Logger } from '../logger.ts';
 import { createAiSdkTransport } from './ai-sdk/create-transport.ts';
 import { createAnthropicTransport } from './anthropic.ts';
@@ -33,12 +42,11 @@ export function createConfiguredModel({
   transports = [],
 }: ConfiguredModelOptions): Model {
   const { anthropic } = config.models.providers;
-  const builtIn = createAnthropicTransport({
-    ...endpoint,
-    headers: anthropic.headers,
-    isStreaming: anthropic.streaming,
-  });
-  const all = [...transports, builtIn, ...listServedProviders(config.models).map(createServedTransport)];
+  const { headers, streaming: isStreaming, keys } = anthropic;
+  const builtIn = keysOfProvider({ apiKey: endpoint.apiKey, ...given({ keys }) }).map(
+    withKey((apiKey) => createAnthropicTransport({ ...endpoint, apiKey, headers, isStreaming })),
+  );
+  const all = [...transports, ...builtIn, ...listServedProviders(config.models).flatMap(createServedTransports)];
   return createModel({
     transports: all,
     ...createWireForms(config, all),
@@ -49,11 +57,19 @@ export function createConfiguredModel({
   });
 }
 
-/** The transport to a provider of the configuration. */
-function createServedTransport({ name: provider, api, ...settings }: ServedProvider): Transport {
-  if (api !== 'anthropic') return createAiSdkTransport({ provider, api, ...settings });
-  const { baseUrl = '', apiKey, headers = {} } = settings;
-  return createAnthropicTransport({ provider, baseUrl, apiKey, headers });
+/** The transports to a provider of the configuration, one for each key. */
+function createServedTransports({ name: provider, api, keys, ...settings }: ServedProvider): Transport[] {
+  const { baseUrl = '', headers = {} } = settings;
+  const make = (apiKey: string) =>
+    api === 'anthropic'
+      ? createAnthropicTransport({ provider, baseUrl, apiKey, headers })
+      : createAiSdkTransport({ provider, api, apiKey, ...settings });
+  return keys.map(withKey(make));
+}
+
+/** A transport that says which key it uses. */
+function withKey(make: (apiKey: string) => Transport): (key: ProviderKey) => Transport {
+  return ({ key, name, scope }) => ({ ...make(key), key: { name, scope } });
 }
 
 /** The form in which each provider takes histories and writes arguments: the configured one, otherwise that of its transport. */

@@ -16,7 +16,7 @@ import type { AskOptions, Model } from './model.ts';
 import { ModelError } from './model.ts';
 import { watchAll, type CallObserver, type ModelObserver } from './observers/observer.ts';
 import { repairArguments } from './repair-arguments.ts';
-import { selectTransport, type Transport } from './transport.ts';
+import { findTransport, selectTransport, type Transport } from './transport.ts';
 
 export interface ModelParts {
   /** The first transport that serves a request's provider is used. */
@@ -46,8 +46,11 @@ export function createModel(parts: ModelParts): Model {
     providers: [...new Set(transports.map(({ provider }) => provider))],
     familyOf: (provider = DEFAULT_PROVIDER) =>
       families[provider] ?? transports.find((transport) => transport.provider === provider)?.family ?? 'anthropic',
-    accountOf: ({ provider = DEFAULT_PROVIDER }) =>
-      transports.find((transport) => transport.provider === provider)?.account ?? provider,
+    keysOf({ provider = DEFAULT_PROVIDER }) {
+      if (findTransport(transports, { provider })?.key === undefined) return [];
+      return transports.flatMap((transport) => (transport.provider === provider ? (transport.key ?? []) : []));
+    },
+    accountOf: (request) => findTransport(transports, request)?.account ?? request.provider ?? DEFAULT_PROVIDER,
     batchParams: (request) => selectTransport(transports, request).batchParams?.(request) ?? null,
     async writeBody(request, sessionKey) {
       return (await selectTransport(transports, request).writeBody?.({ request, sessionKey })) ?? null;

@@ -3,6 +3,7 @@ import { storableText } from '../core/text.ts';
 import type { ProviderFamily } from '../history/provider-family.ts';
 import type { Amounts } from '../core/rate-limit.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
+import type { Addressee } from './transport.ts';
 import type { ReportedUsage } from './stream/reduce-answer.ts';
 import type { Replacement } from './stream/replace-text.ts';
 import type { CallIdentity, CallObserver } from './observers/observer.ts';
@@ -50,8 +51,10 @@ export interface Model {
   readonly providers: readonly string[];
   /** Of which family a provider is; absent: the default provider. */
   familyOf(provider?: string): ProviderFamily;
-  /** Whose limits a call of this model counts against. */
-  accountOf(request: Pick<ModelRequest, 'provider'>): string;
+  /** The keys of the provider of a request; empty: it has none by name. */
+  keysOf(request: Addressee): readonly { name: string; scope: string }[];
+  /** Whose limits a call counts against: each key has its own. */
+  accountOf(request: Addressee): string;
   /** The body of a call in a batch of the provider; null: its transport has no batches. */
   batchParams(request: ModelRequest): object | null;
   /** The body with which a call of a session asks; null: it is that of the Messages API, or only a plugin knows it. Nothing is sent. */

@@ -40,6 +40,8 @@ export interface Transport {
   readonly provider: string;
   /** Whose limits its calls count against; absent: the provider's name. */
   readonly account?: string;
+  /** The key that it uses; absent: its provider has none by name. A provider with several keys has a transport for each. */
+  readonly key?: { name: string; scope: string };
   /** Of which family the provider is: decides in what form it takes the history of a conversation. Absent: anthropic. */
   readonly family?: ProviderFamily;
   /** How it writes the arguments of tool calls; absent: as they are. */
@@ -67,12 +69,24 @@ class NoTransportError extends Error {
   }
 }
 
-/** The first of `transports` that serves the provider of a request. Throws `NoTransportError`. */
-export function selectTransport(
+/** Whom a request is for. */
+export type Addressee = Pick<ModelRequest, 'provider' | 'key'>;
+
+/** The first of `transports` that serves the provider of a request, with its key where there is one. */
+export function findTransport(
   transports: readonly Transport[],
-  { provider = DEFAULT_PROVIDER }: Pick<ModelRequest, 'provider'>,
-): Transport {
-  const found = transports.find((transport) => transport.provider === provider);
+  { provider = DEFAULT_PROVIDER, key }: Addressee,
+): Transport | undefined {
+  const first = transports.find((transport) => transport.provider === provider);
+  // One of a plugin comes first, and takes all requests of its provider.
+  if (key === undefined || first?.key === undefined) return first;
+  return transports.find((transport) => transport.provider === provider && transport.key?.name === key) ?? first;
+}
+
+/** The same. Throws `NoTransportError`. */
+export function selectTransport(transports: readonly Transport[], request: Addressee): Transport {
+  const { provider = DEFAULT_PROVIDER } = request;
+  const found = findTransport(transports, request);
   if (found !== undefined) return found;
   throw new NoTransportError(
     provider,

@@ -154,7 +154,9 @@ function rootReason(config: Config, workspaceDir: string): string {
 /** The first file with secrets that the user can read; null: none. */
 function readableSecret(config: Config, user: Account): string | null {
   const { dataDir, configPath } = config.runtime;
+  const keys = Object.values(config.models.providers).flatMap((provider) => provider.keys ?? []);
   const places = [
+    ...keys.flatMap(({ file }) => file ?? []),
     join(dataDir, 'api-key'),
     join(dataDir, 'secrets'),
     join(dataDir, 'postgres', 'holdfast-password'),
@@ -164,9 +166,10 @@ function readableSecret(config: Config, user: Account): string | null {
 }
 
 function hasSecretsInFile({ models, channels, api, owner, runtime }: Config): boolean {
-  const ofProviders = Object.entries(models.providers).flatMap(([name, { apiKey, headers }]) => [
+  const ofProviders = Object.entries(models.providers).flatMap(([name, { apiKey, keys = [], headers }]) => [
     // Those of other providers may be of the environment.
     name !== DEFAULT_PROVIDER && Object.values(runtime).some((value) => value === apiKey) ? undefined : apiKey,
+    ...keys.map(({ key, env, file }) => (env === undefined && file === undefined ? key : undefined)),
     ...Object.values(headers ?? {}),
   ]);
   const single = [...ofProviders, channels.webhook.secret, owner.displaySecret];

@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ConfigError, listServedProviders, loadConfigWithSources, modelFault, secretsOf } from '../../src/config.ts';
+import {
+  anthropicKeyOf,
+  ConfigError,
+  listServedProviders,
+  loadConfigWithSources,
+  modelFault,
+  secretsOf,
+} from '../../src/config.ts';
 
 function load(providers: object, env: Record<string, string> = {}, more: object = {}) {
   const cwd = mkdtempSync(join(tmpdir(), 'holdfast-providers-'));
@@ -15,6 +22,9 @@ function load(providers: object, env: Record<string, string> = {}, more: object 
 function servedBy(providers: object, env: Record<string, string> = {}, more: object = {}) {
   return listServedProviders(load(providers, env, more).config.models);
 }
+
+/** The key of a provider that has one. */
+const only = (key: string) => ({ name: 'default', scope: 'default', key });
 
 function faultOf(providers: object, more: object = {}): string {
   try {
@@ -36,7 +46,7 @@ test.each([
   const env = { [variable]: 'key-of-the-account' };
   const { config, settings } = load({}, env);
   expect(listServedProviders(config.models)).toEqual([
-    { name, api, apiKey: 'key-of-the-account', ...(baseUrl === undefined ? {} : { baseUrl }) },
+    { name, api, keys: [only('key-of-the-account')], ...(baseUrl === undefined ? {} : { baseUrl }) },
   ]);
   expect(modelFault(config, 'main', `${name}/any`)).toBeNull();
   expect(secretsOf(config)).toContain('key-of-the-account');
@@ -52,15 +62,15 @@ test.each([
 test('the environment counts more than the file, and an address without a key names no account', () => {
   const env = { OPENAI_API_KEY: 'key-of-the-environment', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' };
   expect(servedBy({ openai: { apiKey: 'key-of-the-file', maxRetries: 1 } }, env)).toMatchObject([
-    { name: 'openai', apiKey: 'key-of-the-environment', baseUrl: 'http://127.0.0.1:9/v1', maxRetries: 1 },
+    { name: 'openai', keys: [only('key-of-the-environment')], baseUrl: 'http://127.0.0.1:9/v1', maxRetries: 1 },
   ]);
   expect(servedBy({}, { OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' })).toEqual([]);
 });
 
 test('a local server needs an address alone, and Ollama not even that', () => {
   expect(servedBy({ ollama: {}, vllm: { api: 'openai-compatible', baseUrl: 'http://127.0.0.1:8000/v1' } })).toEqual([
-    { name: 'ollama', api: 'openai-compatible', baseUrl: 'http://127.0.0.1:11434/v1', apiKey: 'none' },
-    { name: 'vllm', api: 'openai-compatible', baseUrl: 'http://127.0.0.1:8000/v1', apiKey: 'none' },
+    { name: 'ollama', api: 'openai-compatible', baseUrl: 'http://127.0.0.1:11434/v1', keys: [only('none')] },
+    { name: 'vllm', api: 'openai-compatible', baseUrl: 'http://127.0.0.1:8000/v1', keys: [only('none')] },
   ]);
 });
 
@@ -72,10 +82,68 @@ test('any package can be named, or a file beside the configuration', () => {
   const { config, cwd } = load(providers);
   expect(listServedProviders(config.models)).toMatchObject([
     { name: 'groq', package: '@ai-sdk/groq' },
-    { name: 'mine', package: join(cwd, 'mine.mjs'), apiKey: 'none' },
+    { name: 'mine', package: join(cwd, 'mine.mjs'), keys: [only('none')] },
   ]);
   expect(secretsOf(config)).toEqual(expect.arrayContaining(['gsk-of-groq', 'secret-of-mine']));
   expect(secretsOf(config)).not.toContain('eu');
+});
+
+test('several keys come from the file, from variables and from files, and all of them are secrets (G31)', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-keys-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'third');
+  writeFileSync(file, 'key-of-a-file\n');
+  const keys = [
+    { name: 'first', key: 'key-in-place', scope: 'team' },
+    { name: 'second', env: 'OPENAI_API_KEY' },
+    { name: 'third', file },
+  ];
+  const env = { OPENAI_API_KEY: 'key-of-a-variable' };
+  const { config, settings } = load(
+    { openai: { keys }, anthropic: { keys: [{ name: 'a', key: 'key-of-anthropic' }] } },
+    env,
+  );
+  expect(listServedProviders(config.models)).toEqual([
+    {
+      name: 'openai',
+      api: 'openai',
+      keys: [
+        { name: 'first', scope: 'team', key: 'key-in-place' },
+        { name: 'second', scope: 'second', key: 'key-of-a-variable' },
+        { name: 'third', scope: 'third', key: 'key-of-a-file' },
+      ],
+    },
+  ]);
+  expect(anthropicKeyOf(config)).toBe('key-of-anthropic');
+  const all = ['key-in-place', 'key-of-a-variable', 'key-of-a-file', 'key-of-anthropic'];
+  expect(secretsOf(config)).toEqual(expect.arrayContaining(all));
+  for (const secret of all) expect(JSON.stringify(settings)).not.toContain(secret);
+});
+
+test.each([
+  [{ apiKey: 'key-one', keys: [{ name: 'a', key: 'key-two' }] }, 'keys', 'beside apiKey'],
+  [{ keys: [] }, 'keys', 'at least 1 item'],
+  [
+    {
+      keys: [
+        { name: 'a', key: 'key-one' },
+        { name: 'a', key: 'key-two' },
+      ],
+    },
+    'keys[1].name',
+    'no key before has',
+  ],
+  [{ keys: [{ name: 'a' }] }, 'keys[0]', 'exactly one of key, env'],
+  [{ keys: [{ name: 'a', key: 'key-one', env: 'KEY' }] }, 'keys[0]', 'exactly one of key, env'],
+  [{ keys: [{ name: 'a', env: 'NOT_SET' }] }, 'keys[0].env', 'a variable that is set'],
+  [{ keys: [{ name: 'a', file: './not-there' }] }, 'keys[0].file', 'which does not exist'],
+])('the keys %j are refused with the field and what is allowed', (settings, path, hint) => {
+  for (const name of ['openai', 'anthropic']) {
+    const fault = faultOf({ [name]: settings });
+    expect(fault).toContain(`models.providers.${name}.${path} `);
+    expect(fault).toContain(hint);
+    expect(fault).not.toMatch(/key-(?:one|two)/);
+  }
 });
 
 test('a provider of a plugin keeps its settings, whatever its name is', () => {

@@ -177,7 +177,7 @@ test('a history that is extended from turn to turn has the messages that are der
       const images: EntryImages[] = [];
       for (const [index, each] of turns.entries()) {
         const promptSeq = transcript.untilSeq + 1;
-        models = withModel(models, promptSeq, each.model);
+        models = withModel(models, promptSeq, { model: each.model });
         if (each.imageOf !== null) images.push({ seq: promptSeq, images: [{ sha256: each.imageOf, chars: 4 }] });
         const rules: ViewRules = {
           promptSeq,

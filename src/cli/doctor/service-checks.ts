@@ -1,7 +1,7 @@
 // The checks around the service: its port, and the model that it would call.
 import { createServer } from 'node:net';
 import { createClient, HoldfastError, type HoldfastClient } from '../../client/create-client.ts';
-import { listServedProviders, modelNotices, type Config } from '../../config.ts';
+import { anthropicKeyOf, listServedProviders, modelNotices, type Config } from '../../config.ts';
 import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
 import { CHECK_TIMEOUT_MS, failure, ok, explain, skipped, type Finding } from './check.ts';
 
@@ -75,11 +75,11 @@ export async function readinessFinding(): Promise<Finding> {
 
 /** The service's answer, and notices about the configured models. `today` is a day as YYYY-MM-DD. */
 export function modelFinding(config: Config, today = new Date().toISOString().slice(0, 10)): Finding {
-  const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
+  const { anthropicBaseUrl } = config.runtime;
   const { model } = config.agents.defaults;
   const notices = modelNotices(config, today);
   const other = listServedProviders(config.models).find(({ name }) => model.startsWith(`${name}/`));
-  const isScripted = anthropicApiKey === undefined && other === undefined;
+  const isScripted = anthropicKeyOf(config) === undefined && other === undefined;
   const address = other === undefined ? anthropicBaseUrl : other.baseUrl;
   const reason = isScripted
     ? 'no key: the scripted model answers'

@@ -8,7 +8,6 @@ import { classifyFailure } from '../../core/failure.ts';
 import { providerErrorFault } from './rules/request-end.ts';
 import { readBatchSettings, readVia } from '../../core/message-via.ts';
 import { leaveAtMs, leaveMsBeforeDeadline } from './rules/leave-lane.ts';
-import { refOfModel } from '../../core/model-ref.ts';
 import { estimatePrefixTokens } from '../../core/token-estimate.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../kernel/turn/journal/journal.ts';
@@ -18,6 +17,7 @@ import { readTookMs } from './store/follow-submissions.ts';
 import { compactAfterOverflow, compactWhenFull } from '../../kernel/turn/compact/compact-when-full.ts';
 import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
 import type { TurnContext } from '../../kernel/turn/context.ts';
+import { takeKey } from '../../kernel/turn/open/asked-model.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { TurnFailed, type TurnStopped, type TurnWait } from '../../kernel/turn/turn-end.ts';
 import { assertRetryable, chargeNext } from '../../kernel/turn/loop/after-failed-call.ts';
@@ -37,6 +37,8 @@ import { turnResumed } from '../../kernel/turn/model-events.ts';
  */
 export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall | null> {
   const { hop } = turn.journal.attempt;
+  if (hop === null ? readVia(turn.journal.at.inputs) !== 'live' : hop.status === 'answered')
+    takeKey(context, turn, 'batch');
   if (hop === null) {
     await parkForHop(context, turn);
     return null;
@@ -131,7 +133,7 @@ async function afterRefusal(context: TurnContext, turn: OpenedTurn, hop: OpenHop
   const record = new CallRecord(context, turn, {
     callNo: hop.callNo,
     view: null,
-    model: refOfModel(turn.journal.attempt.request),
+    model: turn.journal.attempt.request,
     tier: 'batch',
   });
   const fault = new ModelError({ ...providerErrorFault(hop.error), status: null, retryAfterMs: null });

@@ -74,6 +74,17 @@ export function modelBlocked(model: NamedModel, leftMs: number): Reason {
   return reason('model_blocked', text, by);
 }
 
+export const keysHeld = (model: NamedModel, leftMs: number): Reason =>
+  reason(
+    'model_blocked',
+    `No key may be used for ${refOfModel(model)} now; the next one in ${Math.ceil(leftMs / 1000)} s.`,
+    providerOf(model),
+  );
+
+/** The text of a turn that no key is left for. */
+export const keysRefused = (model: NamedModel): string =>
+  `The provider ${providerOf(model)} has refused all keys. Change models.providers.${providerOf(model)}.keys, or lift it with "holdfast models unblock".`;
+
 export function rateLimited(model: NamedModel): Reason {
   const by = refOfModel(model);
   return reason('rate_limited', `The rate limits of ${by} (models.limits) have no room for the call yet.`, by);

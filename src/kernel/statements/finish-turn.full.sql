@@ -233,7 +233,7 @@ settled_turns as materialized (
   'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', to_char(i.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'settledAt', to_char(i.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by i.seq) from settled i where i.turn_id = t.id),
-      'calls', (select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
+      'calls', (select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes::jsonb - 'key', 'key', c.notes ->> 'key',
     'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'provider', split_part(c.model, '/', 1), 'model', c.model,
     'fallbackReason', c.view -> 'fallback' -> 'reason', 'usage', json_build_object('inputTokens', c.input_tokens, 'outputTokens', c.output_tokens,
     'cacheReadTokens', c.cache_read_tokens, 'cacheWriteTokens', c.cache_write_tokens), 'cacheWrite1hTokens', c.cache_write_1h_tokens,

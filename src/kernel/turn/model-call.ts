@@ -2,6 +2,8 @@
 import { readBatchSettings, readVia } from '../../core/message-via.ts';
 import { cutHead } from '../../core/text.ts';
 import { classifyFailure } from '../../core/failure.ts';
+import { given } from '../../core/given.ts';
+import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
 import type { PriceTier } from '../../core/prices/call-cost.ts';
 import { priceCall, type CallPrice } from '../../core/prices/price-table.ts';
@@ -29,14 +31,24 @@ export interface BrokenCall {
 export type CallConclusion = { answer: ModelAnswer } | BrokenCall;
 
 /** The facts of a call that are known before it is made. */
-interface CallStart extends Pick<ModelCallRow, 'callNo' | 'view' | 'purpose' | 'model'> {
+interface CallStart extends Pick<ModelCallRow, 'callNo' | 'view' | 'purpose'> {
+  model: NamedModel;
   /** Absent: standard. */
   tier?: PriceTier;
 }
 
 type BegunCall = Pick<
   ModelCallRow,
-  keyof CallStart | 'step' | 'untilSeq' | 'startedAt' | 'firstChunkAt' | 'requestSha256'
+  | 'callNo'
+  | 'view'
+  | 'purpose'
+  | 'model'
+  | 'tier'
+  | 'step'
+  | 'untilSeq'
+  | 'startedAt'
+  | 'firstChunkAt'
+  | 'requestSha256'
 >;
 
 /** A call on its way. */
@@ -44,17 +56,20 @@ export class CallRecord {
   readonly #context: TurnContext;
   readonly #turn: OpenedTurn;
   readonly #begun: BegunCall;
+  readonly #key: string | undefined;
   #diagnostics: ReturnType<typeof createCallDiagnostics> | null = null;
   #reported: ReportedUsage | null = null;
 
-  constructor(context: TurnContext, turn: OpenedTurn, call: CallStart) {
+  constructor(context: TurnContext, turn: OpenedTurn, { model, ...call }: CallStart) {
     const { progress, baseSeq } = turn.journal.at;
     const startedAt = context.clock.now();
     this.#context = context;
     this.#turn = turn;
+    this.#key = model.key ?? context.model.keysOf(model)[0]?.name;
     this.#begun = {
       tier: 'standard',
       ...call,
+      model: refOfModel(model),
       step: progress.steps + 1,
       untilSeq: baseSeq,
       startedAt,
@@ -106,6 +121,7 @@ export class CallRecord {
     const { viaReason } = readBatchSettings(at.inputs);
     const notes = this.#diagnostics && {
       ...this.#diagnostics.figures(),
+      ...given({ key: this.#key }),
       ...(rateWaitMs > 0 && this.#begun.tier === 'standard' ? { rateWaitMs } : {}),
       ...(repairs === undefined ? {} : { repairs }),
       ...(viaReason !== null && readVia(at.inputs) === 'live' ? { way: viaReason } : {}),

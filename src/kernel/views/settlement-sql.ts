@@ -84,7 +84,7 @@ export const TOOL_COLUMNS = [
 
 /** The model calls of the turn `t`, each with its step; null when there are none. `source` is where they are read from. */
 export function callsSql(source: string): string {
-  return `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
+  return `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes::jsonb - 'key', 'key', c.notes ->> 'key',
     'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'provider', split_part(c.model, '/', 1), 'model', c.model,
     'fallbackReason', c.view -> 'fallback' -> 'reason', 'usage', ${tokenUsageSql('c')}, 'cacheWrite1hTokens', c.cache_write_1h_tokens,
     'costUsd', ${dollarsSql('c.cost_micros')}, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,

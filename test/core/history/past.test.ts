@@ -6,7 +6,7 @@ import { readHeartbeatAnswer } from '../../../src/core/heartbeat.ts';
 import {
   dropHeartbeatPairs,
   chooseHistoryLimit,
-  modelAt,
+  authorAt,
   MODEL_SPANS_MAX,
   withModel,
   orphanedPrompts,
@@ -130,19 +130,23 @@ test('prompts at the end without an answer are orphans; results are not', () => 
 
 describe('the models of a session', () => {
   test('are remembered where they change', () => {
-    const one = withModel(undefined, 1, 'a');
-    expect(withModel(one, 5, 'a')).toBe(one);
-    const two = withModel(one, 9, 'b');
+    const one = withModel(undefined, 1, { model: 'a' });
+    expect(withModel(one, 5, { model: 'a' })).toBe(one);
+    const two = withModel(one, 9, { model: 'b' });
     expect(two).toEqual([
       { seq: 1, model: 'a' },
       { seq: 9, model: 'b' },
     ]);
-    expect([modelAt(two, 8), modelAt(two, 9), modelAt(two, 0)]).toEqual(['a', 'b', undefined]);
+    expect([8, 9, 0].map((seq) => authorAt(two, seq)?.model)).toEqual(['a', 'b', undefined]);
+    const scoped = withModel(two, 12, { model: 'b', scope: 'team' });
+    expect(scoped.at(-1)).toEqual({ seq: 12, model: 'b', scope: 'team' });
+    expect(withModel(scoped, 14, { model: 'b' })).toHaveLength(4);
   });
 
   test('have a maximum number', () => {
-    let spans = withModel(undefined, 1, 'm0');
-    for (let change = 1; change <= MODEL_SPANS_MAX * 2; change += 1) spans = withModel(spans, change * 2, `m${change}`);
+    let spans = withModel(undefined, 1, { model: 'm0' });
+    for (let change = 1; change <= MODEL_SPANS_MAX * 2; change += 1)
+      spans = withModel(spans, change * 2, { model: `m${change}` });
     expect(spans).toHaveLength(MODEL_SPANS_MAX);
     expect(spans.at(-1)?.model).toBe(`m${MODEL_SPANS_MAX * 2}`);
   });

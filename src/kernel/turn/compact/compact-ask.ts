@@ -5,7 +5,7 @@ import type { ModelAnswer, ModelRequest } from '../../../core/model-request.ts';
 import type { ModelError } from '../../../model/model.ts';
 import type { ModelCallRow } from '../journal/journal.ts';
 import { modelRefOf } from '../../../config.ts';
-import { modelOfRef, refOfModel, type NamedModel } from '../../../core/model-ref.ts';
+import { modelOfRef, type NamedModel } from '../../../core/model-ref.ts';
 import { isOpen } from '../gate/gate.ts';
 import { providerView } from '../open/open-view.ts';
 import type { TurnContext } from '../context.ts';
@@ -34,7 +34,7 @@ export async function askForSummary(
   const deadline = AbortSignal.timeout(timeoutSeconds * 1000);
   const idle = new IdleClock(turn.agent.llm.idleTimeoutSeconds * 1000, [turn.held.signal, deadline]);
   const view = { wholeSha256: snapshot.sha256 };
-  const record = new CallRecord(context, turn, { callNo, view, purpose: 'compaction', model: refOfModel(request) });
+  const record = new CallRecord(context, turn, { callNo, view, purpose: 'compaction', model: request });
   const ended = (end: CallConclusion) => ({ snapshot, call: record.ended(end) });
   try {
     const answer = await context.model.ask(request, {

@@ -36,6 +36,7 @@ import { estimateNextRequest } from '../request-tokens.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { finishCompaction, finishWithoutSummary, type CompactionOutcome } from './finish-compaction.ts';
+import { withKey } from '../gate/gate.ts';
 import { fallbacksLeft } from '../open/asked-model.ts';
 import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
 import { callCodeOf, TurnStopped } from '../turn-end.ts';
@@ -80,7 +81,7 @@ async function compactOnce(
   const plan = planFor(turn, asked, squeeze);
   const tokensBefore = estimateNextRequest(turn);
   if (plan === null) return NOTHING_TO_DO;
-  const model = summaryModel(context, turn);
+  const model = withKey(context, turn.session.id, summaryModel(context, turn));
   const [id, callNo] = [newId<string>(), nextCallNo(turn.journal.at)];
   const { request, requests } = turn.journal.attempt;
   const pass = await enterGate(context, {

@@ -3,7 +3,7 @@ import { newId } from '../../../ids.ts';
 import { attemptEffects } from '../../effects/carry-out.ts';
 import type { TurnEffect } from '../../effects/turn-effects.ts';
 import type { FinishResult } from '../journal/finish-turn.ts';
-import { modelName } from '../../../core/model-ref.ts';
+import { modelName, refOfModel } from '../../../core/model-ref.ts';
 import { isPassingFault } from '../../../database/database.ts';
 import { mergeAll } from '../../queue/rings.ts';
 import { CALLER_TIMEOUT } from '../loop/plan-calls.ts';
@@ -32,7 +32,8 @@ export async function storeEnd(
   const hasFailed = error !== null && (status === 'failed' || status === 'timedOut') && error.code !== CALLER_TIMEOUT;
   const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   // The last answer is that of the model which is asked now.
-  const answered = error === null && journal.attempt.fallback !== null ? journal.attempt.request : null;
+  const { request } = journal.attempt;
+  const answered = error === null && refOfModel(request) !== turn.chain[0] ? request : null;
   const effects = listEffects(context, turn, result).map((effect) => ({ id: newId<string>(), ...effect }));
   const ending = await journal.store(write, (rows) =>
     context.store.finishTurn({

@@ -57,9 +57,12 @@ export interface Hold {
   used?(row: ModelCallRow): void;
 }
 
-/** `blocked`: its provider asks for no calls. `away`: it does not answer. `unsure`: that may be the session's own trouble. */
+/**
+ * `blocked`: its provider asks for no calls. `key`: it asks for none by this key. `away`: it does not answer. `unsure`: that may be the session's own
+ * trouble.
+ */
 export interface Setback {
-  kind: 'blocked' | 'away' | 'unsure';
+  kind: 'blocked' | 'key' | 'away' | 'unsure';
   /** How the turn of the call waits if it does not ask again from its slot. */
   wait: Wait;
 }

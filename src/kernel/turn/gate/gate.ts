@@ -6,6 +6,8 @@
 //   fail   the turn ends
 //
 // None of it costs anything of the turn's retry budget (G16, G33).
+import { hash } from 'node:crypto';
+import { orderKeys } from '../../../core/provider-keys.ts';
 import { refOfModel, type NamedModel } from '../../../core/model-ref.ts';
 import type { TurnContext } from '../context.ts';
 import { PASS, type ComingCall, type Hold, type Wait } from './gate-check.ts';
@@ -66,9 +68,23 @@ async function askChecks(
   }
 }
 
-/** True when a call of the model would be let through soon. */
-export function isOpen({ checks }: TurnContext, model: NamedModel): boolean {
-  return checks.every((check) => check.isOpen?.(model) ?? true);
+/** True when a call of the model would be let through soon, by any key of its provider. */
+export function isOpen({ checks, model: client }: TurnContext, { key: _key, ...model }: NamedModel): boolean {
+  const keys = client.keysOf(model);
+  const ways: NamedModel[] = keys.length < 2 ? [model] : keys.map(({ name }) => ({ ...model, key: name }));
+  return ways.some((way) => checks.every((check) => check.isOpen?.(way) ?? true));
+}
+
+/** The model as a session asks it: by the first key of its order that is let through, or by the one that is held back least. */
+export function withKey({ models, model: client }: TurnContext, sessionId: string, model: NamedModel): NamedModel {
+  const keys = client.keysOf(model);
+  if (keys.length < 2) return model;
+  const ways = orderKeys(sessionId, keys, (text) => hash('sha256', text, 'hex')).map(({ name }) => {
+    const way = { ...model, key: name };
+    return { way, heldMs: models.known.heldMs(way) };
+  });
+  const leastMs = Math.min(...ways.map(({ heldMs }) => heldMs));
+  return ways.find(({ heldMs }) => heldMs === leastMs)?.way ?? model;
 }
 
 /** What all checks hold for a call, as one. */

@@ -13,11 +13,15 @@ const UNPROBED_MS_MAX = 600_000;
 
 /** How long it can be read that a model is back, in milliseconds: workers that know that it was away read this, or that there is no block. */
 const BACK_MS = 10_000;
+export const BACK_UNTIL_SQL = `clock_timestamp() + ${BACK_MS} * interval '1 millisecond'`;
+
+/** In place of a model: all models of a key. */
+export const ALL_MODELS = '*';
 
 export interface BlockedModel {
   /** Whose calls are meant. */
   account: string;
-  /** `provider/model` */
+  /** `provider/model`, or `provider/*` */
   model: string;
 }
 
@@ -100,7 +104,7 @@ export const MARK_BACK = literal({
   purpose: 'End the block of a model that was away and has answered.',
   locking: 'The row of the block.',
   text: `update holdfast.model_blocks b
-set lifted_at = clock_timestamp(), until = clock_timestamp() + ${BACK_MS} * interval '1 millisecond'
+set lifted_at = clock_timestamp(), until = ${BACK_UNTIL_SQL}
 where b.account = $1 and b.model = $2 and b.probe_at is not null and b.lifted_at is null and b.until > clock_timestamp()`,
 });
 

@@ -2,29 +2,32 @@
 // its provider has asked for no calls, and away while it does not answer: then one call at a time tests it (kernel/rules/model-outage.ts decides when).
 // Both are rows that all workers share (kernel/turn/gate/model-blocks.ts): the worker that meets one writes it, and the others learn it with their
 // claims and their polls for stop reasons.
-import { LRUCache } from 'lru-cache';
+//
+// Where a provider has several keys, all of it is known per key, and a failure that is the key's own (429, money, refused) makes that key away at once: for
+// the model, or for all of its models under the name `provider/*`.
 import type { Clock } from '../../../clock.ts';
 import { classifyOutage } from '../../../core/failure.ts';
 import {
-  checkCall,
   chooseBlockMs,
   isAway,
   noteAway,
   noteFailure,
   pauseAfterFailureMs,
   RESUME_MS,
-  type ModelTrouble,
   type ProbeBounds,
 } from '../../rules/model-outage.ts';
-import { modelOfRef, providerOf, refOfModel, type NamedModel } from '../../../core/model-ref.ts';
+import { modelOfRef, providerOf, type NamedModel } from '../../../core/model-ref.ts';
+import { coolingOf, type Cooling } from '../../../core/provider-keys.ts';
 import type { Logger } from '../../../logger.ts';
 import type { Model, ModelError } from '../../../model/model.ts';
 import type { Database } from '../../../database/database.ts';
 import { blockModel, markAway, markBack, takeProbe, type BlockedModel, type ModelBlock } from './model-blocks.ts';
-import { modelAway, modelBlocked, type Reason } from '../../rules/why.ts';
+import { keysHeld, keysRefused, modelAway, modelBlocked, type Reason } from '../../rules/why.ts';
+import { close, extendBlock, leaveProbe, KnownModels, type ModelState } from './known-models.ts';
 import { wake } from '../../queue/wake-parked.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { PASS, type ComingCall, type GateCheck, type Hold, type Setback } from './gate-check.ts';
+import { TurnFailed } from '../turn-end.ts';
+import { PASS, type CheckAnswer, type ComingCall, type GateCheck, type Hold, type Setback } from './gate-check.ts';
 import { WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
 
 export interface ModelStatesOptions {
@@ -33,72 +36,89 @@ export interface ModelStatesOptions {
   logger: Logger;
   random: () => number;
   bounds: ProbeBounds;
-  accountOf: Model['accountOf'];
+  model: Pick<Model, 'accountOf' | 'keysOf'>;
   /** Called with each block that is learned, also with one that is known or lifted. Must not throw. */
   onBlock: (block: ModelBlock) => void;
 }
 
 /** A worker that ends during its probe leaves it to another one after this time, in milliseconds. */
 const PROBE_MS_MAX = 60_000;
+/** What this worker itself has stored about a key is not overruled for this long by what was read before, in milliseconds. */
+const STORED_MS = 1_000;
 /** Until this worker has read that another one probes, in milliseconds. */
 const WAIT_MS_MIN = 250;
-
-/** The largest number of models that a worker knows; those that were asked last stay. */
-const MODELS_MAX = 1_000;
-
-/** What is known of a model. */
-interface KnownModel extends BlockedModel {
-  /** When its block ends, in monotonic milliseconds. */
-  blockedUntilMs: number;
-  trouble: ModelTrouble | null;
-  /** Until when this worker alone may probe it, in monotonic milliseconds. */
-  probesUntilMs: number;
-}
 
 const isLive = ({ way }: ComingCall): boolean => way === 'live';
 
 export class ModelStates {
   readonly #options: ModelStatesOptions;
-  /** By account and model. */
-  readonly #known = new LRUCache<string, KnownModel>({ max: MODELS_MAX });
+  readonly known: KnownModels;
 
   constructor(options: ModelStatesOptions) {
     this.#options = options;
+    this.known = new KnownModels(options);
   }
 
   readonly blocked: GateCheck = {
     applies: isLive,
     ask: ({ model }) => {
-      const forMs = this.blockedMs(model);
+      const forMs = this.known.blockedMs(model);
       if (forMs === 0) return PASS;
       const reason = modelBlocked(model, forMs);
       return { kind: 'wait', reason, forMs, spreadMs: RESUME_MS, notBeforeMs: forMs, isOfModel: true };
     },
-    isOpen: (model) => this.blockedMs(model) <= WAIT_IN_SLOT_MS_MAX,
+    isOpen: (model) => this.known.blockedMs(model) <= WAIT_IN_SLOT_MS_MAX,
   };
 
   readonly away: GateCheck = {
     applies: isLive,
     ask: async ({ turn, model }) => {
-      const session = turn.session.id;
-      const known = this.#find(model);
-      const found = this.#check(known, session);
-      const probed = found.kind === 'probe' ? await this.#probe(known, session) : null;
-      const waitMs = found.kind === 'wait' ? found.ms : probed;
-      if (waitMs === null) return { kind: 'pass', hold: this.#toHold(known, turn) };
-      // Spread over some time after the next probe: turns that have seen the outage themselves make the probes, and one that succeeds wakes the others.
-      const { max } = this.#options.bounds;
-      const spread = { forMs: waitMs + max, spreadMs: 3 * max, isParked: true, isOfModel: true };
-      // The model may be back already.
-      const onParked = (): void => void (isAway(known.trouble) || this.#wake(known));
-      return { kind: 'wait', reason: modelAway(model), ...spread, onParked };
+      const all = this.known.findAll(model);
+      for (const known of all) {
+        const waitMs = await this.#askState(known, turn.session.id);
+        if (waitMs !== null)
+          return all.length > 1 ? this.#waitForKey(model, waitMs) : this.#waitForModel(known, model, waitMs);
+      }
+      return { kind: 'pass', hold: this.#toHold(all, turn, model) };
     },
-    isOpen: (model) => this.#check(this.#find(model), '').kind !== 'wait',
+    isOpen: (model) => this.known.findAll(model).every((known) => this.known.check(known, '').kind !== 'wait'),
   };
+
+  /** How long the state of a model lets no call of a session through, in milliseconds; null: it may call, as the probe if one is due. */
+  async #askState(known: ModelState, session: string): Promise<number | null> {
+    const found = this.known.check(known, session);
+    if (found.kind === 'probe') return await this.#probe(known, session);
+    return found.kind === 'wait' ? found.ms : null;
+  }
+
+  #waitForModel(known: ModelState, model: NamedModel, waitMs: number): CheckAnswer {
+    // Spread over some time after the next probe: turns that have seen the outage themselves make the probes, and one that succeeds wakes the others.
+    const { max } = this.#options.bounds;
+    const spread = { forMs: waitMs + max, spreadMs: 3 * max, isParked: true, isOfModel: true };
+    // The model may be back already.
+    const onParked = (): void => void (isAway(known.trouble) || this.#wake(known));
+    return { kind: 'wait', reason: modelAway(model), ...spread, onParked };
+  }
+
+  /** The wait for a key that a session asks because no other one is let through. */
+  #waitForKey(model: NamedModel, waitMs: number): CheckAnswer {
+    if (this.known.areRefused(model))
+      return { kind: 'fail', failure: new TurnFailed('model_unauthorized', keysRefused(model)) };
+    // One whose probe is under way has no known time.
+    const forMs = waitMs === 0 ? this.#options.bounds.min : waitMs;
+    return {
+      kind: 'wait',
+      reason: keysHeld(model, forMs),
+      forMs,
+      spreadMs: RESUME_MS,
+      isParked: true,
+      isOfModel: true,
+    };
+  }
 
   /** How long the model is still blocked, in milliseconds; 0: it is not. */
   blockedMs(model: NamedModel): number {
-    return Math.max(0, this.#find(model).blockedUntilMs - this.#nowMs());
+    return this.known.blockedMs(model);
   }
 
   /**
@@ -106,11 +126,12 @@ export class ModelStates {
    * lifted ends.
    */
   learn(blocks: readonly ModelBlock[]): void {
-    const away = new Set<KnownModel>();
-    const nowMs = this.#nowMs();
+    const away = new Set<ModelState>();
+    const nowMs = this.known.nowMs();
     for (const block of blocks) {
-      const known = this.#of(block);
+      const known = this.known.of(block);
       this.#options.onBlock(block);
+      if (nowMs < known.storedUntilMs) continue;
       if (block.isLifted !== true && block.probeInMs === null) extendBlock(known, nowMs + block.leftMs);
       else known.blockedUntilMs = 0;
       if (block.isLifted === true) {
@@ -121,19 +142,20 @@ export class ModelStates {
       }
     }
     // Its block has ended, or its provider has asked to wait, which holds it back as well.
-    for (const known of this.#known.values()) if (known.trouble?.isShared === true && !away.has(known)) close(known);
+    for (const known of this.known.all())
+      if (known.trouble?.isShared === true && !away.has(known) && nowMs >= known.storedUntilMs) close(known);
   }
 
   /** Takes the probe for a session. How long it has to wait, in milliseconds, because another worker has it; null: it may call. */
-  async #probe(known: KnownModel, session: string): Promise<number | null> {
+  async #probe(known: ModelState, session: string): Promise<number | null> {
     if (known.trouble !== null) known.trouble = { ...known.trouble, probing: session };
-    if (this.#nowMs() < known.probesUntilMs) return null;
+    if (this.known.nowMs() < known.probesUntilMs) return null;
     try {
       const probe = await takeProbe(this.#options.database, known, PROBE_MS_MAX);
-      if (probe.kind === 'taken') known.probesUntilMs = this.#nowMs() + PROBE_MS_MAX;
+      if (probe.kind === 'taken') known.probesUntilMs = this.known.nowMs() + PROBE_MS_MAX;
       if (probe.kind !== 'wait') return null;
       const waitMs = Math.max(WAIT_MS_MIN, probe.waitMs);
-      known.trouble = noteAway(known.trouble, this.#nowMs() + waitMs);
+      known.trouble = noteAway(known.trouble, this.known.nowMs() + waitMs);
       leaveProbe(known, session);
       return waitMs;
     } catch (error) {
@@ -142,13 +164,24 @@ export class ModelStates {
     }
   }
 
-  #toHold(known: KnownModel, turn: OpenedTurn): Hold {
-    const answered = (): void => this.#answered(known);
-    const left = (): void => leaveProbe(known, turn.session.id);
+  #toHold(all: readonly ModelState[], turn: OpenedTurn, model: NamedModel): Hold {
+    const known = all.at(-1) ?? this.known.find(model);
+    const { id: session } = turn.session;
+    // A call that was in flight when a key was held back says nothing of it; its probe does.
+    const answered = (): void =>
+      all
+        .filter(({ trouble }) => all.length === 1 || !isAway(trouble) || trouble?.probing === session)
+        .forEach((one) => this.#answered(one));
+    const left = (): void => all.forEach((one) => leaveProbe(one, session));
     return {
       answered,
       left,
       failed: async (fault) => {
+        const cooling = all.length > 1 ? coolingOf(fault) : null;
+        if (cooling !== null) {
+          left();
+          return await this.#cool(cooling.isWhole ? (all[0] ?? known) : known, { ...cooling, model, fault });
+        }
         if (classifyOutage(fault) === null) {
           // An error with a status shows that the provider answers; a stream that broke off or fell silent shows nothing.
           if (fault.status === null) left();
@@ -156,7 +189,11 @@ export class ModelStates {
           return null;
         }
         const blockMs = chooseBlockMs(fault);
-        if (blockMs === null) return this.#noteFailure(known, turn, fault);
+        if (blockMs === null) {
+          const setback = this.#noteFailure(known, turn, fault);
+          left();
+          return setback;
+        }
         // What holds the calls back is the block, not the probes.
         left();
         return await this.#block(known, blockMs, fault);
@@ -164,7 +201,7 @@ export class ModelStates {
     };
   }
 
-  #answered(known: KnownModel): void {
+  #answered(known: ModelState): void {
     const { database, logger } = this.#options;
     const wasAway = close(known);
     known.trouble = null;
@@ -173,9 +210,9 @@ export class ModelStates {
     this.#wake(known, markBack(database, known));
   }
 
-  #noteFailure(known: KnownModel, { session, journal }: OpenedTurn, fault: ModelError): Setback {
+  #noteFailure(known: ModelState, { session, journal }: OpenedTurn, fault: ModelError): Setback {
     const { random, bounds } = this.#options;
-    const nowMs = this.#nowMs();
+    const nowMs = this.known.nowMs();
     const before = known.trouble;
     const notBeforeMs = Math.max(0, fault.retryAfterMs ?? 0);
     const failure = { session: session.id, nowMs, retryAfterMs: notBeforeMs, random: random() };
@@ -192,7 +229,7 @@ export class ModelStates {
   }
 
   #markAway(
-    { account, model }: KnownModel,
+    { account, model }: ModelState,
     { probeInMs, isNews, fault }: { probeInMs: number; isNews: boolean; fault: ModelError },
   ): void {
     const { database, logger } = this.#options;
@@ -202,13 +239,13 @@ export class ModelStates {
     );
   }
 
-  async #block(known: KnownModel, forMs: number, fault: ModelError): Promise<Setback> {
+  async #block(known: ModelState, forMs: number, fault: ModelError): Promise<Setback> {
     const { database, onBlock } = this.#options;
     const { account, model, blockedUntilMs } = known;
     const block = { account, model, leftMs: forMs, probeInMs: null };
-    const isNews = blockedUntilMs <= this.#nowMs();
+    const isNews = blockedUntilMs <= this.known.nowMs();
     onBlock(block);
-    extendBlock(known, this.#nowMs() + forMs);
+    extendBlock(known, this.known.nowMs() + forMs);
     await blockModel(database, block, fault.message);
     const { code, ...facts } = explainAbsence(known, fault);
     const reason = { code: code === 'model_away' ? 'model_blocked' : code, ...facts };
@@ -218,52 +255,44 @@ export class ModelStates {
     };
   }
 
+  /** No worker uses a key for so long, for a model or at all; then one finds out whether it is back. Null: the provider has refused all keys. */
+  async #cool(
+    known: ModelState,
+    { forMs, model, fault }: Cooling & { model: NamedModel; fault: ModelError },
+  ): Promise<Setback | null> {
+    const { database, logger } = this.#options;
+    const nowMs = this.known.nowMs();
+    const isNews = !isAway(known.trouble);
+    known.trouble = { ...noteAway(known.trouble, nowMs + forMs), probing: null };
+    known.probesUntilMs = 0;
+    known.storedUntilMs = nowMs + STORED_MS;
+    if (isNews) logger.warn({ model: known.model, key: model.key, forMs }, 'Key is held back; other keys are used');
+    await markAway(database, known, { probeInMs: forMs, text: fault.message });
+    if (this.known.areRefused(model)) return null;
+    const leftMs = Math.min(...this.known.heldMsOfKeys(model));
+    const code = classifyOutage(fault) ?? 'model_blocked';
+    const reason = { code, text: fault.message, by: providerOf(model) };
+    return { kind: 'key', wait: { reason, hasCalled: true, isNews, forMs: leftMs, spreadMs: RESUME_MS } };
+  }
+
   /** Wakes the turns that wait for the provider of a model; if that fails, they become due by themselves. */
   #wake({ model }: BlockedModel, marked = Promise.resolve()): void {
     const { database, logger } = this.#options;
     const message = 'Turns that wait for the model could not be woken; each resumes when its wait ends';
+    const by = providerOf(modelOfRef(model));
     marked
-      .then(() => wake(database, { code: 'model_away', by: providerOf(modelOfRef(model)) }))
+      .then(async () => {
+        await wake(database, { code: 'model_away', by });
+        // The codes of turns that wait for a key.
+        if (this.#options.model.keysOf({ provider: by }).length < 2) return;
+        await wake(database, { code: 'rate_limited', by });
+        await wake(database, { code: 'model_blocked', by });
+      })
       .catch((error: unknown) => logger.warn({ err: error, model }, message));
-  }
-
-  #check({ trouble }: KnownModel, session: string) {
-    return checkCall(trouble, { session, nowMs: this.#nowMs() });
-  }
-
-  #find(model: NamedModel): KnownModel {
-    return this.#of({ account: this.#options.accountOf(model), model: refOfModel(model) });
-  }
-
-  #of({ account, model }: BlockedModel): KnownModel {
-    const key = `${account} ${model}`;
-    const known = this.#known.get(key) ?? { account, model, blockedUntilMs: 0, trouble: null, probesUntilMs: 0 };
-    this.#known.set(key, known);
-    return known;
-  }
-
-  #nowMs(): number {
-    return this.#options.clock.monotonicMs();
   }
 }
 
 /** Why a turn waits whose call has failed: what the provider said. */
-function explainAbsence({ model }: KnownModel, fault: ModelError): Reason {
+function explainAbsence({ model }: ModelState, fault: ModelError): Reason {
   return { code: classifyOutage(fault) ?? 'model_away', text: fault.message, by: providerOf(modelOfRef(model)) };
-}
-
-function extendBlock(known: KnownModel, untilMs: number): void {
-  known.blockedUntilMs = Math.max(known.blockedUntilMs, untilMs);
-}
-
-function leaveProbe(known: KnownModel, session: string): void {
-  if (known.trouble?.probing === session) known.trouble = { ...known.trouble, probing: null };
-}
-
-/** Lets all calls through; true: they were held back. A failure of one session alone stays noted. */
-function close(known: KnownModel): boolean {
-  if (!isAway(known.trouble)) return false;
-  known.trouble = null;
-  known.probesUntilMs = 0;
-  return true;
 }

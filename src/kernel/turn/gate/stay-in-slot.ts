@@ -4,6 +4,7 @@ import { providerOf, type NamedModel } from '../../../core/model-ref.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { Setback } from './gate-check.ts';
+import { isOpen } from './gate.ts';
 import { WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
 
 /** The number of short interruptions of a provider during which a turn keeps its slot; then it is parked. */
@@ -21,11 +22,14 @@ export function retriesMaxOf({ models: { providers } }: Config, model: NamedMode
  * with this one.
  */
 export function mayStay(
-  { config }: TurnContext,
+  context: TurnContext,
   { journal }: OpenedTurn,
   { setback: { kind, wait }, model, blocksInARow }: { setback: Setback; model: NamedModel; blocksInARow: number },
 ): boolean {
+  const { config } = context;
   const { park, progress } = journal.at;
+  // Another key may be let through. Each of them has been asked when more calls in a row were held back than there are keys.
+  if (kind === 'key') return blocksInARow <= context.model.keysOf(model).length && isOpen(context, model);
   if (park !== null || kind === 'away') return false;
   if (kind === 'blocked') return (wait.forMs ?? 0) <= WAIT_IN_SLOT_MS_MAX && blocksInARow <= RETRIES_IN_SLOT_MAX;
   return progress.retries < Math.min(RETRIES_IN_SLOT_MAX, retriesMaxOf(config, model));

@@ -7,6 +7,7 @@ import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idemp
 import { sendQuery } from '../../../database/send-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../sessions/session-locks.ts';
 import { literal } from '../../../database/statement.ts';
+import { ALL_MODELS, BACK_UNTIL_SQL } from './model-blocks.ts';
 import { BLOCK_JSON } from '../../views/pauses.ts';
 import { wokenSql } from '../../queue/wake-parked.ts';
 import { MODEL_CODES } from './wait-reasons.ts';
@@ -17,8 +18,9 @@ export const UNBLOCK_MODELS = literal({
     'Lift the blocks of a model, or all, and make the turns due that wait for it. Answers the blocks and the rings.',
   locking: 'The blocks, then the session rows in the order of their ids.',
   text: `with lifted as (
-  update holdfast.model_blocks b set lifted_at = clock_timestamp()
-  where b.until > clock_timestamp() and b.lifted_at is null and ($1::text is null or b.model = $1::text)
+  update holdfast.model_blocks b set lifted_at = clock_timestamp(), until = case when b.probe_at is null then b.until else ${BACK_UNTIL_SQL} end
+  where b.until > clock_timestamp() and b.lifted_at is null
+    and ($1::text is null or b.model in ($1::text, split_part($1::text, '/', 1) || '/${ALL_MODELS}'))
   returning b.*
 ),
 ${wokenSql(MODEL_CODES, `($1::text is null or t.park_by in ($1::text, split_part($1::text, '/', 1)))`)},

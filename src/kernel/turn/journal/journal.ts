@@ -63,6 +63,8 @@ export interface CallNotes {
   /** From the sending of the request to the first byte of its answer, in milliseconds; null: there was no answer. */
   firstByteMs: number | null;
   durationMs: number;
+  /** The name of the key that was used; absent: its provider has none by name. */
+  key?: string;
   /** How long it had waited for a rate limit or a block before it was made; absent: it had not. */
   rateWaitMs?: number | undefined;
   repairs?: readonly AnswerRepair[] | undefined;

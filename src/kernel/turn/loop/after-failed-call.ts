@@ -55,7 +55,7 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   if (setback !== null) {
     const { kind, wait } = setback;
     const stays = mayStay(context, turn, { setback, model, blocksInARow: blocks });
-    if (stays && kind === 'blocked') {
+    if (stays && (kind === 'blocked' || kind === 'key')) {
       // The gate holds the call back until then, which costs nothing of the retry budget.
       const events = wait.isNews === true ? [modelBlocked(wait.reason)] : [];
       return await chargeNext(context, turn, { events, retries: earlier, delayMs: 0 });

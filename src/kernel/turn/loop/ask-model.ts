@@ -3,7 +3,6 @@
 // a failed call, never an answer.
 import { samplingAt } from '../../../core/caller-request.ts';
 import { chooseBlockMs } from '../../rules/model-outage.ts';
-import { refOfModel } from '../../../core/model-ref.ts';
 import type { RequestBase } from '../../../core/model-request.ts';
 import { createReplyStream } from '../../../model/stream/reply-stream.ts';
 import { ModelError } from '../../../model/model.ts';
@@ -65,7 +64,7 @@ export async function askOnce(
   const record = new CallRecord(context, turn, {
     callNo,
     view,
-    model: refOfModel(request),
+    model: request,
     ...(hop === null ? {} : { tier: 'batch' }),
   });
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };

@@ -4,10 +4,10 @@ import { commitStep } from '../commit-step.ts';
 import { compactWhenFull, reasonToCompact } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
 import type { ComingCall } from '../gate/gate-check.ts';
-import { askGate, type Pass } from '../gate/gate.ts';
+import { askGate, isOpen, type Pass } from '../gate/gate.ts';
 import { parkedStop } from '../gate/park-turn.ts';
 import { modelStarted, turnResumed } from '../model-events.ts';
-import { askInstead, toCallView } from '../open/asked-model.ts';
+import { askInstead, takeKey, toCallView } from '../open/asked-model.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { nextCallNo } from '../position.ts';
 import type { NextRequest } from '../request-view.ts';
@@ -48,16 +48,27 @@ export async function beginCall(context: TurnContext, turn: OpenedTurn, way: Com
 export async function enterNextGate(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
   const { request, fallback, unstoredEvents } = turn.journal.attempt;
   const before = { model: refOfModel(request), reason: fallback?.reason ?? null };
-  for (;;) {
+  for (let asks = 1; ; asks += 1) {
+    takeKey(context, turn, way);
     const entry = await askGate(context, nextCall(context, turn, way));
     if (!('reason' in entry)) return entry;
-    if (entry.isOfModel === true && stepAround(context, turn, entry.reason)) continue;
+    // Another worker has the probe of the key: the next one is asked.
+    if (entry.isOfModel === true && mayAskNextKey(context, turn, asks)) continue;
+    if (entry.isOfModel === true && stepAround(context, turn, entry.reason)) {
+      asks = 0;
+      continue;
+    }
     const wait = entry.isOfModel === true ? namingSmallWindows(context, turn, entry) : entry;
     // None of the fallbacks has been sent anything, so no entry is theirs.
     if (refOfModel(turn.journal.attempt.request) !== before.model) askInstead(context, turn, before);
     turn.journal.note({ unstoredEvents });
     throw parkedStop(context, turn, wait);
   }
+}
+
+function mayAskNextKey(context: TurnContext, turn: OpenedTurn, asks: number): boolean {
+  const { request } = turn.journal.attempt;
+  return request.key !== undefined && asks < context.model.keysOf(request).length && isOpen(context, request);
 }
 
 function nextCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): ComingCall {

@@ -2,7 +2,6 @@
 // committed by the same journal.
 import { cutHead, storableText } from '../../../core/text.ts';
 import { BUILT_IN_HARNESS } from '../../../core/harness-selection.ts';
-import { refOfModel } from '../../../core/model-ref.ts';
 import { toMicros } from '../../../core/prices/call-cost.ts';
 import { HarnessError, type CheckedHarness } from '../../../plugins/harness.ts';
 import { askModel } from './ask-model.ts';
@@ -35,7 +34,7 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
   const { messages, callView } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
   const callNo = turn.journal.at.progress.calls;
-  const record = new CallRecord(context, turn, { callNo, view: callView, model: refOfModel(request) });
+  const record = new CallRecord(context, turn, { callNo, view: callView, model: request });
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
   const sent = createInputTransform(requests.rules.view)({ system: request.system, messages: [...messages] });
   try {

@@ -8,6 +8,7 @@ import {
   modelsAfter,
   modelName,
   modelOfRef,
+  namedModel,
   refOfModel,
   type NamedModel,
 } from '../../../core/model-ref.ts';
@@ -15,7 +16,9 @@ import { toReasoning } from '../../../core/reasoning-tags.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import type { CallView, ModelSpan } from '../../../core/view.ts';
 import type { TurnContext } from '../context.ts';
-import { familyView, viewWith } from './open-view.ts';
+import type { ComingCall } from '../gate/gate-check.ts';
+import { withKey } from '../gate/gate.ts';
+import { familyView, scopeView, viewWith } from './open-view.ts';
 import { RequestView } from '../request-view.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { given } from '../../../core/given.ts';
@@ -24,6 +27,8 @@ import { given } from '../../../core/given.ts';
 export interface NextModel {
   model: string;
   reason: string | null;
+  /** The key by which it is asked; absent: the first, until one is chosen. */
+  key?: string;
 }
 
 /** The models that a turn may ask, in order. */
@@ -50,16 +55,48 @@ export function toCallView(turn: OpenedTurn, view: CallView | null): CallView | 
 
 /** Which model wrote which entries, as far as the session knows; before the first change all were the turn's own. */
 function modelsBefore({ journal, chain }: OpenedTurn): readonly ModelSpan[] {
-  const { sessionView, request } = journal.attempt;
-  return sessionView.models ?? [{ seq: 1, model: modelName(modelOfRef(chain[0] ?? refOfModel(request))) }];
+  const { sessionView, request, requests } = journal.attempt;
+  const { scope } = requests.rules.view;
+  return (
+    sessionView.models ?? [
+      { seq: 1, model: modelName(modelOfRef(chain[0] ?? refOfModel(request))), ...given({ scope }) },
+    ]
+  );
 }
 
 /** Lets a turn ask another model from its next call on. The next write of the turn stores for the session which entries that model writes. */
 export function askInstead(context: TurnContext, turn: OpenedTurn, next: NextModel): void {
   const { at, attempt } = turn.journal;
-  const models = withModel(modelsBefore(turn), at.baseSeq + 1, modelName(modelOfRef(next.model)));
+  const named = namedOf(next);
+  const author = { model: modelName(named), ...scopeView(context, named) };
+  const models = withModel(modelsBefore(turn), at.baseSeq + 1, author);
   turn.journal.note({ sessionView: { ...attempt.sessionView, models: [...models] } });
   askFrom(context, turn, next, models);
+}
+
+/** Chooses the key of the next call: the session's first one that is let through. What keys of other scopes have written is then shown without reasoning. */
+export function takeKey(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): void {
+  if (way === 'harness') return;
+  const { request, requests, fallback } = turn.journal.attempt;
+  const model = namedModel(request);
+  // Batches of a provider are sent by its first key.
+  const named =
+    way === 'batch'
+      ? { ...model, ...given({ key: firstKey(context, model) }) }
+      : withKey(context, turn.session.id, model);
+  const { key } = named;
+  if (scopeView(context, named).scope !== requests.rules.view.scope)
+    return askInstead(context, turn, { model: refOfModel(named), reason: fallback?.reason ?? null, ...given({ key }) });
+  if (key !== request.key) turn.journal.note({ request: { ...request, ...given({ key }) } });
+}
+
+function firstKey({ model: client }: TurnContext, model: NamedModel): string | undefined {
+  const keys = client.keysOf(model);
+  return keys.length < 2 ? undefined : keys[0]?.name;
+}
+
+function namedOf({ model, key }: NextModel): NamedModel {
+  return { ...modelOfRef(model), ...given({ key }) };
 }
 
 /**
@@ -84,7 +121,7 @@ function askFrom(context: TurnContext, turn: OpenedTurn, next: NextModel, models
   const { request, requests } = journal.attempt;
   const { system, tools, sampling, responseFormat } = request;
   const { model, reason } = next;
-  const named = modelOfRef(model);
+  const named = namedOf(next);
   const isShown = toReasoning(session.reasoning) !== 'off';
   // Turns are opened with levels of the configuration.
   const limits = thinkingRequest({
@@ -94,7 +131,8 @@ function askFrom(context: TurnContext, turn: OpenedTurn, next: NextModel, models
     facts: factsOfModel(context.config, model),
   });
   const why = reason === null ? {} : { reason };
-  const fallback = { model, ...familyView(context, named), models: [...models], ...why, ...limits };
+  const view = { ...familyView(context, named), ...scopeView(context, named) };
+  const fallback = { model, ...view, models: [...models], ...why, ...limits };
   const { rules } = requests;
   journal.note({
     fallback,

@@ -106,7 +106,7 @@ function pickAskedModel({ turnView, model, view }: StoredCall) {
   const fallback = view?.fallback;
   if (fallback === undefined)
     return { of: { ...providerView(turnView), model }, view: turnView, limits: toThinkingRequest(turnView) };
-  const { model: ref, family: _family, models: _models, reason: _reason, ...limits } = fallback;
+  const { model: ref, family: _family, scope: _scope, models: _models, reason: _reason, ...limits } = fallback;
   return { of: modelOfRef(ref), view: viewWith(turnView, fallback), limits };
 }
 

@@ -7,7 +7,8 @@ import { isPoll, chooseHistoryLimit, withModel, orphanedPrompts } from '../../..
 import { viewMessages, type ViewEntry, type ViewRules } from '../../../history/view-messages.ts';
 import { hashesOfImages } from '../../../images/rules/plan-images.ts';
 import { isDirect, type InboundMessage } from '../../../core/inbound.ts';
-import { modelName } from '../../../core/model-ref.ts';
+import { modelName, type NamedModel } from '../../../core/model-ref.ts';
+import { DEFAULT_KEY } from '../../../core/provider-keys.ts';
 import type { ModelMessage, ThinkingSetting, RequestBase } from '../../../core/model-request.ts';
 import type { InjectedMessage } from '../../../prompt/injected-messages.ts';
 import type { SessionKind } from '../../../core/session-key.ts';
@@ -73,8 +74,9 @@ export function completeViews(
   { request, view, sessionView, failure }: AssembledViews,
 ): { view: TurnRequestSettings; sessionView: SessionView | null } {
   const before = sessionView ?? session.view;
+  const author = { model: modelName(request), ...given({ scope: view.scope }) };
   // A turn that cannot be run asks no model.
-  const models = failure === null ? withModel(before.models, session.entrySeq + 1, modelName(request)) : before.models;
+  const models = failure === null ? withModel(before.models, session.entrySeq + 1, author) : before.models;
   const isChanged = models !== before.models || past.isGroup !== (before.isGroup ?? false);
   const { maxTokens, thinking, effort, sampling } = request;
   return {
@@ -98,6 +100,16 @@ export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<
   return given({ provider });
 }
 
+/** The scope of the key by which a model is asked, according to its view; `default` is not written. */
+export function scopeView(
+  { model: client }: Pick<TurnContext, 'model'>,
+  { key, ...model }: NamedModel,
+): Pick<TurnRequestSettings, 'scope'> {
+  const keys = client.keysOf(model);
+  const { scope = DEFAULT_KEY } = keys.find(({ name }) => name === key) ?? keys[0] ?? {};
+  return scope === DEFAULT_KEY ? {} : { scope };
+}
+
 /** The family of a request's provider, according to its view: the form in which it accepts the history. */
 export function familyView(
   { model }: Pick<TurnContext, 'model'>,
@@ -109,10 +121,10 @@ export function familyView(
 
 /** The view of a turn from the call on with which it has stepped down to another model. */
 export function viewWith(
-  { family: _family, ...view }: TurnRequestSettings,
-  { family, models }: FallbackView,
+  { family: _family, scope: _scope, ...view }: TurnRequestSettings,
+  { family, scope, models }: FallbackView,
 ): TurnRequestSettings {
-  return { ...view, ...given({ family }), models };
+  return { ...view, ...given({ family, scope }), models };
 }
 
 /** True when not all of the past is known to be of one model: a fork begins with entries whose model is not recorded. */

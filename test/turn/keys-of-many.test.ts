@@ -1,0 +1,65 @@
+// Goal: a key that its provider holds back is left alone by all workers at once, and tested by one call alone. Method: eight workers that know only what
+// the database says, three keys of which one answers 429 with 2 s, and sessions that all prefer that key and ask without a pause.
+import { hash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { orderKeys } from '../../src/core/provider-keys.ts';
+import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createTurnRig } from './turn-rig.ts';
+
+const WORKERS = 8;
+const KEYS = ['a', 'b', 'c'];
+const WAIT_MS = 2_000;
+const ANSWER_MS = 150;
+
+test('a key that answers 429 gets no call of any worker for the time, then one; another model is asked with it meanwhile', async () => {
+  const database = await withTestDatabase();
+  const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
+  const keys = KEYS.map((name) => ({
+    name,
+    key: `${name}.1[[error: 429 retry-after=2 model=busy ${name === 'a' ? '' : 'times=0'}]]`,
+  }));
+  const pool = { api: 'openai-compatible', baseUrl: `${scripted.url}/v1`, keys };
+  const rig = await createTurnRig(database.url, { settings: { models: { providers: { pool } } } });
+  const workers = Array.from({ length: WORKERS }, () => rig.worker());
+
+  /** A session that prefers the key that is held back. */
+  const sessionOf = async (prefix: string): Promise<string> => {
+    for (let at = 0; ; at += 1) {
+      const [first] = orderKeys(await rig.sessionOf(`${prefix}-${at}`), keys, (text) => hash('sha256', text, 'hex'));
+      if (first?.name === 'a') return `${prefix}-${at}`;
+    }
+  };
+  const ask = async (worker: (typeof workers)[number], session: string, model: string): Promise<void> => {
+    await rig.send(session, `[[delay: ${ANSWER_MS}]] [[reply: here]]`, { model });
+    expect((await worker.run(session)).kind).toBe('ended');
+  };
+  const [refused] = workers;
+  await ask(refused!, await sessionOf('refused'), 'pool/busy');
+  const idOfA = scripted.requests[0]!.keyId;
+  const callsOf = (model: string) =>
+    scripted.requests
+      .filter(({ keyId, body }) => keyId === idOfA && (body as { model: string }).model === model)
+      .map(({ receivedAt, status }) => ({ at: Date.parse(receivedAt), status }));
+  expect(callsOf('busy')).toMatchObject([{ status: 429 }]);
+
+  await Promise.all(
+    workers.map(async (worker, index) => {
+      const session = await sessionOf(`asks-${index}`);
+      await ask(worker, await sessionOf(`other-${index}`), 'pool/other');
+      // Until each of them may have seen that the key is back.
+      while (callsOf('busy').length < 1 + WORKERS) await ask(worker, session, 'pool/busy');
+    }),
+  );
+  const [limited, probe, ...later] = callsOf('busy');
+  expect(probe!.at - limited!.at).toBeGreaterThanOrEqual(WAIT_MS);
+  expect(Math.min(...later.map(({ at }) => at)) - probe!.at).toBeGreaterThanOrEqual(ANSWER_MS);
+  expect([probe, ...later].map(({ status }: { status: number | null } = { status: null }) => status)).not.toContain(
+    429,
+  );
+  expect(callsOf('other')).toHaveLength(WORKERS);
+  workers.forEach((worker) => worker.stop());
+  await rig.close();
+  await scripted.close();
+  await database.drop();
+}, 120_000);
