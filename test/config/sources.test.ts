@@ -169,6 +169,7 @@ test('a secret that is not set says so', async () => {
   expect(secrets.toSorted()).toEqual([
     'channels.webhook.secret',
     'models.providers.anthropic.apiKey',
+    'models.providers.anthropic.keys',
     'owner.displaySecret',
     'runtime.anthropicApiKey',
     'runtime.apiKey',

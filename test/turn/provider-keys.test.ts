@@ -87,7 +87,6 @@ describe('a key', () => {
     // The key is held back for one model alone.
     expect((await play(worker, session, '[[reply: other]]', 'limited/other')).calls).toEqual(['a ok']);
     const laterKey = async () => (await play(worker, session, '[[reply: more]]', 'limited/m')).calls;
-    expect(await laterKey()).toEqual(['b ok']);
     await expect.poll(laterKey, { timeout: 30_000 }).toEqual(['a ok']);
     worker.stop();
   });

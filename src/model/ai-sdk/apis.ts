@@ -38,7 +38,7 @@ interface OptionsSource {
   options: Record<string, unknown>;
 }
 
-interface Api {
+export interface Api {
   family: ProviderFamily;
   resultImages: PromptForm['resultImages'];
   /** True when its servers may drop the front of a prompt that does not fit; the others refuse it. */

@@ -17,7 +17,7 @@ import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from
 import { withOutputTool } from '../stream/output-tool.ts';
 import { StreamFault } from '../stream/stream-event.ts';
 import type { Transport, TransportCall } from '../transport.ts';
-import { APIS, type AiSdkApi, type MakeModel } from './apis.ts';
+import { APIS, type AiSdkApi, type Api, type MakeModel } from './apis.ts';
 import { findDroppedPrompt } from './rules/dropped-prompt.ts';
 import { readRefusal } from './rules/read-refusal.ts';
 import { PartReader } from './to-events.ts';
@@ -77,14 +77,9 @@ export function createAiSdkTransport({
     models.set(id, model);
     return model;
   }
-  function inForm(request: ModelRequest): ModelRequest {
-    const { responseFormat, tools } = request;
-    const isTaken = responseFormat && api.takesFormat(responseFormat, { name: provider, hasTools: tools.length > 0 });
-    return isTaken ? request : withOutputTool(request);
-  }
   async function doStream(sent: SentCall): Promise<ReadableStream<LanguageModelV4StreamPart>> {
     const { sessionKey = '', headers: audit, signal: abortSignal } = sent.call;
-    const request = inForm(sent.call.request);
+    const request = inForm(api, provider, sent.call.request);
     const model = await modelOf(request.model);
     const settings = toSettings(request);
     const isThinking = settings.reasoning !== undefined;
@@ -127,6 +122,13 @@ export function createAiSdkTransport({
       }
     },
   };
+}
+
+/** The request with the form of its answer where the API has a mode for it, else with a tool that stands for it. */
+function inForm(api: Api, provider: string, request: ModelRequest): ModelRequest {
+  const { responseFormat, tools } = request;
+  const isTaken = responseFormat && api.takesFormat(responseFormat, { name: provider, hasTools: tools.length > 0 });
+  return isTaken ? request : withOutputTool(request);
 }
 
 /** A call of which nothing is sent: it has the body of its request instead. */
