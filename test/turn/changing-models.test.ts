@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
+import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -187,6 +188,12 @@ async function playDown(session: string, strike: Strike | null) {
   expect(Math.max(...hashes.keys())).toBeLessThanOrEqual(Number(turn?.calls));
   expect(turn?.retries).toBeLessThanOrEqual(2);
   expect(calls.map(({ requestSha256 }) => requestSha256)).toEqual(calls.map(({ callNo }) => hashes.get(callNo)));
+  const { writeBody } = next.context.model;
+  // To derive a request takes longer than to make it.
+  for (const { callNo } of strike === null || strike.at % 4 === 0 ? calls : []) {
+    const wanted = { turnId: String(turn?.id), callNo, defaultThinking: () => 'off' as const, writeBody };
+    expect(await deriveRequest(rig.database, wanted), JSON.stringify(strike)).toMatchObject({ matches: true });
+  }
   return { passed: first.passed(), retries: turn?.retries };
 }
 
