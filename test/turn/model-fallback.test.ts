@@ -224,6 +224,10 @@ describe('a model that does not answer', () => {
       /^model_not_found: .* Skipped: spare\/first, whose window of 60000 tokens is too small for a request of about 7\d{4}\.$/,
     );
     expect(fallback?.data).toMatchObject({ to: 'spare/second', reason });
+    // It will never answer, so a model whose window is too small is better than none: the prompt can be made smaller.
+    await rig.send('larger', '[[usage: input=130000 output=9]] [[tool: effect {}]] [[error: 404 times=always]]');
+    await worker.run('larger');
+    expect(await turnOf('larger')).toMatchObject({ status: 'completed', reply: 'first answers' });
     worker.stop();
   });
 
