@@ -85,7 +85,7 @@ export const APIS: Readonly<Record<AiSdkApi, Api>> = {
   },
   google: {
     family: 'google',
-    resultImages: 'inside',
+    resultImages: 'behind-text',
     // Not every model takes both.
     takesFormat: (_format, { hasTools }) => !hasTools,
     async load() {

@@ -142,14 +142,20 @@ function toStopReason({ unified, raw }: LanguageModelV4FinishReason): string {
     case 'content-filter':
       return filterReason(raw);
     case 'other':
-      return raw ?? 'other';
+      // Without the provider's word, the package has seen no end.
+      if (raw === undefined) throw cut();
+      return raw;
     case 'interrupted':
-      throw new StreamFault('cut_stream', 'The connection closed before the answer was complete.');
+      throw cut();
     case 'error':
       throw new StreamFault('malformed_stream', `The answer ended with an error (${raw ?? 'without a reason'}).`);
     default:
       return unified satisfies never;
   }
+}
+
+function cut(): StreamFault {
+  return new StreamFault('cut_stream', 'The connection closed before the answer was complete.');
 }
 
 /** The provider's word for a filter that stopped the answer, if it is known as one. */

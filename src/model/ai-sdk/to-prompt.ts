@@ -15,8 +15,11 @@ import { isBlank } from '../../core/text.ts';
 
 /** What differs between APIs in the form of a prompt. */
 export interface PromptForm {
-  /** Where the images of a tool result go: into it, or into a message of the user after it, because its API takes only text there. */
-  resultImages: 'inside' | 'after';
+  /**
+   * Where the images of a tool result go: into it; into it after all of its text, which is never empty, because its package makes one result of
+   * each text; or into a message of the user after it, because its API takes only text there.
+   */
+  resultImages: 'inside' | 'behind-text' | 'after';
   /** What becomes of thoughts that the model did not write itself: the family of the provider says it. */
   foreignThoughts: 'text' | 'left-out';
 }
@@ -109,6 +112,9 @@ function toOutput(block: ResultBlock, { resultImages }: PromptForm): LanguageMod
     return { type: 'content', value: content.map((part) => (part.type === 'text' ? part : toFile(part))) };
   }
   const text = textOfResult(block);
+  if (resultImages === 'behind-text') {
+    return { type: 'content', value: [{ type: 'text', text: text || '[image]' }, ...imagesOf(block).map(toFile)] };
+  }
   const value = `${text}${text === '' ? '' : '\n'}[The images of this result follow in the next message.]`;
   return { type: isError ? 'error-text' : 'text', value };
 }

@@ -23,6 +23,12 @@ const WIRES = [
     family: 'openai',
     read: (body: unknown) => readResponses(body, { organisation: 'key' }),
   },
+  {
+    api: 'xai',
+    model: 'grok-4',
+    family: 'openai',
+    read: (body: unknown) => readResponses(body, { organisation: 'key' }),
+  },
   { api: 'openai-chat', model: 'gpt-5', family: 'openai', read: readChat },
   { api: 'openai-compatible', model: 'mistral-large', family: 'mistral', read: readChat },
   {
@@ -30,6 +36,12 @@ const WIRES = [
     model: 'gemini-3-pro',
     family: 'google',
     read: (body: unknown) => readGemini(body, { body, organisation: 'key', model: 'gemini-3-pro', isStream: true }),
+  },
+  {
+    api: 'google',
+    model: 'gemini-2.5-flash',
+    family: 'google',
+    read: (body: unknown) => readGemini(body, { body, organisation: 'key', model: 'gemini-2.5-flash', isStream: true }),
   },
 ] as const satisfies readonly {
   api: AiSdkOptions['api'];
@@ -66,20 +78,23 @@ async function bodyOf(options: AiSdkOptions, asked: ReturnType<typeof request>):
   return JSON.parse(body);
 }
 
-test.each(WIRES)('any history is accepted by the api $api (family $family)', async ({ api, model, family, read }) => {
-  const options: AiSdkOptions = { provider: 'other', api, family, apiKey: 'key', baseUrl: 'http://127.0.0.1:9' };
-  for (let seed = 1; seed <= HISTORIES; seed += 1) {
-    const dice = createDice(seed);
-    const entries = withOrigins(entriesOf(dice), dice);
-    const view = { family, models: [{ seq: 1, model: pick(dice, ['other/another', `other/${model}`]) }] };
-    const rules = { view, promptSeq: entries.length, model: `other/${model}`, injected: [], imageOf: () => IMAGE };
-    const { messages } = viewMessages(entries, rules, null);
-    expect(createRequestCheck(family)(messages)).toEqual([]);
-    const body = await bodyOf(options, request([...messages], { provider: 'other', model }));
-    try {
-      read(body);
-    } catch (error) {
-      throw new Error(`History ${seed}: ${String(error)}\n${JSON.stringify(body, null, 1)}`, { cause: error });
+test.each(WIRES)(
+  'any history is accepted by the api $api ($model, family $family)',
+  async ({ api, model, family, read }) => {
+    const options: AiSdkOptions = { provider: 'other', api, family, apiKey: 'key', baseUrl: 'http://127.0.0.1:9' };
+    for (let seed = 1; seed <= HISTORIES; seed += 1) {
+      const dice = createDice(seed);
+      const entries = withOrigins(entriesOf(dice), dice);
+      const view = { family, models: [{ seq: 1, model: pick(dice, ['other/another', `other/${model}`]) }] };
+      const rules = { view, promptSeq: entries.length, model: `other/${model}`, injected: [], imageOf: () => IMAGE };
+      const { messages } = viewMessages(entries, rules, null);
+      expect(createRequestCheck(family)(messages)).toEqual([]);
+      const body = await bodyOf(options, request([...messages], { provider: 'other', model }));
+      try {
+        read(body);
+      } catch (error) {
+        throw new Error(`History ${seed}: ${String(error)}\n${JSON.stringify(body, null, 1)}`, { cause: error });
+      }
     }
-  }
-});
+  },
+);
