@@ -1,8 +1,11 @@
 // The options of the command line that what starts turns has in common, `--tag` and `--tools`, against a real API with real turns.
-import { beforeEach, expect, test } from 'vitest';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { batchRig } from '../batches/batch-rig.ts';
+import { makeFolder } from './make-folder.ts';
 import { runCli } from './run-cli.ts';
 
 const holder = useApiRig();
@@ -86,4 +89,35 @@ test.each([['customer'], ['=42'], ['a:b=c']])('the tag %j is a usage error that 
   for (const end of ended) {
     expect(end).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('such as customer=42') });
   }
+});
+
+test('send, spawn, batch submit and cron add take the schema of the reply from a file', async () => {
+  const folder = await makeFolder('holdfast-schema-');
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'count.json');
+  const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+  await writeFile(file, JSON.stringify(schema));
+  const responseFormat = { type: 'json_schema', schema };
+  const form = ['--schema', file];
+  const say = '[[reply: {"n": 1}]]';
+  const [message, cron, batch] = await Promise.all([
+    made(['send', 'formed', say, ...form]),
+    made(['cron', 'add', '--every', '1h', '--message', 'Report.', ...form]),
+    made(
+      ['batch', 'submit', '-', '--via', 'live', '--prompt-mode', 'none', '--tools', '', ...form],
+      JSON.stringify({ text: say }),
+    ),
+    made(['spawn', 'former', say, ...form]),
+  ]);
+  expect((await shown(`/v1/crons/${cron}`)).payload).toEqual({ kind: 'agentTurn', message: 'Report.', responseFormat });
+  await holder.rig.work('formed');
+  const { turnId } = await shown(`/v1/messages/${message}`);
+  expect((await shown(`/v1/turns/${turnId}`)).output).toEqual({ n: 1 });
+  await batchRig(holder.rig).run(batch);
+  expect((await batchRig(holder.rig).results(batch)).map(({ output }) => output)).toEqual([{ n: 1 }]);
+  await writeFile(file, '[]');
+  expect(await run(['send', 'formed', 'x', ...form])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('it is not a JSON object'),
+  });
 });

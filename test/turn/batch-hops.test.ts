@@ -1,5 +1,6 @@
 // Turns whose model calls go through provider batches, from the worker's side: the park that stores a request, the answer that ends it,
 // and all that reaches a turn while it waits. The tests store answers as the poller does; no batch is submitted.
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { abortSession, abortTurn } from '../../src/kernel/sessions/control.ts';
@@ -141,6 +142,25 @@ describe('a turn by way of a batch of the provider', () => {
       2, 2, 2, 2,
     ]);
     expect(await viewTurn(views(), turnId)).toMatchObject({ attempt: 1 });
+  });
+
+  test('asks for the form of its answer, and for its correction, in the requests of the batch', async () => {
+    const worker = rig.worker();
+    const properties = { n: { type: 'integer' } };
+    const schema = { type: 'object', properties, required: ['n'], additionalProperties: false };
+    const { turnId } = await parked('formed', worker, { options: { responseFormat: { type: 'json_schema', schema } } });
+    const expectForm = async () => {
+      const [queued] = await readProviderRequests(rig, { turnId, status: 'queued' }, 'params');
+      const form = { output_config: { format: { type: 'json_schema', schema } } };
+      expect(JSON.parse(gunzipSync(queued?.['params'] as Buffer).toString())).toMatchObject(form);
+    };
+    await expectForm();
+    await answer(turnId, text('{"n": "one"}'));
+    expect(await worker.run('formed')).toMatchObject({ kind: 'parked' });
+    await expectForm();
+    await answer(turnId, text('{"n": 1}'));
+    expect(await worker.run('formed')).toMatchObject({ kind: 'ended' });
+    expect(await viewTurn(views(), turnId)).toMatchObject({ status: 'completed', output: { n: 1 }, stepCount: 2 });
   });
 
   test('asks again after a temporary error, and fails after a permanent one (G16)', async () => {
