@@ -140,6 +140,7 @@ const onlyInLongForm = [
   'test/store/list-plans.test.ts',
   'test/telemetry/traces.test.ts',
   'test/turn/changing-models.test.ts',
+  'test/turn/keys-of-many.test.ts',
   'test/turn/rate-limits.test.ts',
   'test/workers/provider-lane-crashes.test.ts',
 ];

@@ -28,7 +28,14 @@ import { loadEnvironment } from './config/schema-environment.ts';
 import { LiveConfig, type ConfigChange } from './config/live-config.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
 import { livePriceBook, buildPriceBook } from './config/price-book.ts';
-import { addFromEnvironment, anthropicKeyOf, keysOf, listServedProviders, readKeys } from './config/providers.ts';
+import {
+  addFromEnvironment,
+  anthropicKeyOf,
+  keysOf,
+  listProviderKeys,
+  listServedProviders,
+  readKeys,
+} from './config/providers.ts';
 import { findReloadablePart } from './config/reloadable.ts';
 import { processEnvironment, type Environment } from './config/process-environment.ts';
 import { adoptSecretFile, ensureSecretFile } from './config/secret-file.ts';
@@ -45,6 +52,7 @@ export {
   checkServedModels,
   factsOfModel,
   isAgent,
+  listProviderKeys,
   listServedProviders,
   modelFault,
   modelNotices,

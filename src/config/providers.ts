@@ -1,5 +1,6 @@
 // Which providers serve models, and how: those of the configuration, those that are known by name, and what the environment says about them.
 import { resolve } from 'node:path';
+import { given } from '../core/given.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { DEFAULT_KEY } from '../core/provider-keys.ts';
 import { PROVIDER_APIS, type ProviderApi } from './choices.ts';
@@ -139,6 +140,28 @@ export function listServedProviders({ providers }: FileSettings['models']): Serv
     const keys = keysOf(settings);
     return [{ ...more, name, api: apiOf(name, settings), keys, ...(baseUrl === undefined ? {} : { baseUrl }) }];
   });
+}
+
+/** All providers that are not a plugin's, as they are asked; without a key, the scripted model answers in place of Anthropic. */
+export function listProviderKeys(
+  config: Pick<Config, 'models' | 'runtime'>,
+): { name: string; api: ProviderApi; baseUrl: string | null; keys: ProviderKey[] }[] {
+  const { runtime, models } = config;
+  const { keys } = models.providers.anthropic;
+  const apiKey = runtime.anthropicApiKey;
+  const anthropic = {
+    name: DEFAULT_PROVIDER,
+    api: 'anthropic' as const,
+    baseUrl: runtime.anthropicBaseUrl ?? null,
+    keys: keysOf({ ...given({ keys, apiKey }) }),
+  };
+  const others = listServedProviders(models).map(({ name, api, baseUrl = null, keys: own }) => ({
+    name,
+    api,
+    baseUrl,
+    keys: own,
+  }));
+  return [anthropic, ...others];
 }
 
 /** The API of a provider: the configured one, else that of its name. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { MODEL_INPUTS } from '../core/catalogue/catalogue.ts';
 import { THINKING_LEVELS } from '../prompt/thinking-directive.ts';
-import { count, text } from './fields.ts';
+import { count, iso, text } from './fields.ts';
 
 export const catalogueModel = z.strictObject({
   model: text.describe('The model as `provider/model`'),
@@ -20,4 +20,30 @@ export type CatalogueModel = z.output<typeof catalogueModel>;
 
 export const modelCatalogue = z.strictObject({
   items: z.array(catalogueModel).describe('The models: those of the configuration first'),
+});
+
+export const KEY_STATES = ['ok', 'cooling', 'disabled'] as const;
+
+const providerKey = z.strictObject({
+  name: text.describe('The name of the key; `default`: that of `apiKey`'),
+  state: z
+    .enum(KEY_STATES)
+    .describe(
+      '`ok`: it is used; `cooling`: it is not used for a time; `disabled`: the provider has refused it, and it is not used until it is changed',
+    ),
+  model: text.nullable().describe('The model for which it is not used, as provider/model; null: all, or it is used'),
+  until: iso.nullable().describe('When a call tests whether it can be used again; null: it is used, or disabled'),
+  reason: text.nullable().describe('What the provider said; null: it is used, or that is not known'),
+});
+
+const provider = z.strictObject({
+  name: text.describe('The name of the provider, as in provider/model'),
+  api: text.describe('The API that it speaks'),
+  baseUrl: text.nullable().describe('Where it is asked; null: at the address that its API or its package knows'),
+  keys: z.array(providerKey).describe('Its keys, with the longest wait of each'),
+});
+export type ProviderView = z.output<typeof provider>;
+
+export const providers = z.strictObject({
+  items: z.array(provider).describe('The providers of the configuration; those of plugins are not among them'),
 });

@@ -1,7 +1,6 @@
 // The transports to Anthropic's Messages API, streamed and not. The SDK gives address and headers of a call and reads refusals; the call
 // itself is made here (decision 74). Retries belong to the turn's stored budget (G16) and deadlines to the caller's signal. What failed
 // becomes a `ModelError` below.
-import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import Anthropic from '@anthropic-ai/sdk';
 import { APIError } from '@anthropic-ai/sdk';
@@ -9,6 +8,7 @@ import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { asStreamEvent, eventsOfBody, StreamFault } from './stream/stream-event.ts';
+import { accountOfKey } from './account.ts';
 import { createPool } from './connections.ts';
 import { createModel } from './create-model.ts';
 import { ModelError, type Model } from './model.ts';
@@ -56,7 +56,7 @@ export function createAnthropicTransport({
   return {
     name: isStreaming ? 'anthropic-stream' : 'anthropic-whole',
     provider,
-    account: hash('sha256', `${client.baseURL} ${apiKey}`, 'hex').slice(0, 16),
+    account: accountOfKey({ provider, api: 'anthropic', baseUrl: client.baseURL, key: apiKey }),
     ...(provider === DEFAULT_PROVIDER ? { batchParams: (asked) => toBatchParams(asked) } : {}),
     async send(call) {
       try {

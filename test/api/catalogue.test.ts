@@ -1,8 +1,25 @@
-// The catalogue of models over HTTP.
-import { expect, test } from 'vitest';
-import { useApiRig } from './use-api-rig.ts';
+// The catalogue of models and the states of keys over HTTP.
+import { afterAll, expect, test } from 'vitest';
+import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
+import { eventually, useApiRig } from './use-api-rig.ts';
 
-const holder = useApiRig();
+const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
+afterAll(() => scripted.close());
+const baseUrl = `${scripted.url}/v1`;
+const keys = (fault: string) => [
+  { name: 'first', key: `key-of-first[[error: ${fault} times=always]]` },
+  { name: 'second', key: `key-of-second[[error: ${fault} times=always]]` },
+];
+const holder = useApiRig({
+  file: {
+    models: {
+      providers: {
+        closed: { api: 'openai-compatible', baseUrl, keys: keys('401') },
+        busy: { api: 'openai-compatible', baseUrl, keys: keys('429 retry-after=600') },
+      },
+    },
+  },
+});
 
 test('the catalogue has the models of all providers, with their prices of today and who uses them', async () => {
   const { rig } = holder;
@@ -21,4 +38,47 @@ test('a provider narrows it; one that is not listed has none, and an unknown par
   expect((await rig.get('/v1/models/catalogue?provider=nothing')).body).toEqual({ items: [] });
   const refused = await rig.get('/v1/models/catalogue?providers=openai');
   expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'providers' }] } });
+});
+
+test('providers are listed with the states of their keys and without secrets, and an operator lifts what holds a key back (G31)', async () => {
+  const { rig } = holder;
+  const listed = async () => {
+    const { status, body } = await rig.get('/v1/providers');
+    expect(status).toBe(200);
+    expect(JSON.stringify(body)).not.toContain('key-of-');
+    return body.items as { name: string; keys: object[] }[];
+  };
+  const ok = (name: string) => ({ name, state: 'ok', model: null, until: null, reason: null });
+  expect(await listed()).toEqual([
+    { name: 'anthropic', api: 'anthropic', baseUrl: null, keys: [ok('default')] },
+    { name: 'closed', api: 'openai-compatible', baseUrl, keys: [ok('first'), ok('second')] },
+    { name: 'busy', api: 'openai-compatible', baseUrl, keys: [ok('first'), ok('second')] },
+  ]);
+  const ask = async (session: string, model: string) => {
+    const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: here]]', model });
+    await rig.work(session);
+    return (await rig.get(`/v1/messages/${body.message.id}`)).body;
+  };
+  const failed = await ask('closed', 'closed/m');
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_unauthorized' } });
+  const { steps } = (await rig.get(`/v1/turns/${failed.turnId}`)).body;
+  const calls = steps.flatMap((step: { calls: { key: string }[] }) => step.calls);
+  expect(calls.map(({ key }: { key: string }) => key).toSorted()).toEqual(['first', 'second']);
+  expect(await ask('busy', 'busy/m')).toMatchObject({ status: 'claimed', why: { code: 'rate_limited' } });
+  const disabled = { state: 'disabled', model: null, until: null, reason: expect.stringMatching(/\S/) };
+  const cooling = { state: 'cooling', model: 'busy/m', until: expect.any(String), reason: expect.stringMatching(/\S/) };
+  expect((await listed()).slice(1).map((provider) => provider.keys)).toMatchObject([
+    [disabled, disabled],
+    [cooling, cooling],
+  ]);
+  const { body: lifted } = await rig.post('/v1/models/unblock', { model: 'closed/m' });
+  expect(lifted.lifted).toMatchObject([{ model: 'closed/*' }, { model: 'closed/*' }]);
+  expect((await listed())[1]?.keys).toEqual([ok('first'), ok('second')]);
+  // Its keys are asked again, once the worker that has stored their state believes what it reads.
+  const asked = scripted.requestCount;
+  const askAgain = async () => {
+    expect(await ask('closed', 'closed/m')).toMatchObject({ status: 'failed' });
+    return scripted.requestCount - asked;
+  };
+  await eventually(askAgain).toBe(2);
 });

@@ -1,7 +1,8 @@
-// `holdfast models`: what is known of models.
+// `holdfast models`: what is known of models. `holdfast providers`: the states of keys.
 import type { CatalogueModel } from '../../contract/models.ts';
 import { notFound } from '../../cli/cli-error.ts';
-import { command, lists, type Words } from '../../cli/command.ts';
+import { command, lists, prints, type Words } from '../../cli/command.ts';
+import { printTable } from '../../cli/print.ts';
 import { findClosest } from '../../config/find-closest.ts';
 
 export const words: Words = {
@@ -33,6 +34,28 @@ export const words: Words = {
         if (terminal.isJson) terminal.json(row);
         else terminal.print(factsText(row));
       },
+    }),
+  },
+  providers: {
+    list: command({
+      summary: 'list the providers with their keys: used, not used for a time, or refused',
+      run: prints('listProviders', ({ items }, terminal) => {
+        const rows = items.flatMap(({ keys, ...provider }) => keys.map((key) => ({ ...provider, key })));
+        printTable(
+          { items: rows },
+          [
+            { title: 'PROVIDER', value: ({ name }) => name },
+            { title: 'KEY', value: ({ key }) => key.name },
+            { title: 'STATE', value: ({ key }) => key.state },
+            { title: 'MODEL', value: ({ key }) => key.model, dropOrder: 3 },
+            { title: 'UNTIL', value: ({ key }) => key.until, dropOrder: 2 },
+            { title: 'API', value: ({ api }) => api, dropOrder: 4 },
+            { title: 'ADDRESS', value: ({ baseUrl }) => baseUrl, dropOrder: 5 },
+            { title: 'REASON', value: ({ key }) => key.reason, dropOrder: 1 },
+          ],
+          terminal,
+        );
+      }),
     }),
   },
 };

@@ -1,11 +1,14 @@
-// The catalogue of models.
+// The catalogue of models, and the providers with the states of their keys.
 import { z } from 'zod';
-import { namedModels } from '../../config.ts';
+import { listProviderKeys, namedModels } from '../../config.ts';
+import { shownValue } from '../../config/check-input.ts';
 import { defineRead, type Route } from '../../api/route.ts';
-import { modelCatalogue, type CatalogueModel } from '../../contract/models.ts';
+import { modelCatalogue, providers, type CatalogueModel, type ProviderView } from '../../contract/models.ts';
 import { listCatalogue } from '../../core/catalogue/catalogue.ts';
 import { perMillionTokens } from '../../core/prices/price-row.ts';
 import { priceAt } from '../../core/prices/price-table.ts';
+import { accountOfKey } from '../../model/account.ts';
+import { listHeldCalls, stateOfKey } from './views.ts';
 
 const getCatalogue = defineRead({
   operationId: 'getModelCatalogue',
@@ -39,4 +42,27 @@ const getCatalogue = defineRead({
   },
 });
 
-export const routes: Route[] = [getCatalogue];
+const getProviders = defineRead({
+  operationId: 'listProviders',
+  path: '/v1/providers',
+  summary: 'The providers of models with the states of their keys',
+  shows: { description: 'The providers', schema: providers },
+  async read(_request, { context }) {
+    const held = await listHeldCalls(context.views);
+    const items = listProviderKeys(context.config).map(({ name, api, baseUrl, keys }): ProviderView => ({
+      name,
+      api,
+      // A password in it is not shown (G31).
+      baseUrl:
+        baseUrl === null ? null : String(shownValue(`models.providers.${name}.baseUrl`, baseUrl, (text) => text)),
+      keys: keys.map((key) => {
+        const account = accountOfKey({ provider: name, api, baseUrl, key: key.key });
+        const waits = held.filter((each) => each.account === account && each.model.startsWith(`${name}/`));
+        return stateOfKey(key.name, waits);
+      }),
+    }));
+    return { items };
+  },
+});
+
+export const routes: Route[] = [getCatalogue, getProviders];

@@ -83,7 +83,7 @@ export const keysHeld = (model: NamedModel, leftMs: number): Reason =>
 
 /** The text of a turn that no key is left for. */
 export const keysRefused = (model: NamedModel): string =>
-  `The provider ${providerOf(model)} has refused all keys. Change models.providers.${providerOf(model)}.keys, or lift it with "holdfast models unblock".`;
+  `The provider ${providerOf(model)} has refused all keys; "holdfast providers list" says why. Change models.providers.${providerOf(model)}.keys, or lift it with "holdfast models unblock".`;
 
 export function rateLimited(model: NamedModel): Reason {
   const by = refOfModel(model);

@@ -11,6 +11,7 @@ import { given, isObject } from '../../core/given.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { ProviderFamily } from '../../history/provider-family.ts';
 import { readRetryAfter } from '../../network/retry-after.ts';
+import { accountOfKey } from '../account.ts';
 import { createPool } from '../connections.ts';
 import { ModelError } from '../model.ts';
 import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from '../post.ts';
@@ -105,7 +106,7 @@ export function createAiSdkTransport({
     name: `ai-sdk-${name}`,
     provider,
     family,
-    account: hash('sha256', `${provider} ${baseUrl ?? ''} ${apiKey}`, 'hex').slice(0, 16),
+    account: accountOfKey({ provider, api: name, baseUrl: baseUrl ?? null, key: apiKey }),
     async writeBody(call) {
       const held = holdBack(call);
       await doStream({ call: held, bytes: null }).catch((error: unknown) => {

@@ -175,6 +175,11 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     json: { model: 'anthropic/claude-sonnet-5-5', contextTokens: 1_000_000, inputPerMTok: 2 },
   },
   {
+    line: 'providers list',
+    shows: [/anthropic +default +ok/],
+    json: { items: [{ name: 'anthropic', api: 'anthropic', keys: [{ name: 'default', state: 'ok' }] }] },
+  },
+  {
     line: 'prices list',
     shows: ['anthropic/claude-sonnet-5-5'],
     notes: [/^version [0-9a-f]{12}$/m],
