@@ -108,7 +108,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     ],
     meter: parts.meter ?? NO_METER,
     onRateWait: (wait) => parts.rateMetrics?.waited(wait),
-    toolsetOf: createToolsets(parts.tools),
+    toolsetOf: createToolsets(parts.tools, features),
     plugins: parts.plugins,
     images: new ImageLoader({ dataDir: config.runtime.dataDir, roots: config.images.roots, logger }),
     knownSnapshots: new KnownSnapshots(),
@@ -139,14 +139,16 @@ function createStore(database: Database, features: readonly TurnFeature[]): Turn
 /** Messages can have policies of their own, so those that are kept have a bound. */
 const TOOLSETS_MAX = 100;
 
-function createToolsets(tools: readonly Tool[]): TurnContext['toolsetOf'] {
+function createToolsets(tools: readonly Tool[], features: readonly TurnFeature[]): TurnContext['toolsetOf'] {
   const known = new Map<string, Toolset>();
-  return ({ toolPolicies }, role) => {
-    const name = JSON.stringify([role, toolPolicies]);
+  const asked = features.flatMap((feature) => feature.tools ?? []);
+  return async ({ id, toolPolicies }, role) => {
+    const changing = (await Promise.all(asked.map((ask) => ask(id)))).filter((each) => each !== null);
+    const name = JSON.stringify([role, toolPolicies, ...changing.map(({ version }) => version)]);
     let toolset = known.get(name);
     if (toolset === undefined) {
       if (known.size >= TOOLSETS_MAX) known.clear();
-      toolset = createToolset({ tools, policy: [...toolPolicies, { deny: [...DENIED_TOOLS[role]] }] });
+      toolset = createToolset({ tools, policy: [...toolPolicies, { deny: [...DENIED_TOOLS[role]] }], changing });
       known.set(name, toolset);
     }
     return toolset;

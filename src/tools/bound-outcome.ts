@@ -15,8 +15,12 @@ const NOTHING = '(empty)';
 /** The outcome with its text cut to `charsMax` (a note says how much is missing) and what cannot be sent replaced by a note. */
 export function boundOutcome(outcome: ToolOutcome, charsMax: number = RESULT_CHARS_MAX): ToolOutcome {
   // The port's types are a promise that a plugin in plain JavaScript may break.
-  const { content, isError, endsTurn } = (outcome ?? {}) as Partial<Record<keyof ToolOutcome, unknown>>;
-  const flags = { isError: isError === true, ...(endsTurn === true ? { endsTurn } : undefined) };
+  const { content, isError, endsTurn, isUnknown } = (outcome ?? {}) as Partial<Record<keyof ToolOutcome, unknown>>;
+  const flags = {
+    isError: isError === true,
+    ...(endsTurn === true ? { endsTurn } : undefined),
+    ...(isUnknown === true ? { isUnknown } : undefined),
+  };
   if (typeof content === 'string') {
     const text = cutText(content, charsMax);
     return { content: text.trim() === '' ? NOTHING : text, ...flags };

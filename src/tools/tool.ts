@@ -52,6 +52,8 @@ export interface ToolCall {
 export interface ToolOutcome {
   content: string | (TextBlock | ImageBlock)[];
   isError: boolean;
+  /** True: it is not known whether the call took effect, and it was not run again. The ledger says so, too. Only with `isError`. */
+  isUnknown?: boolean;
   /**
    * True ends the turn after the batch, without a reply and without another model call: the session waits for an input that wakes
    * it. The other calls of the batch are finished first. Means nothing in an error result.
@@ -67,6 +69,8 @@ export interface Tool {
   summary: string;
   /** True when running it twice with the same input and idempotency key does no harm: only then is it run again after a crash. */
   isIdempotent: boolean;
+  /** For a tool that does other things with other inputs: true when this input may run twice. Absent: as `isIdempotent` says. */
+  mayRepeat?: (input: unknown) => boolean;
   /**
    * True when a run only reads what is here, changes nothing, and sends nothing elsewhere: there is no effect for the ledger to guard, so a
    * run that takes only milliseconds is committed together with the answer that called it, and items of batches may use it. Implies
@@ -84,6 +88,11 @@ export interface Tool {
    * it has so far.
    */
   run(input: unknown, call: ToolCall): Promise<ToolOutcome>;
+}
+
+/** True when a second run of the tool with this input and the same idempotency key does no harm. */
+export function mayRepeat(tool: Tool, input: unknown): boolean {
+  return tool.mayRepeat?.(input) ?? tool.isIdempotent;
 }
 
 /** True when a run of the tool with this input changes nothing. */

@@ -11,6 +11,17 @@ const TOOL_ORDER = (
   'agents_list sessions_list sessions_history sessions_send subagents session_status image'
 ).split(' ');
 
+/** Tools that may be others at the next turn. */
+export interface ChangingTools {
+  /** Equal versions are equal tools. */
+  readonly version: string;
+  /** Those that an agent gets whose policies let through what `isAllowed` says; `isTaken`: another tool has the name. */
+  readonly choose: (rules: {
+    isAllowed: (tool: Tool) => boolean;
+    isTaken: (name: string) => boolean;
+  }) => readonly Tool[];
+}
+
 export interface Toolset {
   /** Allowed tools, in order. */
   tools: readonly Tool[];
@@ -39,17 +50,20 @@ export class DuplicateToolError extends Error {
 export function createToolset({
   tools,
   policy = [],
+  changing = [],
 }: {
   tools: readonly Tool[];
   policy?: ToolPolicy | readonly ToolPolicy[];
+  changing?: readonly ChangingTools[];
 }): Toolset {
   refuseDuplicates(tools);
   const policies: readonly ToolPolicy[] = 'length' in policy ? policy : [policy];
-  const allowed = tools
-    .filter(({ spec: { name }, isReadOnly = false }) =>
-      policies.every((each) => isToolAllowed({ name, isReadOnly }, each)),
-    )
-    .toSorted((a, b) => compareNames(a.spec.name, b.spec.name));
+  const isAllowed = ({ spec: { name }, isReadOnly = false }: Tool): boolean =>
+    policies.every((each) => isToolAllowed({ name, isReadOnly }, each));
+  const taken = new Set(tools.map(({ spec }) => spec.name.toLowerCase()));
+  const isTaken = (name: string): boolean => taken.has(name.toLowerCase());
+  const chosen = changing.flatMap((each) => each.choose({ isAllowed, isTaken }));
+  const allowed = [...tools.filter(isAllowed), ...chosen].toSorted((a, b) => compareNames(a.spec.name, b.spec.name));
   const byName = new Map(allowed.map((tool) => [tool.spec.name, tool]));
   const specs = allowed.map(({ spec }) => sentSpec(spec));
   const byShape = new Map<string, ToolSpec[]>();

@@ -6,7 +6,7 @@ import { FEATURES } from '../../src/features.ts';
 import { createMemoryTools } from '../../src/features/memory/tools.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { createToolset, DuplicateToolError, unknownToolOutcome } from '../../src/tools/toolset.ts';
+import { createToolset, type ChangingTools, DuplicateToolError, unknownToolOutcome } from '../../src/tools/toolset.ts';
 
 function toolsNamed(...names: string[]): Tool[] {
   return names.map((name) => ({
@@ -92,6 +92,14 @@ describe('policy (G30)', () => {
     expect(toolset.tools.map((tool) => tool.spec.name)).toEqual(['read']);
     expect(toolset.findTool('exec')).toBeUndefined();
   });
+});
+
+test('tools that change get the policies and the names of the others, and take their places by name', () => {
+  const choose: ChangingTools['choose'] = ({ isAllowed, isTaken }) =>
+    toolsNamed('wiki__page', 'wiki__drop', 'Mail').filter((tool) => isAllowed(tool) && !isTaken(tool.spec.name));
+  const policy = { deny: ['*__drop'] };
+  const toolset = createToolset({ tools: toolsNamed('zip', 'mail'), policy, changing: [{ version: '1', choose }] });
+  expect(toolset.specs.map(({ name }) => name)).toEqual(['mail', 'wiki__page', 'zip']);
 });
 
 describe('order', () => {

@@ -23,7 +23,7 @@ import type { HeldLock, Release } from '../sessions/session-locks.ts';
 import type { RowSubmitter } from '../../database/share-statement.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { Toolset } from '../../tools/toolset.ts';
+import type { ChangingTools, Toolset } from '../../tools/toolset.ts';
 import type { Tracing } from '../../tracing.ts';
 import type { Effects } from '../effects/turn-effects.ts';
 import type { DeltaWriter } from './delta-writer.ts';
@@ -71,8 +71,8 @@ export interface TurnContext {
   meter: TurnMeter;
   /** Called when a call has waited for a rate limit or a block. Must not throw. */
   onRateWait: (wait: { model: string; waitedMs: number }) => void;
-  /** The tools that policies let through in a session of that role, in stable order. */
-  toolsetOf: (agent: Pick<AgentSettings, 'toolPolicies'>, role: SubagentRole) => Toolset;
+  /** The tools that policies let through in a session of that role, in stable order; with those that change, as they are now. */
+  toolsetOf: (agent: Pick<AgentSettings, 'id' | 'toolPolicies'>, role: SubagentRole) => Promise<Toolset>;
   plugins: Plugins;
   images: ImageLoader;
   /** Hashes of snapshots that are in the database already. It drops them soon, because an erasure deletes those that no other turn shows. */
@@ -94,7 +94,7 @@ export interface TurnContext {
 /** What the part of a feature in turns is made from. */
 export interface TurnParts extends Pick<
   TurnContext,
-  'config' | 'clock' | 'database' | 'model' | 'prices' | 'recentOutputs'
+  'config' | 'clock' | 'logger' | 'database' | 'model' | 'prices' | 'recentOutputs'
 > {
   /** Names this process; never used twice. */
   owner: string;
@@ -106,6 +106,8 @@ export interface TurnFeature {
   readonly check?: GateCheck;
   /** Gets the next answer in its own way; null: the model is asked. Throws as `askModel` does. */
   readonly ask?: (context: TurnContext, turn: OpenedTurn) => Promise<AnsweredCall | null>;
+  /** Its tools that may be others at the next turn: asked when a turn opens, and when another worker resumes it; null: none for this agent. */
+  readonly tools?: (agentId: string) => Promise<ChangingTools | null>;
   /** What `park-turn` stores for it. */
   readonly park?: ParkPart;
   /**

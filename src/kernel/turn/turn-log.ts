@@ -26,7 +26,7 @@ export function reportTurnStart(context: Reported, turn: OpenedTurn, messageIds:
 export function reportTool(
   context: Reported,
   turn: OpenedTurn,
-  call: { name: string; callId: string; status: 'done' | 'failed' | 'stopped'; durationMs: number },
+  call: { name: string; callId: string; status: 'done' | 'failed' | 'unknown' | 'stopped'; durationMs: number },
 ): void {
   const { name, callId, status, durationMs } = call;
   context.meter.toolRan(turn, { name, status, durationMs });

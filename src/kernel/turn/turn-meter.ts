@@ -22,7 +22,10 @@ export interface TurnMeter {
   /** This worker resumes a turn that another one left open. */
   turnTakenOver(lane: string): void;
   modelCalled(turn: MeteredTurn, call: ModelCallRow): void;
-  toolRan(turn: MeteredTurn, run: { name: string; status: 'done' | 'failed' | 'stopped'; durationMs: number }): void;
+  toolRan(
+    turn: MeteredTurn,
+    run: { name: string; status: 'done' | 'failed' | 'unknown' | 'stopped'; durationMs: number },
+  ): void;
   compactionBegan(turn: MeteredTurn, reason: CompactionReason): void;
   compactionStored(turn: MeteredTurn, step: CompactionStep['kind']): void;
 }

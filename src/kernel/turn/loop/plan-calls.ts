@@ -10,7 +10,7 @@ import type { ToolUseBlock } from '../../../core/content.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
 import type { LedgerRow } from '../../sessions/claim-session.ts';
 import type { ToolSettlement } from '../journal/journal.ts';
-import { onlyReads, type Tool, type ToolOutcome } from '../../../tools/tool.ts';
+import { mayRepeat, onlyReads, type Tool, type ToolOutcome } from '../../../tools/tool.ts';
 import { unknownToolOutcome } from '../../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { callerCallId } from '../../../core/client-ids.ts';
@@ -94,7 +94,7 @@ export function planResumed(turn: OpenedTurn, calls: ToolUseBlock[], standIns: S
     }
     if (tool === undefined && isCallersTool(findCaller(turn.journal.at.inputs), call.name))
       return { call, ordinal, kind: 'caller' };
-    if (tool?.isIdempotent === true) return { call, ordinal, kind: 'run', tool };
+    if (tool !== undefined && mayRepeat(tool, call.input)) return { call, ordinal, kind: 'run', tool };
     return known(
       call,
       ordinal,

@@ -13,7 +13,7 @@ import { storedCharsMax } from '../../../core/tool-result-size.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { ModelCallRow, ToolIntent, ToolSettlement } from '../journal/journal.ts';
 import { runTool } from '../../../tools/run-tool.ts';
-import { ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '../../../tools/tool.ts';
+import { mayRepeat, ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '../../../tools/tool.ts';
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from '../model-events.ts';
@@ -55,7 +55,7 @@ export function toIntents(plans: readonly Plan[], step: number): ToolIntent[] {
 
 function toIntent(plan: Exclude<Plan, { kind: 'known' }>, step: number, status: ToolIntent['status']): ToolIntent {
   const { call, ordinal } = plan;
-  const isIdempotent = plan.kind === 'run' && plan.tool.isIdempotent;
+  const isIdempotent = plan.kind === 'run' && mayRepeat(plan.tool, call.input);
   return { step, ordinal, callId: call.id, name: call.name, isIdempotent, status };
 }
 
@@ -219,10 +219,10 @@ async function runOne(
   };
   const { signal, release } = signalForTool(turn, plan.tool);
   const startedAt = performance.now();
-  let status: 'done' | 'failed' | 'stopped' = 'stopped';
+  let status: 'done' | 'failed' | 'unknown' | 'stopped' = 'stopped';
   try {
     const outcome = await runTool(plan.tool, plan.call.input, { ...call, signal }, limits);
-    status = outcome.isError ? 'failed' : 'done';
+    status = statusOf(outcome);
     return { plan, outcome, status };
   } catch (error) {
     turn.held.signal.throwIfAborted();
@@ -232,6 +232,11 @@ async function runOne(
     const durationMs = performance.now() - startedAt;
     reportTool(context, turn, { name: plan.tool.spec.name, callId: plan.call.id, status, durationMs });
   }
+}
+
+function statusOf({ isError, isUnknown = false }: ToolOutcome): 'done' | 'failed' | 'unknown' {
+  if (!isError) return 'done';
+  return isUnknown ? 'unknown' : 'failed';
 }
 
 /** The turn's signal for a tool: to it, the turn's deadline is a deadline, which leaves it less time to end than a stop does (G25). */

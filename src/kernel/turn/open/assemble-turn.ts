@@ -42,6 +42,8 @@ export interface Assembly {
   view: TurnRequestSettings;
   /** The session's view when the turn changes it, else null. */
   sessionView: SessionView | null;
+  /** The tools of the request; null when it could not be assembled. */
+  toolset: Toolset | null;
   /** Everything that the view and the request name by its hash. */
   snapshots: Snapshot[];
   /** Set when the turn cannot be run: it ends with this. */
@@ -64,7 +66,7 @@ async function assemble(context: TurnContext, material: TurnMaterial): Promise<A
   checkAgent(material);
   const facts = toPromptFacts(material);
   const mode = choosePromptMode(facts.sessionKind, agent.promptMode);
-  const toolset = context.toolsetOf(agent, roleAt(claim.session.depth, agent.subagents.maxSpawnDepth));
+  const toolset = await context.toolsetOf(agent, roleAt(claim.session.depth, agent.subagents.maxSpawnDepth));
 
   const session = await readSessionContext(context, {
     agent,
@@ -182,6 +184,7 @@ function closeAssembly(
   return {
     prompt: { text, thinking: prompt.thinking, parts: [...spans, { name: 'clean-body', text: prompt.cleanBody }] },
     request,
+    toolset: system.toolset,
     view: {
       sectionsSha256: sectionsSnapshot.sha256,
       workspaceSha256: session.workspace.snapshot.sha256,
@@ -226,6 +229,7 @@ function failed(context: TurnContext, { claim, inputs, agent }: TurnMaterial, er
   return {
     prompt: { text: texts.join('\n\n') || '(no text)', thinking: null, parts: null },
     request,
+    toolset: null,
     view: {},
     sessionView: null,
     snapshots: [takeSnapshot(request.system), takeSnapshot(request.tools)],

@@ -12,6 +12,7 @@ import { newId } from '../../../ids.ts';
 import type { OpenTurn, WaitingInput } from '../../sessions/claim-session.ts';
 import type { NewEntry } from '../journal/journal.ts';
 import type { NewTurn } from '../journal/open-turn.ts';
+import type { Toolset } from '../../../tools/toolset.ts';
 import type { TurnContext } from '../context.ts';
 import { lockLost } from '../held-session.ts';
 import { modelStarted } from '../model-events.ts';
@@ -27,6 +28,8 @@ import { viewRules } from './open-view.ts';
 interface TurnParts extends Pick<OpenedTurn, 'id' | 'kind' | 'session' | 'agent' | 'held' | 'transcript' | 'failure'> {
   inputs: readonly WaitingInput[];
   request: RequestBase;
+  /** The tools that its request was made with; null: as they are now. */
+  toolset: Toolset | null;
   /** What its opening fixed for its requests. */
   view: TurnRequestSettings;
   sessionView: SessionView;
@@ -142,7 +145,7 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
     transcript,
     failure,
     chain: kind === 'compaction' ? [refOfModel(request)] : listChain(context, agent, request),
-    toolset: context.toolsetOf(agent, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
+    toolset: parts.toolset ?? (await context.toolsetOf(agent, roleAt(session.depth, agent.subagents.maxSpawnDepth))),
     thinking: parts.thinking ?? agent.thinking,
     ledger: earlier?.toolCalls ?? [],
     journal: new TurnJournal({ session, held, transcript, features: context.features }, firstPosition(parts), attempt),

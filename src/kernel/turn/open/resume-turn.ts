@@ -76,6 +76,7 @@ export async function resumeTurn(
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
       ...given({ sampling, responseFormat: snapshots.get(formatSha256) as ResponseFormat | undefined }),
     },
+    toolset: null,
     view: open.view,
     sessionView: session.view,
     promptSeq: open.promptSeq,
