@@ -114,6 +114,7 @@ const onlyInLongForm = [
   'test/crash/scheduled-sweep.test.ts',
   'test/embedded-postgres/start-embedded-postgres.test.ts',
   'test/model/conformance.test.ts',
+  'test/mcp/mcp-tools.test.ts',
   'test/openai/files.test.ts',
   'test/openai/streams.test.ts',
   'test/requests/named-tools.test.ts',

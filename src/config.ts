@@ -38,7 +38,7 @@ import {
 } from './config/providers.ts';
 import { findReloadablePart } from './config/reloadable.ts';
 import { processEnvironment, type Environment } from './config/process-environment.ts';
-import { adoptSecretFile, ensureSecretFile } from './config/secret-file.ts';
+import { adoptSecretFile, ensureSecretFile, isSecretVariable } from './config/secret-file.ts';
 import { listSettings, type Setting } from './config/sources.ts';
 
 export {
@@ -71,6 +71,7 @@ export {
 export { DOCS_PATH } from './config/schema.ts';
 export type { Config, ConfigChange, Lane, Setting };
 export type { ProviderKey, ServedProvider } from './config/providers.ts';
+export type { McpServerSettings } from './config/schema-mcp.ts';
 export type { ProviderSettings } from './config/schema-models.ts';
 export type { AgentSettings } from './config/agent-settings.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';
@@ -159,8 +160,9 @@ export async function ensureWebhookSecrets(config: Config): Promise<string[]> {
 
 /** Every secret in the configuration: the logger must never write one of them (G31). */
 export function secretsOf(config: Config): string[] {
-  const { runtime, models, channels, api, owner } = config;
-  const passwords = [runtime.databaseUrl, runtime.redisUrl, runtime.traceEndpoint].flatMap(listPasswords);
+  const { runtime, models, channels, api, owner, mcp } = config;
+  const urls = Object.values(mcp.servers).map(({ url }) => url);
+  const passwords = [runtime.databaseUrl, runtime.redisUrl, runtime.traceEndpoint, ...urls].flatMap(listPasswords);
   const others = [
     runtime.apiKey,
     runtime.anthropicApiKey,
@@ -173,6 +175,11 @@ export function secretsOf(config: Config): string[] {
       ...('options' in provider ? secretOptions(provider.options) : []),
     ]),
     ...api.keys.map((each) => each.key),
+    ...Object.values(mcp.servers).flatMap(({ auth, headers, env }) => [
+      auth?.token,
+      ...Object.values(headers),
+      ...Object.entries(env).flatMap(([name, value]) => (isSecretVariable(name, value) ? [value] : [])),
+    ]),
   ];
   return [...passwords, ...others].filter((secret) => secret !== undefined);
 }

@@ -23,6 +23,7 @@ import { traces } from './features/traces/feature.ts';
 import { alerts } from './features/alerts/feature.ts';
 import { tries } from './features/tries/feature.ts';
 import { catalogue } from './features/catalogue/feature.ts';
+import { mcp } from './features/mcp/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
 export const FEATURES: readonly Feature[] = [
@@ -49,4 +50,5 @@ export const FEATURES: readonly Feature[] = [
   alerts,
   tries,
   catalogue,
+  mcp,
 ];

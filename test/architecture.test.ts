@@ -181,6 +181,7 @@ const API_READS: Record<string, string[]> = {
 
 /** Packages that only some rooms may import; all others may be imported anywhere outside the core. */
 const PACKAGE_ROOMS: Record<string, string[]> = {
+  '@modelcontextprotocol/client': ['src/features/mcp/'],
   '@ai-sdk/google': ['src/model/ai-sdk/'],
   '@ai-sdk/openai': ['src/model/ai-sdk/'],
   '@ai-sdk/openai-compatible': ['src/model/ai-sdk/'],

@@ -36,6 +36,7 @@ export const PATH_PARAMETERS = {
   clientBatchId: defineText('The id of an OpenAI-compatible batch'),
   senderId: defineText('The sender.id in the messages of the person'),
   agent: defineText('The id of an agent'),
+  server: defineText('The name of an MCP server'),
   attentionId: defineText('The id of a problem that needs attention'),
 };
 

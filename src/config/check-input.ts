@@ -16,8 +16,9 @@ export interface ShownSecret {
 }
 
 const SECRET_NAME = /secret|password|credential|token(?!s)|api[_-]?key|^keys?$|authorization|cookie/i;
-/** A command names the key that it calls with; a plugin's own settings may be anything. */
-const SECRET_PLACE = /\.headers\.|\.heartbeat\.when\.command$|^plugins\.entries\.[^.]+\.config\./;
+/** A command names the key that it calls with; a plugin's own settings, and the environment of an MCP server, may be anything. */
+const SECRET_PLACE =
+  /\.headers\.|^mcp\.servers\.[^.]+\.env\.|\.heartbeat\.when\.command$|^plugins\.entries\.[^.]+\.config\./;
 /** Addresses whose path is not a secret. Those of webhooks often are: who knows the path may call them. */
 const OPEN_PATH = /^runtime\.|\.baseUrl$|\.publicUrl$/;
 

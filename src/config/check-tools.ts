@@ -6,7 +6,7 @@ import { collectFaults, refuseFaults, type Refuse } from './config-error.ts';
 import type { DeepPartial } from './walk-schema.ts';
 import type { Config, FileSettings } from './schema.ts';
 
-type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins' | 'cron'>;
+type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins' | 'cron' | 'mcp'>;
 
 /** Throws `ConfigError` with every name of a policy that is none of these tools, nor a built-in one. */
 export function checkKnownTools(config: Config, tools: readonly string[]): void {
@@ -37,14 +37,25 @@ export function toolPolicyFault(
 ): { path: string; message: string } | null {
   const added = addedTools.get(config) ?? (config.plugins.modules.length === 0 ? [] : null);
   if (policy === undefined || added === null) return null;
-  const [fault] = collectFaults((refuse) =>
-    refuseUnknownNames({ path: 'tools', policy }, [...BUILT_IN_TOOLS, ...added], refuse),
-  );
+  const known = knownTools(config, [...BUILT_IN_TOOLS, ...added]);
+  const [fault] = collectFaults((refuse) => refuseUnknownNames({ path: 'tools', policy }, known, refuse));
   if (fault === undefined) return null;
   return { path: fault.path, message: `expected ${fault.allowed}, got ${JSON.stringify(fault.value)}` };
 }
 
-function refuseUnknownTools({ tools, agents, cron }: PolicySettings, known: readonly string[], refuse: Refuse): void {
+interface KnownTools {
+  names: readonly string[];
+  /** Any name that begins with one of these may be a tool: which there are, an MCP server says later. */
+  prefixes: readonly string[];
+}
+
+function knownTools({ mcp }: Pick<PolicySettings, 'mcp'>, names: readonly string[]): KnownTools {
+  return { names, prefixes: Object.keys(mcp.servers).map((server) => `${server}__`.toLowerCase()) };
+}
+
+function refuseUnknownTools(settings: PolicySettings, names: readonly string[], refuse: Refuse): void {
+  const { tools, agents, cron } = settings;
+  const known = knownTools(settings, names);
   const policies = [
     { path: 'tools', policy: tools },
     ...agents.list.map((agent, at) => ({ path: `agents.list[${at}].tools`, policy: agent.tools ?? {} })),
@@ -55,14 +66,15 @@ function refuseUnknownTools({ tools, agents, cron }: PolicySettings, known: read
 
 function refuseUnknownNames(
   { path, policy }: { path: string; policy: DeepPartial<ToolPolicy> },
-  known: readonly string[],
+  { names, prefixes }: KnownTools,
   refuse: Refuse,
 ): void {
-  const folded = new Set(known.map((name) => name.toLowerCase()));
+  const folded = new Set(names.map((name) => name.toLowerCase()));
   for (const list of ['allow', 'deny'] as const) {
     for (const [at, name] of (policy[list] ?? []).entries()) {
-      if (name.includes('*') || folded.has(name.toLowerCase())) continue;
-      refuse(`${path}.${list}[${at}]`, name, `the name of a tool or a pattern with "*" (${hintFor(name, known)})`);
+      const written = name.toLowerCase();
+      if (name.includes('*') || folded.has(written) || prefixes.some((prefix) => written.startsWith(prefix))) continue;
+      refuse(`${path}.${list}[${at}]`, name, `the name of a tool or a pattern with "*" (${hintFor(name, names)})`);
     }
   }
 }

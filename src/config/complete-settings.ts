@@ -6,12 +6,13 @@ import { checkPolicies } from './check-tools.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
 import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
 import { checkProvider } from './providers.ts';
+import { checkMcp } from './schema-mcp.ts';
 import { SANDBOX_RUNTIMES, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
 import { workspacesFolderOf } from './workspaces-folder.ts';
 
 /** The settings of a file with what follows from others, and with absolute paths. */
 export function completeSettings(settings: FileSettings, dataDir: string, baseDir: string): FileSettings {
-  const { workspace, owner, docs, plugins, images, diagnostics, agents, retention, events, models } = settings;
+  const { workspace, owner, docs, plugins, images, diagnostics, agents, retention, events, models, mcp } = settings;
   if (retention.events !== undefined) events.retention = retention.events;
   if (owner.phone !== undefined) owner.ids = [...new Set([owner.phone, ...owner.ids])];
   workspace.path =
@@ -28,6 +29,11 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
     // A file, not the name of a package.
     if ('package' in provider && provider.package?.startsWith('.') === true)
       provider.package = absolute(provider.package, baseDir);
+  }
+  for (const server of Object.values(mcp.servers)) {
+    if (server.cwd !== undefined) server.cwd = absolute(server.cwd, baseDir);
+    // A file beside the configuration, not a program of PATH.
+    if (server.command?.startsWith('.') === true) server.command = absolute(server.command, baseDir);
   }
   for (const agent of agents.list) {
     if (agent.workspace !== undefined) agent.workspace = absolute(agent.workspace, baseDir);
@@ -47,6 +53,11 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
     for (const [name, provider] of Object.entries(settings.models.providers))
       checkProvider(name, provider, { hasPlugins, refuse });
     checkPolicies(settings, refuse);
+    checkMcp(
+      settings.mcp,
+      settings.agents.list.map(({ id }) => id),
+      refuse,
+    );
     const { enabled, runtime } = settings.sandbox;
     if (enabled && runtime === undefined) refuse('sandbox.runtime', null, SANDBOX_RUNTIMES);
     checkCrons(settings, refuse);

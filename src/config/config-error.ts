@@ -43,7 +43,8 @@ export class ConfigError extends Error {
   }
 }
 
-const SECRET_PATH = /secret|password|token(?!s)|api[_-]?key|\bkeys?\b|\bheaders\b|authorization/i;
+const SECRET_PATH =
+  /^mcp\.servers\.[^.]+\.env\.|secret|password|token(?!s)|api[_-]?key|\bkeys?\b|\bheaders\b|authorization/i;
 const URL_PATH = /url$/i;
 
 /** The value as a message repeats it: short JSON without the password of a URL, or only its length when it may be a secret (G31). */

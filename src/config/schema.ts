@@ -8,6 +8,7 @@ import { budgetsSchema } from './schema-budgets.ts';
 import { channelsSchema } from './schema-channels.ts';
 import { cronJob, MISFIRE_POLICIES } from './schema-crons.ts';
 import type { RuntimeSettings } from './schema-environment.ts';
+import { mcpSchema } from './schema-mcp.ts';
 import { modelsSchema } from './schema-models.ts';
 import {
   choice,
@@ -188,6 +189,7 @@ export const fileSchema = z.strictObject({
   models: modelsSchema,
   batches: batchesSchema,
   tools: toolsSchema,
+  mcp: mcpSchema,
   owner,
   sandbox,
   docs: section({

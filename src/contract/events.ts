@@ -187,6 +187,11 @@ const FIELDS = {
   'worker.started': { ...workerFields, isBack: flag.describe('Whether it was lost and reports again') },
   'worker.lost': { ...workerFields, seenAt: text.describe('When it last reported') },
   'worker.drained': workerFields,
+  'mcp.connected': {
+    server: text.describe('The name of the MCP server'),
+    tools: count.describe('The number of its tools'),
+  },
+  'mcp.lost': { server: text.describe('The name of the MCP server'), error: text.describe('Why it was not reached') },
   'bulk.progress': {
     bulkActionId: uuid.describe('The id of the bulk action'),
     status: z

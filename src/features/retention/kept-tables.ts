@@ -39,6 +39,8 @@ export const TABLES_KEPT = {
     'cache_rates',
     'event_ids',
     'heartbeat_states',
+    'mcp_servers',
+    'mcp_tools',
     'migrations',
     'model_blocks',
     'price_versions',

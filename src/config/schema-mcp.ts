@@ -1,0 +1,113 @@
+// The shape of `mcp`: the MCP servers whose tools agents have, in the form in which other clients write them.
+import { z } from 'zod';
+import {
+  choice,
+  count,
+  flag,
+  headerValue,
+  httpUrl,
+  names,
+  optional,
+  path,
+  section,
+  seconds,
+} from './schema-scalars.ts';
+import type { Refuse } from './config-error.ts';
+
+export const MCP_TRUST = ['none', 'hints'] as const;
+
+/** A provider takes names of tools that begin with a letter; the two underscores divide the name of the server from that of the tool. */
+const SERVER_NAME = /^[A-Za-z](?:[A-Za-z0-9-]|_(?!_)){0,30}[A-Za-z0-9]$|^[A-Za-z]$/;
+const SERVER_NAME_TEXT =
+  '1 to 32 letters, digits, - and single _, that begin with a letter and end with a letter or a digit';
+
+const toolSettings = z.strictObject({
+  idempotent: optional(z.boolean()).describe(
+    '`true`: the server runs a call once, however often the same idempotency key arrives, so that it is repeated after a crash',
+  ),
+  readOnly: optional(z.boolean()).describe('`true`: a call only reads; implies `idempotent`'),
+});
+
+const toolsOfServer = z
+  .object({
+    allow: optional(names).describe('names, or patterns with `*`, of its tools that are offered; none: all'),
+    deny: names.default([]).describe('exceptions from `allow`'),
+  })
+  .catchall(toolSettings)
+  .prefault({});
+
+const server = z.strictObject({
+  type: optional(z.enum(['stdio', 'http', 'streamable-http'])).describe(
+    'as other clients write it; `command` or `url` says the same',
+  ),
+  command: optional(path).describe('the program of a server that is a process (stdio); each worker starts its own'),
+  args: z.array(z.string().max(20_000)).max(1000).default([]).describe('its arguments. Put secrets into `env`'),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_]\w*$/, 'the name of an environment variable'), z.string().max(100_000))
+    .default({})
+    .describe('its environment, beside HOME, LOGNAME, PATH, SHELL, TERM and USER of the worker'),
+  cwd: optional(path).describe('its working directory; none: that of the worker'),
+  url: optional(httpUrl).describe('the address of a server that speaks streamable HTTP'),
+  headers: z
+    .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP header name'), headerValue)
+    .default({})
+    .describe('headers of each request to it'),
+  auth: z
+    .strictObject({ token: headerValue.describe('sent as `Authorization: Bearer <token>`') })
+    .exactOptional()
+    .describe('how it knows Holdfast'),
+  enabled: flag(true).describe('`false`: as if it were not here'),
+  agents: optional(names).describe('the ids of the agents that have its tools; none: all'),
+  tools: toolsOfServer.describe(
+    'which of its tools are offered, and by the name of a tool what the operator knows of it, such as `{"search": {"readOnly": true}}`',
+  ),
+  trust: choice(MCP_TRUST, 'none').describe(
+    '`hints`: what the server says of its tools (`readOnlyHint`, `idempotentHint`) counts where `tools` says nothing; `none`: nothing that it says counts',
+  ),
+  timeoutSeconds: seconds().default(60).describe('the deadline of a call'),
+});
+export type McpServerSettings = z.output<typeof server>;
+
+export const mcpSchema = section({
+  toolsMax: count(0, 1000)
+    .default(40)
+    .describe(
+      'the most tools of MCP servers that an agent is shown; with more, it gets `mcp_find` and `mcp_call` in their place',
+    ),
+  servers: z
+    .record(z.string().regex(SERVER_NAME, SERVER_NAME_TEXT), server)
+    .default({})
+    .describe('[MCP servers](mcp.md) by name'),
+});
+export type McpSettings = z.output<typeof mcpSchema>;
+
+/** Refuses servers that cannot be reached by what is said about them. */
+export function checkMcp({ servers }: McpSettings, agentIds: readonly string[], refuse: Refuse): void {
+  const seen = new Map<string, string>();
+  for (const [name, settings] of Object.entries(servers)) {
+    const at = `mcp.servers.${name}`;
+    const same = seen.get(name.toLowerCase());
+    if (same !== undefined) refuse(at, name, `a name that differs from "${same}" in more than the case of letters`);
+    seen.set(name.toLowerCase(), name);
+    checkTransport(at, settings, refuse);
+    for (const [index, id] of (settings.agents ?? []).entries())
+      if (!agentIds.includes(id)) refuse(`${at}.agents[${index}]`, id, `the id of an agent (${agentIds.join(', ')})`);
+  }
+}
+
+function checkTransport(at: string, settings: McpServerSettings, refuse: Refuse): void {
+  const { type, command, url, args, env, cwd, headers, auth } = settings;
+  if ((command === undefined) === (url === undefined)) {
+    const value = command === undefined ? null : { command, url };
+    refuse(at, value, '"command" with "args" for a server that Holdfast starts, or "url" for one that runs already');
+    return;
+  }
+  if (type !== undefined && (type === 'stdio') !== (command !== undefined))
+    refuse(`${at}.type`, type, command === undefined ? '"http" with "url"' : '"stdio" with "command"');
+  const other = command === undefined ? { args, env, cwd } : { headers, auth };
+  for (const [field, value = {}] of Object.entries(other)) {
+    const given = Object.keys(value);
+    if (given.length > 0)
+      refuse(`${at}.${field}`, given, `nothing with "${command === undefined ? 'url' : 'command'}"`);
+  }
+}

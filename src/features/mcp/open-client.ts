@@ -1,0 +1,192 @@
+// Opens a connection to an MCP server, and translates what happens on it. This file and the transport are all that knows the protocol's library,
+// which costs a worker 35 MB: they are loaded when a server is first used.
+import {
+  Client,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+  type CallToolResult,
+} from '@modelcontextprotocol/client';
+import type { McpServerSettings } from '../../config.ts';
+import { holdfastVersion } from '../../cli/holdfast-version.ts';
+import { given } from '../../core/given.ts';
+import { storableValue } from '../../core/text.ts';
+import type { ListedTool } from './rules.ts';
+import { NotSentError, StdioTransport } from './stdio-transport.ts';
+import type { ServerInfo } from './store/servers.ts';
+
+/** The longest that a server may take to answer before it is connected, and with the list of its tools. */
+const CONNECT_MS = 30_000;
+const LIST_MS = 30_000;
+/** A server of the earlier protocol may not answer the question for the newer one at all. */
+const PROBE_MS = 3_000;
+const PING_MS = 5_000;
+/** The deadline of a call is that of its tool, which aborts it. */
+const NO_TIMEOUT_MS = 2_147_483_647;
+const TOOLS_MAX = 1_000;
+
+export interface ServerCall {
+  tool: string;
+  input: Record<string, unknown>;
+  meta: Record<string, string>;
+  signal: AbortSignal;
+}
+
+/** How a call ended, if it was not aborted. */
+export type CallReply =
+  | { kind: 'answered'; result: CallToolResult }
+  /** The server has answered that it does not do this. */
+  | { kind: 'refused'; reason: string }
+  /** The call has certainly not begun; another connection may do better. */
+  | { kind: 'not-sent'; reason: string }
+  /** The call was sent, and no answer came. */
+  | { kind: 'lost'; reason: string };
+
+export interface OpenClient {
+  readonly info: ServerInfo;
+  listTools(): Promise<ListedTool[]>;
+  /** Rejects with the signal's reason after an abort; then the server is notified that the call is cancelled. */
+  call(call: ServerCall): Promise<CallReply>;
+  /** True when the server answers at all. */
+  ping(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export async function openClient(
+  settings: McpServerSettings,
+  on: { changed: () => void; closed: () => void },
+): Promise<OpenClient> {
+  const transport = openTransport(settings);
+  const client = new Client(
+    { name: 'holdfast', version: holdfastVersion() },
+    {
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },
+      listChanged: { tools: { autoRefresh: false, onChanged: on.changed } },
+    },
+  );
+  try {
+    await client.connect(transport, { timeout: CONNECT_MS });
+  } catch (error) {
+    await client.close().catch(() => undefined);
+    await transport.close().catch(() => undefined);
+    throw new Error(reasonOf(error, transport), { cause: error });
+  }
+  client.onclose = on.closed;
+  const version = client.getServerVersion();
+  return {
+    info: {
+      name: version?.name ?? null,
+      version: version?.version ?? null,
+      protocol: client.getNegotiatedProtocolVersion() ?? null,
+    },
+    listTools: () => listTools(client),
+    call: (call) => callTool(client, call, transport),
+    ping: () =>
+      client.ping({ timeout: PING_MS }).then(
+        () => true,
+        (error: unknown) => error instanceof ProtocolError,
+      ),
+    async close() {
+      client.onclose = () => undefined;
+      if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession().catch(() => undefined);
+      await client.close();
+      await transport.close();
+    },
+  };
+}
+
+type ServerTransport = StdioTransport | StreamableHTTPClientTransport;
+
+function openTransport({ command, args, env, cwd, url, headers, auth }: McpServerSettings): ServerTransport {
+  if (command !== undefined) return new StdioTransport({ command, args, env, cwd });
+  const authorization = auth === undefined ? {} : { authorization: `Bearer ${auth.token}` };
+  // The configuration has one of the two.
+  return new StreamableHTTPClientTransport(new URL(url as string), {
+    requestInit: { headers: { ...headers, ...authorization } },
+  });
+}
+
+async function listTools(client: Client): Promise<ListedTool[]> {
+  const { tools } = await client.listTools(undefined, { timeout: LIST_MS, cacheMode: 'refresh' });
+  // PostgreSQL stores no NUL, and no half characters.
+  return storableValue(
+    tools.slice(0, TOOLS_MAX).map(({ name, title, description, inputSchema, annotations = {}, execution }) => {
+      const { $schema: _dialect, ...schema } = inputSchema;
+      const { readOnlyHint, idempotentHint, destructiveHint, openWorldHint } = annotations;
+      return {
+        name,
+        definition: {
+          description: description ?? title ?? '',
+          inputSchema: schema,
+          annotations: given({ readOnlyHint, idempotentHint, destructiveHint, openWorldHint }),
+          needsTask: execution?.taskSupport === 'required',
+        },
+      };
+    }),
+  );
+}
+
+async function callTool(
+  client: Client,
+  { tool, input, meta, signal }: ServerCall,
+  transport: ServerTransport,
+): Promise<CallReply> {
+  const cut = new AbortController();
+  try {
+    const result = await client.callTool(
+      { name: tool, arguments: input, _meta: meta },
+      {
+        timeout: NO_TIMEOUT_MS,
+        signal: AbortSignal.any([signal, cut.signal]),
+        // The answer's stream has ended without an answer; without this, the call would wait for its deadline.
+        onRequestStreamEnd: () => cut.abort(new Error('the connection was closed before the answer')),
+      },
+    );
+    return { kind: 'answered', result: result as CallToolResult };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (cut.signal.aborted) return { kind: 'lost', reason: reasonOf(cut.signal.reason, transport) };
+    return { kind: kindOfFault(error), reason: reasonOf(error, transport) };
+  }
+}
+
+/** What a fault of a call says about it. */
+function kindOfFault(error: unknown): 'refused' | 'not-sent' | 'lost' {
+  if (error instanceof NotSentError) return 'not-sent';
+  // The server has answered with an error.
+  if (error instanceof ProtocolError) return 'refused';
+  // Refused before it came to the tool: the session is gone, or the request is not allowed. A 408 or a 5xx may come later.
+  if (error instanceof SdkHttpError) return isRefusal(error.status) ? 'not-sent' : 'lost';
+  if (error instanceof SdkError) return error.code === SdkErrorCode.NotConnected ? 'not-sent' : 'lost';
+  return NEVER_SENT.has(codeOf(error)) ? 'not-sent' : 'lost';
+}
+
+function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408;
+}
+
+/** No connection was made. */
+const NEVER_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** The code of an error, or of what `fetch` names as its cause. */
+function codeOf(error: unknown): string {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return typeof code === 'string' ? code : cause === undefined ? '' : codeOf(cause);
+}
+
+function reasonOf(error: unknown, transport: ServerTransport): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = codeOf(error);
+  const detail = message.includes(code) || !/^E[A-Z]/.test(code) ? message : `${message} (${code})`;
+  const words = transport instanceof StdioTransport ? transport.lastWords.trim() : '';
+  return words === '' ? detail : `${detail}; it wrote: ${words}`;
+}

@@ -1,0 +1,119 @@
+// An MCP server that is a process of this worker: the leader of a process group, which ends with the connection, and with this process if that is
+// killed. The library's own transport ends the process alone, and leaves what it has started (npx starts another).
+import { ReadBuffer, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { cutTail } from '../../core/text.ts';
+import { endProcessGroup } from '../../tools/process-group.ts';
+import { guardProcessGroup, releaseProcessGroup } from '../../tools/process-guard.ts';
+
+/** A larger message ends the server. */
+const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
+/** From the end of its input to TERM, and from there to KILL. */
+const END_GRACE_MS = 500;
+const KILL_GRACE_MS = 2_000;
+/** What it wrote last to its standard error, for the reason of its end. */
+const LAST_WORDS_CHARS = 500;
+
+export interface ServerCommand {
+  command: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+  cwd?: string | undefined;
+}
+
+export class StdioTransport implements Transport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: Transport['onmessage'];
+  /** What it wrote last to its standard error. */
+  lastWords = '';
+  readonly #command: ServerCommand;
+  readonly #buffer = new ReadBuffer({ maxBufferSize: MESSAGE_BYTES_MAX });
+  #child: (ChildProcess & { pid: number }) | undefined;
+  #ended: Promise<void> | undefined;
+
+  constructor(command: ServerCommand) {
+    this.#command = command;
+  }
+
+  async start(): Promise<void> {
+    const { command, args, env, cwd } = this.#command;
+    // The shell waits for a line before it becomes the server: if this process crashes before the group is guarded, nothing runs.
+    const child = spawn('/bin/sh', ['-c', 'read -r go && exec "$@"', 'sh', command, ...args], {
+      cwd,
+      env: { ...getDefaultEnvironment(), ...env },
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    child.stdin.on('error', (error) => this.onerror?.(error));
+    child.stdout.on('error', (error) => this.onerror?.(error));
+    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.stderr.on(
+      'data',
+      (chunk: Buffer) => (this.lastWords = cutTail(this.lastWords + chunk.toString(), LAST_WORDS_CHARS)),
+    );
+    await once(child, 'spawn');
+    // One that was spawned has an id.
+    this.#child = child as ChildProcess & { pid: number };
+    guardProcessGroup(this.#child.pid);
+    child.once('exit', () => void this.close());
+    child.stdin.write('go\n');
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (stdin === undefined || stdin === null || !stdin.writable || this.#ended !== undefined) throw new NotSentError();
+    if (!stdin.write(serializeMessage(message))) await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]);
+  }
+
+  /** Ends the server and all that it has started. */
+  async close(): Promise<void> {
+    this.#ended ??= this.#end();
+    await this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    if (child !== undefined) {
+      child.stdin?.end();
+      if (child.exitCode === null && child.signalCode === null)
+        await Promise.race([once(child, 'exit'), once(AbortSignal.timeout(END_GRACE_MS), 'abort')]);
+      await endProcessGroup(child.pid, KILL_GRACE_MS);
+      releaseProcessGroup(child.pid);
+    }
+    this.#buffer.clear();
+    this.onclose?.();
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      void this.close();
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        // A line that is no message: what servers print by mistake.
+        this.onerror?.(error as Error);
+      }
+    }
+  }
+}
+
+/** Nothing of the message has reached the server. */
+export class NotSentError extends Error {
+  readonly code = 'NOT_CONNECTED';
+
+  constructor() {
+    super('the server has ended');
+    this.name = 'NotSentError';
+  }
+}
