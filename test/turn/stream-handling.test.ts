@@ -294,6 +294,7 @@ describe('the description of a call', () => {
       responseBytes: expect.any(Number),
       firstByteMs: expect.any(Number),
       durationMs: expect.any(Number),
+      key: 'default',
     };
     expect(await eventsOf('told', 'model.ended')).toMatchObject([
       {
