@@ -156,7 +156,6 @@ const WORDS_OF_KERNEL = [
   'keys',
   'limits',
   'memory',
-  'openai',
   'provider-batches',
   'retention',
   'subagents',

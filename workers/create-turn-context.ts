@@ -128,7 +128,10 @@ function createStore(database: Database, features: readonly TurnFeature[]): Turn
     claim: createClaim(database),
     release: createRelease(database),
     openTurn: createOpenTurn(database),
-    commitStep: createCommitStep(database),
+    commitStep: createCommitStep(
+      database,
+      features.flatMap(({ commit }) => commit ?? []),
+    ),
     parkTurn: createParkTurn(database, parks),
     finishTurn: createFinishTurn(database),
     beginCompaction: createBeginCompaction(database),

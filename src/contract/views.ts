@@ -160,8 +160,10 @@ export const toolCall = z.strictObject({
   callId: text.describe('The id of the tool call'),
   name: text.describe('The name of the tool'),
   status: z
-    .enum(['intent', 'done', 'failed', 'unknown', 'skipped'])
-    .describe('How it ended; `intent`: it has not; `unknown`: a crash interrupted it'),
+    .enum(['intent', 'waiting', 'done', 'failed', 'unknown', 'skipped'])
+    .describe(
+      'How it ended; `intent`: it has not; `waiting`: it waits for an approval or for a result from outside; `unknown`: a crash interrupted it',
+    ),
   isIdempotent: flag.describe('Whether the call may run again after a crash'),
   runs: count.describe('How often the call was started'),
   startedAt,
@@ -199,7 +201,7 @@ export const span = z.strictObject({
   startedAt,
   endedAt,
   status: z
-    .enum(['ok', 'failed', 'aborted', 'intent', 'done', 'unknown', 'skipped'])
+    .enum(['ok', 'failed', 'aborted', 'intent', 'waiting', 'done', 'unknown', 'skipped'])
     .exactOptional()
     .describe('How the model call or the tool call ended; absent for everything else'),
 });

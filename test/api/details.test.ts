@@ -119,9 +119,9 @@ describe('a call of a tool', () => {
     expect(await stateOf('intent')).toBe('unknown');
     await changeTurns(rig, { id: turn.id }, { endedAt: null, status: 'running' });
     expect(await stateOf('intent')).toBe('running');
-    await changeTurns(rig, { id: turn.id }, { status: 'parked', parkCode: 'caller' });
+    await changeToolCalls(rig, { turnId: turn.id, callId: tools[0]!.callId }, { heldFor: 'caller', runs: 0 });
     expect(await stateOf('intent')).toBe('waiting');
-    await changeTurns(rig, { id: turn.id }, { endedAt: now, status: 'completed', parkCode: null });
+    await changeTurns(rig, { id: turn.id }, { endedAt: now, status: 'completed' });
   });
 
   test('shows its arguments as text, its result and how often it ran', async () => {

@@ -26,8 +26,9 @@ export const {
   int: 'step ordinal epoch runs',
   bool: 'isIdempotent',
   'json?': 'result',
+  'text?': 'heldFor',
   time: 'intentAt',
-  'time?': 'endedAt',
+  'time?': 'endedAt heldUntil',
 });
 
 /** The tokens of the prompt of each call, in the order of their starts. */

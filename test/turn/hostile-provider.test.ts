@@ -3,7 +3,7 @@
 // A failure names the seed; `HOLDFAST_SEED` repeats a run.
 import { expect, onTestFinished, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import { storeCallerResults } from '../../src/kernel/turn/journal/caller-results.ts';
+import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { png } from '../requests/rig/png.ts';
@@ -63,8 +63,13 @@ test('every session answers its next message after mistakes of every kind', { ti
       await worker.run(name);
       const [row] = await readInputsWithTurns(rig, { id });
       if (row?.turn?.parkCode !== 'caller') return row;
-      const results = Array.from({ length: 5 }, (_, index) => ({ ordinal: index + 1, content: 'rain' }));
-      await storeCallerResults(rig.database, { turnId: row.turn.id, step: row.turn.steps, results });
+      const results = Array.from({ length: 5 }, (_, index) => ({
+        ordinal: index + 1,
+        content: 'rain',
+        isError: false,
+      }));
+      const place = { turnId: row.turn.id, step: row.turn.steps };
+      await storeHeldResults(rig.database, { ...place, code: 'caller', results });
       return row;
     };
     let last: { status: string; code: string | null } | undefined;

@@ -6,7 +6,7 @@ import type { InboundMessage } from '../../src/core/inbound.ts';
 import { toMicros } from '../../src/core/prices/call-cost.ts';
 import { newId } from '../../src/ids.ts';
 import { createBudget, patchBudget } from '../../src/features/budgets/store/budgets.ts';
-import { storeCallerResults } from '../../src/kernel/turn/journal/caller-results.ts';
+import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts';
 import { createClaim } from '../../src/kernel/sessions/claim-session.ts';
 import { abortSession, abortTurn } from '../../src/kernel/sessions/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
@@ -22,12 +22,16 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const effects: string[] = [];
+/** What happens while the tool notes a key. */
+const whileNoted = new Map<string, () => Promise<void>>();
 const note: Tool = {
   spec: { name: 'note', description: 'Notes a key.', input_schema: { type: 'object' } },
   summary: 'notes a key',
   isIdempotent: false,
   run: async (input) => {
-    effects.push((input as { key: string }).key);
+    const { key } = input as { key: string };
+    effects.push(key);
+    await whileNoted.get(key)?.();
     return { content: 'noted', isError: false };
   },
 };
@@ -93,8 +97,8 @@ const WAITS: Wait[] = [
       return {
         message: { text: `[[tool: weather {}]] ${script(name)}`, caller: { tools: [weather] } },
         async endWait(turnId) {
-          const results = [{ ordinal: 1, content: 'rain' }];
-          const { after } = await storeCallerResults(rig.database, { turnId, step: 1, results });
+          const results = [{ ordinal: 1, content: 'rain', isError: false }];
+          const { after } = await storeHeldResults(rig.database, { turnId, step: 1, code: 'caller', results });
           return after?.rings.length ?? 0;
         },
       };
@@ -220,4 +224,21 @@ describe.each(WAITS)('a turn that waits for $name', (wait) => {
       expect(last).toEqual({ reply: next === null ? 'this' : 'again' });
     }
   });
+});
+
+test('a result that comes while other calls of its answer still run makes the turn due as soon as it is parked', async () => {
+  const name = 'early-result';
+  const worker = rig.worker();
+  const weather = { name: 'weather', description: 'The weather', input_schema: { type: 'object' as const } };
+  const text = `[[tool: weather {}]] & [[tool: note {"key": "${name}"}]] [[reply: done]]`;
+  const messageId = await rig.send(name, text, { text, caller: { tools: [weather] } });
+  whileNoted.set(name, async () => {
+    const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'id');
+    const results = [{ ordinal: 1, content: 'rain', isError: false }];
+    await storeHeldResults(rig.database, { turnId: String(turn?.['id']), step: 1, code: 'caller', results });
+  });
+  expect(await worker.run(name)).toMatchObject({ kind: 'parked', after: { rings: [{}] } });
+  expect(await worker.run(name)).toMatchObject({ kind: 'ended' });
+  expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'done' });
+  expect(effects.filter((key) => key === name)).toHaveLength(1);
 });

@@ -31,6 +31,7 @@ const start: Position = {
   steerSeq: 0,
   isCharged: true,
   finishedCalls: [],
+  heldCalls: new Map(),
   park: { code: 'model_away', text: '', parks: 2, waitedMs: 10 },
   tokens: { last: 0, reported: null, added: 3, compacted: null },
 };

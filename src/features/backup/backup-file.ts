@@ -272,7 +272,8 @@ async function readFacts(client: pg.Client, header: BackupHeader): Promise<Resto
     select s.key as "sessionKey", t.id as "turnId", c.call_id as "callId", c.name
     from holdfast.turns t join holdfast.sessions s on s.id = t.session_id
     join holdfast.tool_calls c on c.turn_id = t.id and c.step = t.steps and c.result is null and c.status = 'intent'
-    where t.ended_at is null and coalesce(t.park_code, '') <> 'caller' order by t.id, c.ordinal`);
+      and (c.held_for is null or c.runs > 0)
+    where t.ended_at is null order by t.id, c.ordinal`);
   // The select has one row.
   return { header, ...rows[0]!, doubts: doubts.rows };
 }

@@ -3,7 +3,7 @@ import type { SessionKey } from '../../core/ids.ts';
 import { channelOf, type InboundMessage } from '../../core/inbound.ts';
 import type { ClientEntry } from './rules/conversation.ts';
 import { beginHistory } from './store/client-requests.ts';
-import { storeCallerResults, type CallerResult } from '../../kernel/turn/journal/caller-results.ts';
+import { storeHeldResults } from '../../kernel/turn/journal/held-results.ts';
 import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { acceptMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
@@ -40,12 +40,19 @@ export async function acceptClientMessage(
     : result;
 }
 
+/** What a client has made of one of its calls. */
+interface CallerResult {
+  ordinal: number;
+  content: string;
+}
+
 /** Gives the results of tools that a client runs to their turn, if it waits for them. */
 export async function answerCallerCalls(
   { database, publish }: Service,
-  answer: { turnId: string; step: number; results: readonly CallerResult[] },
+  { results, ...place }: { turnId: string; step: number; results: readonly CallerResult[] },
 ): Promise<void> {
-  publish(await storeCallerResults(database, answer));
+  const given = results.map((result) => ({ ...result, isError: false }));
+  publish(await storeHeldResults(database, { ...place, code: 'caller', results: given }));
 }
 
 /** Cancels a message that still waits, for its client; false: it does not wait any more, or a worker is just taking it. */

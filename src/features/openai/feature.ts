@@ -11,4 +11,5 @@ export const openai: Feature = {
     () => import('./routes/files.ts'),
     () => import('./routes/batches.ts'),
   ],
+  turns: async () => (await import('./client-tools.ts')).clientTools,
 };

@@ -1,5 +1,6 @@
 // Claiming: takes the lock of a session (session-locks.ts) and reads, in the same round trip, all that its turn starts from: what
 // waits, the system events, the transcript that the worker does not know yet, and the open turn if an earlier worker left one.
+import type { HoldCode } from '../../core/hold-codes.ts';
 import type { CostTotal } from '../../core/prices/call-cost.ts';
 import type { AfterCommit, Ring } from '../queue/after-commit.ts';
 import type { TurnKind } from '../../core/statuses.ts';
@@ -115,6 +116,10 @@ export interface LedgerRow {
   status: 'intent' | 'done' | 'failed' | 'unknown' | 'skipped';
   runs: number;
   result: { content: unknown; isError: boolean } | null;
+  /** Why it waits for something outside, or has waited; null: it runs at once. */
+  heldFor: HoldCode | null;
+  /** How much longer it may wait, in milliseconds; null: it does not. */
+  heldLeftMs: number | null;
 }
 
 export interface SessionClaim {

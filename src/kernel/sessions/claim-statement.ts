@@ -48,6 +48,7 @@ const SESSION_FIELDS: Record<keyof ClaimedSession, string> = {
   queueCap: 'c.queue_cap',
   steerSeq: 'c.steer_seq',
   overflowed: 'c.overflowed',
+  heldSeq: 'c.held_seq',
   lostClaims: 'c.lost_claims',
   collectMax: 'c.collect_max',
   view: 'c.view',
@@ -235,7 +236,8 @@ select input.session_id, judged.verdict, case when c.id is not null then ${jsonO
     'compaction', (select c.reason from holdfast.compactions c where c.turn_id = t.id and c.status = 'running' limit 1),
     'inputs', (select json_agg(${INPUT_JSON} order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
     'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
-        'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
+        'status', tc.status, 'runs', tc.runs, 'result', tc.result, 'heldFor', tc.held_for,
+        'heldLeftMs', (extract(epoch from tc.held_until - clock_timestamp()) * 1000)::bigint) order by tc.ordinal)
       from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn,
   ${BLOCKS_SQL} as blocks
 from input

@@ -39,6 +39,8 @@ export interface ClaimedSession {
   steerSeq: number;
   /** Messages that were dropped over the cap and that no prompt has mentioned yet. */
   overflowed: number;
+  /** How many of its held tool calls were answered: an answer that a turn has not seen makes it due. */
+  heldSeq: number;
   /** How often in a row the lock ran out before a turn was open. */
   lostClaims: number;
   /** The most inputs that a turn takes, because the prompt of more was too long for the model; null: no such limit. */

@@ -111,7 +111,7 @@ resumed as (
   returning t.*
 )
 select input.session_id, judged.verdict, case when c.id is not null then json_build_object('id', c.id, 'key', c.key, 'agentId', c.agent_id, 'kind', c.kind, 'lane', c.lane, 'parentId', c.parent_id, 'runId', c.run_id, 'depth', cardinality(c.ancestors), 'label', c.label, 'channel', c.channel, 'queueMode', c.queue_mode, 'model', c.model, 'thinking', c.thinking, 'reasoning', c.reasoning, 'epoch', c.epoch, 'waiting', c.waiting, 'transcriptNo', c.transcript_no, 'transcriptVersion', c.transcript_version, 'entrySeq', c.entry_seq, 'leafSeq', c.leaf_seq, 'contextTokens', c.context_tokens, 'wasAborted', c.was_aborted, 'stop', case when c.stop_reason is not null
-    then json_build_object('kind', coalesce(c.stop_kind, 'stopped'), 'message', c.stop_reason) end, 'queueDebounceMs', c.queue_debounce_ms, 'queueCap', c.queue_cap, 'steerSeq', c.steer_seq, 'overflowed', c.overflowed, 'lostClaims', c.lost_claims, 'collectMax', c.collect_max, 'view', c.view) end as session,
+    then json_build_object('kind', coalesce(c.stop_kind, 'stopped'), 'message', c.stop_reason) end, 'queueDebounceMs', c.queue_debounce_ms, 'queueCap', c.queue_cap, 'steerSeq', c.steer_seq, 'overflowed', c.overflowed, 'heldSeq', c.held_seq, 'lostClaims', c.lost_claims, 'collectMax', c.collect_max, 'view', c.view) end as session,
   deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
   case when c.overflowed > 0 then (
     select json_agg(json_build_object('id', o.id, 'text', left(o.body ->> 'text', 1300)) order by o.seq) from (
@@ -160,7 +160,8 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
     'inputs', (select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
   'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint) order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
     'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
-        'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
+        'status', tc.status, 'runs', tc.runs, 'result', tc.result, 'heldFor', tc.held_for,
+        'heldLeftMs', (extract(epoch from tc.held_until - clock_timestamp()) * 1000)::bigint) order by tc.ordinal)
       from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn,
   (select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
     'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000,

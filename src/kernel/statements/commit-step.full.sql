@@ -1,9 +1,9 @@
 -- commit-step
 -- Purpose: Store one step of each turn. Answers a verdict per write.
 -- Locking: The session rows in the order of their ids.
--- Options: entries, model_calls, tool_intents, tool_results, steers, events (of entries, model_calls, tool_intents, tool_results, steers, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 joining_messages json, $8 new_followups json, $9 new_events json
-prepare "commit-step" (json, uuid[], json, json, json, json, json, json, json) as
+-- Options: entries, model_calls, tool_intents, tool_results, holds, steers, events (of entries, model_calls, tool_intents, tool_results, holds, steers, events)
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_holds json, $8 joining_messages json, $9 new_followups json, $10 new_events json
+prepare "commit-step" (json, uuid[], json, json, json, json, json, json, json, json) as
 /* commit-step */
 with head as (
   select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micros, unpriced_calls, is_simulated, session_view::json
@@ -76,9 +76,18 @@ settled_calls as (
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
 ),
+new_holds as (
+  select n, step, ordinal, call_id, name, is_idempotent, code, for_ms, facts::json
+  from json_to_recordset($7::json) as records (n int, step int, ordinal int, call_id text, name text, is_idempotent boolean, code text, for_ms bigint, facts text)
+),
+stored_holds as (
+  insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, runs, held_for, held_until)
+  select fence.turn_id, h.step, h.ordinal, h.call_id, h.name, h.is_idempotent, 'intent', fence.epoch, 0, h.code, statement_timestamp() + h.for_ms * interval '1 millisecond'
+  from new_holds h join fence on fence.n = h.n
+),
 joining_messages as (
   select n, id
-  from json_to_recordset($7::json) as records (n int, id uuid)
+  from json_to_recordset($8::json) as records (n int, id uuid)
 ),
 steered as (
   update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
@@ -88,7 +97,7 @@ steered as (
 ),
 new_followups as (
   select n, pos, id, cause_key, body::json, route
-  from json_to_recordset($8::json) as records (n int, pos int, id uuid, cause_key text, body text, route text)
+  from json_to_recordset($9::json) as records (n int, pos int, id uuid, cause_key text, body text, route text)
 ),
 followed as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
@@ -116,7 +125,7 @@ updated_sessions as (
 ),
 new_events as (
   select n, pos, type, data::json
-  from json_to_recordset($9::json) as records (n int, pos int, type text, data text)
+  from json_to_recordset($10::json) as records (n int, pos int, type text, data text)
 ),
 step_events as (
   select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n

@@ -244,7 +244,7 @@ settled_turns as materialized (
   from (select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from holdfast.model_calls before where before.turn_id = t.id
       union all select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from stored_calls) c where c.turn_id = t.id),
       'tools', (select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
-    'name', x.name, 'status', x.status, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
+    'name', x.name, 'status', case when x.status = 'intent' and x.runs = 0 then 'waiting' else x.status end, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
     'startedAt', to_char(x.intent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(x.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by x.step, x.ordinal)
   from (select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from holdfast.tool_calls before where before.turn_id = t.id
         and not exists (select from stored_intents w where w.turn_id = t.id and w.step = before.step and w.ordinal = before.ordinal) and not exists (select from settled_calls w where w.turn_id = t.id and w.step = before.step and w.ordinal = before.ordinal)

@@ -77,8 +77,8 @@ settled_calls as (
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
 ),
 new_parks as (
-  select n, code, text, by, delay_ms, not_before_ms, parks, awaits
-  from json_to_recordset($7::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int, awaits int)
+  select n, code, text, by, delay_ms, not_before_ms, parks, awaits, held_seq
+  from json_to_recordset($7::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int, awaits int, held_seq bigint)
 ),
 tail as materialized (
   select new_parks.*, fence.session_id, fence.turn_id from new_parks join fence on fence.n = new_parks.n
@@ -116,7 +116,7 @@ released_sessions as (
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), view = coalesce(fence.session_view, s.view)
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.lane, s.inbox_seq, s.epoch, case
-      when s.stop_reason is not null or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
+      when s.stop_reason is not null or s.held_seq <> tail.held_seq or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
       else tail.delay_ms
     end as delay_ms
 ),

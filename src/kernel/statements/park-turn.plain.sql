@@ -27,8 +27,8 @@ fence as materialized (
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
 new_parks as (
-  select n, code, text, by, delay_ms, not_before_ms, parks, awaits
-  from json_to_recordset($3::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int, awaits int)
+  select n, code, text, by, delay_ms, not_before_ms, parks, awaits, held_seq
+  from json_to_recordset($3::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int, awaits int, held_seq bigint)
 ),
 tail as materialized (
   select new_parks.*, fence.session_id, fence.turn_id from new_parks join fence on fence.n = new_parks.n
@@ -50,7 +50,7 @@ released_sessions as (
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), view = coalesce(fence.session_view, s.view)
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.lane, s.inbox_seq, s.epoch, case
-      when s.stop_reason is not null or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
+      when s.stop_reason is not null or s.held_seq <> tail.held_seq or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
       else tail.delay_ms
     end as delay_ms
 ),

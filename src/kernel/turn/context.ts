@@ -28,6 +28,8 @@ import type { Tracing } from '../../tracing.ts';
 import type { Effects } from '../effects/turn-effects.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
+import type { HoldKind } from './hold-kind.ts';
+import type { StepPart } from './journal/commit-step.ts';
 import type { GateCheck } from './gate/gate-check.ts';
 import type { ModelStates } from './gate/model-states.ts';
 import type { OutputHistory } from './recent-outputs.ts';
@@ -115,6 +117,10 @@ export interface TurnFeature {
    * the turn is resumed with calls that have no results, and then says the same.
    */
   readonly standIns?: (turn: OpenedTurn, calls: readonly ToolUseBlock[]) => Promise<ReadonlyMap<string, Tool> | null>;
+  /** Calls that wait for something outside before they run or have a result. */
+  readonly holds?: HoldKind;
+  /** What `commit-step` stores for the calls that it holds. */
+  readonly commit?: readonly StepPart[];
   /** Called after a write that has stored model calls of the turn. */
   readonly callsStored?: (turnId: TurnId) => Promise<void>;
   /** Ends the turn in a way of its own when the model has said its last word; null: it ends as any other. */

@@ -1,5 +1,6 @@
 // The position of a turn: the facts that the database has confirmed. Only `advance` makes a new position, from the previous one and a write
 // that is committed, and only the turn's journal (turn-journal.ts) calls it.
+import type { HoldCode } from '../../core/hold-codes.ts';
 import type { Entry } from '../../core/entry.ts';
 import { withCallCost } from '../../core/prices/call-cost.ts';
 import { estimateTokens } from '../../core/token-estimate.ts';
@@ -24,6 +25,8 @@ export interface Position {
   readonly isCharged: boolean;
   /** The calls of the last answer whose results are in the ledger, but not in an entry yet: others of the same answer still run. */
   readonly finishedCalls: readonly ToolSettlement[];
+  /** The calls of the last answer that wait for something outside and have not begun here, by their places. */
+  readonly heldCalls: ReadonlyMap<number, HoldCode>;
   /** The reason for which it was parked since the model's last answer; null: it was not. */
   readonly park: EarlierPark | null;
   readonly tokens: ContextTokens;
@@ -64,6 +67,7 @@ export function advance(position: Position, { write, sessionView, steerSeq }: Co
     steerSeq,
     isCharged: isNextCharged(position, progress, write.modelCalls),
     finishedCalls: entries.length > 0 ? [] : [...position.finishedCalls, ...write.toolSettlements],
+    heldCalls: heldAfter(position.heldCalls, write),
     park: progress.steps > position.progress.steps ? null : position.park,
     tokens: tokensAfter(position.tokens, { write, entries, pruning: sessionView.pruning }),
   };
@@ -103,6 +107,20 @@ export function pathEntries(position: Position, { entries }: Pick<TurnWrite, 'en
     parentSeq = entry.seq;
     return [entry];
   });
+}
+
+const NONE_HELD: Position['heldCalls'] = new Map();
+
+/** A call that begins to run waits no longer; results of a batch end all of it. */
+function heldAfter(
+  before: Position['heldCalls'],
+  { heldIntents, toolIntents, entries }: TurnWrite,
+): Position['heldCalls'] {
+  if (heldIntents !== undefined) return new Map(heldIntents.map(({ ordinal, code }) => [ordinal, code]));
+  if (before.size === 0) return before;
+  if (entries.some(({ kind }) => kind === 'results')) return NONE_HELD;
+  const begun = new Set(toolIntents.map(({ ordinal }) => ordinal));
+  return new Map([...before].filter(([ordinal]) => !begun.has(ordinal)));
 }
 
 /** A call is charged by a write that counts it, and used up by the write that stores its end. */

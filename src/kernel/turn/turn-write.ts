@@ -11,7 +11,10 @@ import type { WaitingInput } from '../sessions/claim-session.ts';
 import type { JournalWrite, ModelCallRow, NewEntry, TakenSteers, TurnProgress } from './journal/journal.ts';
 import type { TurnEnd } from './journal/turn-end.ts';
 
-type JournalRows = Pick<JournalWrite, 'entries' | 'modelCalls' | 'toolIntents' | 'toolSettlements' | 'events'>;
+type JournalRows = Pick<
+  JournalWrite,
+  'entries' | 'modelCalls' | 'toolIntents' | 'heldIntents' | 'toolSettlements' | 'events'
+>;
 
 export interface TurnWrite extends Readonly<JournalRows> {
   /** The counts that change; absolute. What its model calls add to the tokens and the cost of the turn follows from their rows. */
@@ -67,6 +70,7 @@ export function joined(first: TurnWrite, second: TurnWrite): TurnWrite {
     entries: [...first.entries, ...second.entries],
     modelCalls: [...first.modelCalls, ...second.modelCalls],
     toolIntents: [...first.toolIntents, ...second.toolIntents],
+    ...joinedHolds(first, second),
     toolSettlements: [...first.toolSettlements, ...second.toolSettlements],
     events: [...first.events, ...second.events],
     totals: { ...first.totals, ...second.totals },
@@ -74,6 +78,11 @@ export function joined(first: TurnWrite, second: TurnWrite): TurnWrite {
     compactedTo: second.compactedTo ?? first.compactedTo,
     storesView: first.storesView && second.storesView,
   };
+}
+
+function joinedHolds(...writes: TurnWrite[]): Pick<TurnWrite, 'heldIntents'> {
+  const heldIntents = writes.flatMap((write) => write.heldIntents ?? []);
+  return heldIntents.length === 0 ? {} : { heldIntents };
 }
 
 export function newEntry(kind: EntryKind, role: 'user' | 'assistant', content: ContentBlock[]): NewEntry {

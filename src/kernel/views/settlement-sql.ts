@@ -94,10 +94,14 @@ export function callsSql(source: string): string {
   from ${source} c where c.turn_id = t.id)`;
 }
 
+/** How a tool call ended: a row of the ledger that has not begun waits for something outside. */
+export const toolStatusSql = (x: string): string =>
+  `case when ${x}.status = 'intent' and ${x}.runs = 0 then 'waiting' else ${x}.status end`;
+
 /** The same of its tool calls. */
 export function toolsSql(source: string): string {
   return `(select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
-    'name', x.name, 'status', x.status, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
+    'name', x.name, 'status', ${toolStatusSql('x')}, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
     'startedAt', ${isoSql('x.intent_at')}, 'endedAt', ${isoSql('x.ended_at')})) order by x.step, x.ordinal)
   from ${source} x where x.turn_id = t.id)`;
 }

@@ -96,10 +96,10 @@ export const readCalls = viewQuery({
   name: 'entry-calls',
   purpose: 'Read the states of tool calls ($callIds) of turns ($turnIds), the newest first.',
   text: `select t.id as "turnId", c.call_id as id, case when c.status <> 'intent' then c.status when t.ended_at is not null then 'unknown'
-    when t.status = 'parked' and t.park_code = 'caller' then 'waiting' else 'running' end as state,
+    when c.held_for is not null and c.runs = 0 then 'waiting' else 'running' end as state,
   ${isoSql('c.intent_at')} as "startedAt", ${isoSql('c.ended_at')} as "endedAt"
 from holdfast.turns t cross join lateral (
-  select call_id, status, intent_at, ended_at from holdfast.tool_calls
+  select call_id, status, intent_at, ended_at, held_for, runs from holdfast.tool_calls
   where turn_id = t.id and call_id = any ($callIds::text[]) order by step desc, ordinal desc limit cardinality($callIds::text[])
 ) c where t.id = any ($turnIds::uuid[])`,
   values: (turnIds: string[], callIds: string[]) => ({ turnIds, callIds }),

@@ -99,10 +99,9 @@ function CallLine({ turnId, call, modelBefore: before }: CallLineOptions): React
   );
 }
 
-function stateOf({ status }: Tool, { endedAt, why }: Turn): CallState {
+function stateOf({ status }: Tool, { endedAt }: Turn): CallState {
   if (status !== 'intent') return status;
-  if (endedAt !== null) return 'unknown';
-  return why?.code === 'caller' ? 'waiting' : 'running';
+  return endedAt === null ? 'running' : 'unknown';
 }
 
 interface Part {

@@ -6,7 +6,7 @@ import type { FinishResult } from '../journal/finish-turn.ts';
 import { modelName, refOfModel } from '../../../core/model-ref.ts';
 import { isPassingFault } from '../../../database/database.ts';
 import { mergeAll } from '../../queue/rings.ts';
-import { CALLER_TIMEOUT } from '../loop/plan-calls.ts';
+import { CALLER_TIMEOUT } from '../gate/wait-reasons.ts';
 import type { TurnContext } from '../context.ts';
 import { toCap } from '../open/queue-cap.ts';
 import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';

@@ -1,11 +1,18 @@
 // What the gate knows of the waits of an open turn by their codes, and how a turn ends that has waited too long. The texts of the waits are in
 // src/kernel/rules/why.ts.
 
+import type { LedgerRow } from '../../sessions/claim-session.ts';
+
 /** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
 export const WAIT_IN_SLOT_MS_MAX = 5_000;
 
-/** The code of turns that wait for the results of a client's tools. */
-export const CALLER = 'caller';
+/** The code of a turn whose client did not send its results in time. */
+export const CALLER_TIMEOUT = 'caller_timeout';
+
+/** True for a row of a call that waits for something outside: it has neither begun nor got a result. */
+export function isHeld({ heldFor, runs, result, status }: LedgerRow): boolean {
+  return heldFor !== null && runs === 0 && result === null && status === 'intent';
+}
 
 /** The waits for a rate. */
 export const RATE_CODES: ReadonlySet<string> = new Set(['rate_limited', 'model_blocked']);

@@ -6,16 +6,23 @@ import type { Database } from '../../../database/database.ts';
 import { insertedEvents } from '../../events/events.ts';
 import type { JournalWrite, Verdict } from './journal.ts';
 import { buildChange } from '../../queue/rings.ts';
-import { cte, optional, statement } from '../../../database/statement.ts';
+import { cte, optional, statement, type Cte, type PreparedQuery } from '../../../database/statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { STEERED_SQL, steeredMessages } from './steered-messages.ts';
-import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
+import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedHeld, storedSteps } from './write-parts.ts';
+
+/** What a feature stores with the calls that it holds: a CTE that reads `new_holds` and `fence`. */
+export type StepPart = Cte<readonly JournalWrite[]>;
 
 /** Makes the function that commits a step; steps of different turns share statements. */
-export function createCommitStep(database: Database): RowSubmitter<JournalWrite, Committed<Verdict>> {
+export function createCommitStep(
+  database: Database,
+  parts: readonly StepPart[],
+): RowSubmitter<JournalWrite, Committed<Verdict>> {
+  const step = createStepStatement(parts);
   return shareStatement(
     'commit-step',
-    (writes) => commitSteps(database, writes),
+    (writes) => commitSteps(database, step.prepared(writes), writes),
     ({ entries }) => estimateChars(entries),
   );
 }
@@ -43,26 +50,41 @@ const stepEvents = cte(`step_events as (
     or exists (select from stored_calls c where c.turn_id = fence.turn_id)
 )`);
 
-export const COMMIT_STEP = statement<readonly JournalWrite[]>({
+const FACTS = {
   name: 'commit-step',
   purpose: 'Store one step of each turn. Answers a verdict per write.',
   locking: 'The session rows in the order of their ids.',
-  ctes: [
-    head,
-    locked,
-    verdict,
-    fence,
-    ...storedSteps,
-    ...steeredMessages,
-    progressedTurns,
-    updatedSessions,
-    ...optional('events', haveEvents)(newEvents, stepEvents, insertedEvents('step_events')),
-  ],
-  select: 'select n, is_ok, stop, waiting, steer_seq from verdict order by n',
-});
+};
 
-async function commitSteps(database: Database, writes: JournalWrite[]): Promise<Committed<Verdict>[]> {
-  const result = await database.hot.query(COMMIT_STEP.prepared(writes));
+/** The statement, with what features store by it. */
+export const createStepStatement = (parts: readonly StepPart[]) =>
+  statement<readonly JournalWrite[]>({
+    ...FACTS,
+    ctes: [
+      head,
+      locked,
+      verdict,
+      fence,
+      ...storedSteps,
+      ...storedHeld,
+      ...parts,
+      ...steeredMessages,
+      progressedTurns,
+      updatedSessions,
+      ...optional('events', haveEvents)(newEvents, stepEvents, insertedEvents('step_events')),
+    ],
+    select: 'select n, is_ok, stop, waiting, steer_seq from verdict order by n',
+  });
+
+/** As it is sent without features, for `npm run sql`. */
+export const COMMIT_STEP = createStepStatement([]);
+
+async function commitSteps(
+  database: Database,
+  query: PreparedQuery,
+  writes: JournalWrite[],
+): Promise<Committed<Verdict>[]> {
+  const result = await database.hot.query(query);
   const verdicts = new Map(result.rows.map((row) => [Number(row.n), row]));
   return writes.map(({ fence: { sessionId } }, index) => {
     const row = verdicts.get(index + 1);

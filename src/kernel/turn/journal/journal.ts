@@ -15,6 +15,7 @@
 //
 // Statements are shared by all turns of a worker (share-statement.ts). Nothing else in Holdfast writes entries, turns, model calls
 // or tool calls.
+import type { HoldCode } from '../../../core/hold-codes.ts';
 import type { ContentBlock } from '../../../core/content.ts';
 import type { EntryKind, EntryProvenance } from '../../../core/entry.ts';
 import type { EntryId, MessageId, SessionId, TurnId } from '../../../core/ids.ts';
@@ -119,6 +120,14 @@ export interface ToolIntent {
   status: 'intent' | 'done' | 'failed';
 }
 
+/** A call that waits for something outside before it runs or has a result: its row has 0 runs. */
+export interface HeldIntent extends Omit<ToolIntent, 'status'> {
+  code: HoldCode;
+  forMs: number;
+  /** What a feature stores with it. */
+  facts?: unknown;
+}
+
 export interface ToolSettlement {
   step: number;
   ordinal: number;
@@ -146,6 +155,8 @@ export interface JournalWrite {
   toolIntents: ToolIntent[];
   toolSettlements: ToolSettlement[];
   events: NewEvent[];
+  /** Calls that wait for something outside. Absent: none. */
+  heldIntents?: readonly HeldIntent[];
   /** Waiting messages that the write takes into the turn. Absent: none. */
   steers?: TakenSteers;
   /** The session's view when this write changes it. */

@@ -24,6 +24,8 @@ export interface TurnPark extends JournalWrite {
   request?: { callNo: number };
   /** The number of an earlier call for which it waits: if its answer has already arrived, the turn is due immediately. */
   awaits?: number;
+  /** The answers to held calls that its claim knew: with another number now, one has come meanwhile, and the turn is due immediately. */
+  heldSeq?: number;
   /** How often it has been parked since the model answered last, with this time; 1: the wait begins now. */
   parks: number;
 }
@@ -56,6 +58,7 @@ const newParks = rows('new_parks', (parks: readonly TurnPark[]) => parks, {
   not_before_ms: ['bigint', (park) => Math.ceil(park.notBeforeMs)],
   parks: ['int', (park) => park.parks],
   awaits: ['int', (park) => park.awaits ?? null],
+  held_seq: ['bigint', (park) => park.heldSeq ?? null],
 });
 
 // A write that is sent again finds its turn parked and writes nothing.
@@ -78,7 +81,7 @@ const releasedSessions = (parts: readonly ParkPart[]) =>
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), ${VIEW_SQL}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.lane, s.inbox_seq, s.epoch, case
-      when ${['s.stop_reason is not null', ...parts.map((part) => part.isDueSql)].join(' or ')} then 0
+      when ${['s.stop_reason is not null', 's.held_seq <> tail.held_seq', ...parts.map((part) => part.isDueSql)].join(' or ')} then 0
       else tail.delay_ms
     end as delay_ms
 )`);

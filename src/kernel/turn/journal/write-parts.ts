@@ -102,6 +102,32 @@ const storedIntents = cte(
   { absent: noToolCalls('stored_intents') },
 );
 
+const newHolds = rows('new_holds', (writes: Writes) => pickRows(writes, (write) => write.heldIntents ?? []), {
+  n: ['int', ({ n }) => n],
+  step: ['int', ({ row }) => row.step],
+  ordinal: ['int', ({ row }) => row.ordinal],
+  call_id: ['text', ({ row }) => row.callId],
+  name: ['text', ({ row }) => row.name],
+  is_idempotent: ['boolean', ({ row }) => row.isIdempotent],
+  code: ['text', ({ row }) => row.code],
+  for_ms: ['bigint', ({ row }) => Math.ceil(row.forMs)],
+  facts: ['json', ({ row }) => (row.facts === undefined ? null : JSON.stringify(row.facts))],
+});
+
+/** Until when a held call waits: the same in its row of the ledger and in what a feature stores. */
+export const HELD_UNTIL_SQL = `statement_timestamp() + h.for_ms * interval '1 millisecond'`;
+
+const storedHolds = cte(`stored_holds as (
+  insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, runs, held_for, held_until)
+  select fence.turn_id, h.step, h.ordinal, h.call_id, h.name, h.is_idempotent, 'intent', fence.epoch, 0, h.code, ${HELD_UNTIL_SQL}
+  from new_holds h join fence on fence.n = h.n
+)`);
+
+/** The rows of calls that wait for something outside. */
+export const storedHeld = optional('holds', (writes: Writes) =>
+  writes.some((write) => (write.heldIntents ?? []).length > 0),
+)(newHolds, storedHolds);
+
 const newResults = rows('new_results', (writes: Writes) => pickRows(writes, (write) => write.toolSettlements), {
   n: ['int', ({ n }) => n],
   step: ['int', ({ row }) => row.step],

@@ -6,6 +6,7 @@
 //
 // After a crash, the ledger says how each call ended: finished calls keep their result and never run again; an unfinished one runs
 // again, with the same idempotency key, only if its tool is idempotent, else its result says that the outcome is unknown.
+import { isUnbegun } from '../../../core/hold-codes.ts';
 import type { ToolResultBlock, ToolUseBlock } from '../../../core/content.ts';
 import { refOfModel } from '../../../core/model-ref.ts';
 import { SPAN_KEYS } from '../../../core/telemetry/span.ts';
@@ -17,7 +18,8 @@ import { mayRepeat, ToolTimeoutError, type Tool, type ToolOutcome, type TurnToke
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from '../model-events.ts';
-import { awaitsCaller, type Plan } from './plan-calls.ts';
+import { heldStop } from './held-calls.ts';
+import type { Plan } from './plan-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { answerTokens } from '../position.ts';
 import { TurnStopped } from '../turn-end.ts';
@@ -48,12 +50,19 @@ interface SettledCall {
   status: ToolSettlement['status'] | null;
 }
 
-/** The intents of the calls that are to run, here or at the client. */
+/**
+ * The intents of the calls that are to run. Beside calls that wait, those that do not run have one, too: a turn that is resumed after the wait
+ * finds their results there.
+ */
 export function toIntents(plans: readonly Plan[], step: number): ToolIntent[] {
-  return plans.flatMap((plan) => (plan.kind === 'known' ? [] : [toIntent(plan, step, 'intent')]));
+  const isParking = plans.some(({ kind }) => kind === 'held');
+  return plans.flatMap((plan) => {
+    if (plan.kind === 'run') return [toIntent(plan, step, 'intent')];
+    return plan.kind === 'known' && isParking ? [toIntent(plan, step, 'intent')] : [];
+  });
 }
 
-function toIntent(plan: Exclude<Plan, { kind: 'known' }>, step: number, status: ToolIntent['status']): ToolIntent {
+function toIntent(plan: Exclude<Plan, { kind: 'held' }>, step: number, status: ToolIntent['status']): ToolIntent {
   const { call, ordinal } = plan;
   const isIdempotent = plan.kind === 'run' && mayRepeat(plan.tool, call.input);
   return { step, ordinal, callId: call.id, name: call.name, isIdempotent, status };
@@ -109,8 +118,8 @@ export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Prom
 
 /**
  * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish while others still run are
- * stored in the ledger immediately, and so are all when the client has to run others. Throws `TurnStopped`; when that is no wait for the
- * client, `stoppedWrite` then settles the unfinished calls.
+ * stored in the ledger immediately, and so are all when others wait for something outside. Throws `TurnStopped`; when that is no such
+ * wait, `stoppedWrite` then settles the unfinished calls.
  */
 export async function endTools(context: TurnContext, turn: OpenedTurn, batch: ToolBatch): Promise<BatchResult> {
   const { plans, step, settled, running } = batch;
@@ -133,22 +142,26 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
   } finally {
     await Promise.allSettled(running.values());
   }
-  if (!plans.some(({ kind }) => kind === 'caller')) return batchEnd(turn, plans, settled, step);
+  if (!plans.some(({ kind }) => kind === 'held')) return batchEnd(turn, plans, settled, step);
   const toolSettlements = settled.slice(reported).map((one) => toSettlement(one, step, true));
   if (toolSettlements.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolSettlements });
   // A stop ends the wait: without this, a turn that is stopped while it waits would be parked and claimed again without end.
   turn.held.assertHeld();
-  throw awaitsCaller(context, turn, plans);
+  throw heldStop(context, turn, plans);
 }
 
 /** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */
 export function stoppedWrite(turn: OpenedTurn, calls: ToolUseBlock[], message: string): TurnWrite {
-  const { finishedCalls, progress } = turn.journal.at;
+  const { finishedCalls, heldCalls, progress } = turn.journal.at;
   const finished = new Map(finishedCalls.map((one) => [one.ordinal, one]));
   const why = /[.!?]$/.test(message) ? message : `${message}.`;
   const stopped = { content: `Stopped: ${why} The call may or may not have taken effect.`, isError: true };
+  const unbegun = { content: `Stopped: ${why} The call was not run.`, isError: true };
   const ends = calls.map((call, index) => {
     const ordinal = index + 1;
+    const code = heldCalls.get(ordinal);
+    if (code !== undefined && isUnbegun(code) && !finished.has(ordinal))
+      return { call, ordinal, status: 'skipped' as const, outcome: unbegun };
     const { status, result } = finished.get(ordinal) ?? { status: 'unknown', result: null };
     // The ledger stores outcomes of tools.
     return { call, ordinal, status, outcome: (result as ToolOutcome | null) ?? stopped };

@@ -7,15 +7,8 @@ import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { nextAnswer } from './harness.ts';
 import { modelEnded, turnResumed } from '../model-events.ts';
-import {
-  findStandIns,
-  isReadOnly,
-  planFresh,
-  planResumed,
-  CALLER_TIMEOUT,
-  callerTimeLeftMs,
-  withoutCaller,
-} from './plan-calls.ts';
+import { findHolds, heldWrite, resumeHolds } from './held-calls.ts';
+import { findStandIns, isReadOnly, listPlanned, planFresh, planResumed } from './plan-calls.ts';
 import { beginTools, endReadOnlyBatch, endTools, toIntents, skippedWrite, type BatchResult } from './run-tools.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
@@ -70,13 +63,16 @@ async function takeStep(
     type: 'tool.started',
     data: { callId: call.id, name: call.name, step },
   }));
-  const plans = planFresh(turn, answer, { calls, standIns: await findStandIns(context, turn, calls) });
+  const standIns = await findStandIns(context, turn, calls);
+  const holds = await findHolds(context, turn, listPlanned(turn, answer, { calls, standIns }));
+  const plans = planFresh(turn, answer, { calls, standIns, holds, nowMs: context.clock.monotonicMs() });
   const reading = isReadOnly(plans) ? beginTools(context, turn, plans, { step, call: answered.call }) : null;
   const answerRows = await answerWrite(context, turn, answered);
   const write = { ...answerRows, events: [...answerRows.events, ...started] };
   const done = reading === null ? null : await endReadOnlyBatch(turn, reading);
   if (done !== null) return await commitUnlessLast(context, turn, { ...done, write: joined(write, done.write) });
-  await commitStep(context, turn, { ...write, toolIntents: toIntents(plans, step) });
+  const held = { ...NO_ROWS, ...heldWrite(plans, step) };
+  await commitStep(context, turn, joined({ ...write, toolIntents: toIntents(plans, step) }, held));
   if (reading === null) {
     // What the user says now comes before tools that have not begun.
     const steering = await findSteering(context, turn);
@@ -128,10 +124,10 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
   const calls = listToolUses(last.content);
   if (calls.length === 0) return null;
   const step = turn.journal.at.progress.steps;
-  const planned = planResumed(turn, calls, await findStandIns(context, turn, calls));
-  const isLate = planned.some(({ kind }) => kind === 'caller') && callerTimeLeftMs(context, turn) <= 0;
-  const plans = isLate ? withoutCaller(planned) : planned;
-  // The intents of the client's calls are there already.
+  const holds = await resumeHolds(context, turn, calls);
+  const standIns = await findStandIns(context, turn, calls);
+  const plans = planResumed(turn, calls, { standIns, holds, nowMs: context.clock.monotonicMs() });
+  // The rows of the calls that wait are there already.
   const toolIntents = toIntents(
     plans.filter(({ kind }) => kind === 'run'),
     step,
@@ -145,12 +141,8 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
     write: { ...write, events: [...resumed, ...write.events] },
     endsTurn,
   });
-  if (!isLate) return end;
-  const seconds = context.config.openai.callerSeconds;
-  throw new TurnFailed(
-    CALLER_TIMEOUT,
-    `The client did not send the results of its tools within ${seconds} s (openai.callerSeconds).`,
-  );
+  if (holds.failure !== null) throw holds.failure;
+  return end;
 }
 
 /** A worker that is leaving hands the turn over between two steps. */

@@ -85,6 +85,7 @@ function newSession(key: SessionKey, agentId: string): ClaimedSession {
     queueCap: null,
     steerSeq: 0,
     overflowed: 0,
+    heldSeq: 0,
     lostClaims: 0,
     collectMax: null,
     view: {},

@@ -8,6 +8,7 @@ import { modelName, refOfModel } from '../../../core/model-ref.ts';
 import { roleAt } from '../../../core/subagent-spawn.ts';
 import { estimateTokens } from '../../../core/token-estimate.ts';
 import type { SessionView, TurnRequestSettings } from '../../../core/view.ts';
+import { isHeld } from '../gate/wait-reasons.ts';
 import { newId } from '../../../ids.ts';
 import type { OpenTurn, WaitingInput } from '../../sessions/claim-session.ts';
 import type { NewEntry } from '../journal/journal.ts';
@@ -177,6 +178,11 @@ function firstPosition(parts: TurnParts): Position {
     isCharged: earlier === null,
     finishedCalls: (earlier?.toolCalls ?? []).flatMap(({ step, ordinal, status, result }) =>
       status === 'intent' || result === null ? [] : [{ step, ordinal, status, result }],
+    ),
+    heldCalls: new Map(
+      (earlier?.toolCalls ?? []).flatMap((row) =>
+        isHeld(row) && row.heldFor !== null ? [[row.ordinal, row.heldFor] as const] : [],
+      ),
     ),
     park: earlier?.park ?? null,
     tokens: {

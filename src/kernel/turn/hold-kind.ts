@@ -1,0 +1,69 @@
+// What a feature says that holds tool calls of turns, see loop/held-calls.ts.
+import type { HoldCode } from '../../core/hold-codes.ts';
+import type { ToolUseBlock } from '../../core/content.ts';
+import type { Tool, ToolOutcome } from '../../tools/tool.ts';
+import type { NewEvent } from '../events/events.ts';
+import type { Reason } from '../rules/why.ts';
+import type { ToolSettlement } from './journal/journal.ts';
+import type { OpenedTurn } from './opened-turn.ts';
+import type { TurnFailed } from './turn-end.ts';
+
+/** A call of an answer, from its place 1, with the tool that it names; undefined: no tool of the agent has its name. */
+export interface PlannedCall {
+  call: ToolUseBlock;
+  ordinal: number;
+  tool: Tool | undefined;
+}
+
+/** A call that waits, as it is written with its answer. */
+export interface NewHold {
+  kind: 'held';
+  code: HoldCode;
+  /** How long it waits at most, in milliseconds. */
+  forMs: number;
+  /** What a feature stores with it. */
+  facts?: unknown;
+  events?: readonly NewEvent[];
+}
+
+/** A call that has an outcome without being run. */
+export interface Known {
+  kind: 'known';
+  outcome: ToolOutcome;
+  /** How it ended, for its row in the ledger; null: it has none. */
+  status: ToolSettlement['status'] | null;
+}
+
+/** A held call of a turn that is resumed. */
+export interface HeldCall extends PlannedCall {
+  step: number;
+  /** How much longer it may wait, in milliseconds; null: its row does not say. */
+  leftMs: number | null;
+}
+
+/** What becomes of a held call: it runs now, it has an outcome, or it waits for this long. */
+export type Resumption = { kind: 'run' } | Known | { kind: 'held'; forMs: number };
+
+/** Why a feature holds calls. */
+export interface HoldKind {
+  readonly code: HoldCode;
+  /** What is to be done with calls of a new answer, by their places; those that are not named run. */
+  readonly hold: (turn: OpenedTurn, calls: readonly PlannedCall[]) => Promise<ReadonlyMap<number, NewHold | Known>>;
+  /** What becomes of its calls that have no result, by their places. */
+  readonly resume: (turn: OpenedTurn, calls: readonly HeldCall[]) => Promise<ReadonlyMap<number, Resumption>>;
+  /** Why the turn waits for these calls, and what its event says beside that. */
+  readonly explain: (
+    turn: OpenedTurn,
+    calls: readonly { call: ToolUseBlock; ordinal: number }[],
+  ) => { reason: Reason; facts?: Record<string, unknown> };
+  /** The failure that ends a turn in which the time of such a call is over; absent: the turn continues with its results. */
+  readonly lateFailure?: () => TurnFailed;
+}
+
+export type Holds = ReadonlyMap<number, NewHold | Known>;
+
+/** What becomes of the held calls of a turn that is resumed, and the failure that ends it with their results; null: none. */
+export interface ResumedHolds {
+  found: ReadonlyMap<number, Resumption & { code: HoldCode }>;
+  failure: TurnFailed | null;
+}

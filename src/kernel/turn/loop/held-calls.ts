@@ -1,0 +1,93 @@
+// Tool calls that wait for something outside before they run or have a result: for the client that runs them, for a person's approval, for another
+// program. The feature that holds a call says so in the plan of its answer. The row of the call in the ledger then waits (`held_for`, 0 runs), in one
+// commit with the answer; the other calls of the answer run, and the turn is parked. When something has happened, or
+// the time of a call is over, the turn is resumed as after a crash, and the feature says what becomes of each of its calls: it runs, it has a
+// result, or it waits.
+import { HOLD_CODES, type HoldCode } from '../../../core/hold-codes.ts';
+import type { ToolUseBlock } from '../../../core/content.ts';
+import type { HeldIntent } from '../journal/journal.ts';
+import type { TurnContext } from '../context.ts';
+import { isHeld } from '../gate/wait-reasons.ts';
+import { waitStop } from '../gate/park-turn.ts';
+import type { HeldCall, NewHold, Holds, Known, PlannedCall, ResumedHolds, Resumption } from '../hold-kind.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import type { TurnFailed, TurnStopped } from '../turn-end.ts';
+import type { TurnWrite } from '../turn-write.ts';
+import type { Plan } from './plan-calls.ts';
+
+/** What features hold of the calls of a new answer. */
+export async function findHolds(
+  { features }: Pick<TurnContext, 'features'>,
+  turn: OpenedTurn,
+  calls: readonly PlannedCall[],
+): Promise<Holds> {
+  const found = new Map<number, NewHold | Known>();
+  for (const { holds } of features) {
+    if (holds === undefined) continue;
+    // Where several hold a call, the first decides.
+    const left = calls.filter(({ ordinal }) => !found.has(ordinal));
+    for (const [ordinal, hold] of await holds.hold(turn, left)) found.set(ordinal, hold);
+  }
+  return found;
+}
+
+const NONE_HELD: ResumedHolds = { found: new Map(), failure: null };
+
+/** Asks the features what becomes of the calls of a resumed turn that wait, or have waited, for something outside. */
+export async function resumeHolds(
+  { features }: Pick<TurnContext, 'features'>,
+  turn: OpenedTurn,
+  calls: readonly ToolUseBlock[],
+): Promise<ResumedHolds> {
+  const held = turn.ledger.filter(isHeld);
+  if (held.length === 0) return NONE_HELD;
+  // A call that was released runs only while its turn may: a stop comes first.
+  turn.held.assertHeld();
+  const found = new Map<number, Resumption & { code: HoldCode }>();
+  let failure: TurnFailed | null = null;
+  for (const { holds } of features) {
+    const own = held.filter(({ heldFor }) => heldFor === holds?.code);
+    if (holds === undefined || own.length === 0) continue;
+    const waiting = own.flatMap(({ ordinal, step, heldLeftMs }): HeldCall[] => {
+      const call = calls[ordinal - 1];
+      return call === undefined
+        ? []
+        : [{ call, ordinal, step, tool: turn.toolset.findTool(call.name), leftMs: heldLeftMs }];
+    });
+    for (const [ordinal, one] of await holds.resume(turn, waiting)) found.set(ordinal, { ...one, code: holds.code });
+    const isLate = waiting.some(({ ordinal, leftMs }) => found.get(ordinal)?.kind === 'known' && (leftMs ?? 0) <= 0);
+    if (isLate) failure ??= holds.lateFailure?.() ?? null;
+  }
+  return { found, failure };
+}
+
+/** The stop of a turn whose held calls wait, to be thrown. A client that runs its tools is named before a person who approves others. */
+export function heldStop(context: TurnContext, turn: OpenedTurn, plans: readonly Plan[]): TurnStopped {
+  const held = plans.filter((plan) => plan.kind === 'held');
+  const code = HOLD_CODES.find((one) => held.some((plan) => plan.code === one));
+  const calls = held.filter((plan) => plan.code === code);
+  const kind = context.features.find(({ holds }) => holds?.code === code)?.holds;
+  if (kind === undefined) throw new Error(`No feature holds calls for ${String(code)}.`);
+  const { reason, facts } = kind.explain(turn, calls);
+  const untilMs = Math.min(...held.map((plan) => plan.untilMs));
+  return waitStop({
+    reason,
+    ...(facts === undefined ? {} : { facts }),
+    hasCalled: false,
+    delayMs: Math.max(0, untilMs - context.clock.monotonicMs()),
+    notBeforeMs: 0,
+    heldSeq: turn.session.heldSeq,
+  });
+}
+
+/** The rows of the calls of a new answer that wait, and the events of their waits. */
+export function heldWrite(plans: readonly Plan[], step: number): Pick<TurnWrite, 'heldIntents' | 'events'> {
+  const holds = plans.flatMap((plan) =>
+    plan.kind === 'held' && plan.hold !== null ? [{ ...plan, hold: plan.hold }] : [],
+  );
+  if (holds.length === 0) return { events: [] };
+  const heldIntents = holds.map(({ call, ordinal, isIdempotent, hold: { code, forMs, facts } }): HeldIntent => {
+    return { step, ordinal, callId: call.id, name: call.name, isIdempotent, code, forMs, facts };
+  });
+  return { heldIntents, events: holds.flatMap(({ hold }) => hold.events ?? []) };
+}
