@@ -47,3 +47,15 @@ test('an integer beyond 2^53 in the arguments of a stored call is shown as it wa
   await page.locator('.tool-line > summary').click();
   await page.locator('.tool-details').getByText(INTEGER).first().waitFor();
 });
+
+test('an integer beyond 2^53 in the value of an answer of a form is shown as it was written', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+  const text = `Which? [[reply: {"n": ${INTEGER}}]]`;
+  await rig.post('/v1/sessions/formed/messages', { text, responseFormat: { type: 'json_schema', schema } });
+  await rig.work('formed');
+  const [{ id }] = (await rig.get('/v1/turns?session=formed')).body.items;
+  await signIn();
+  await open(`/turns/${id}`);
+  await page.getByRole('region', { name: 'Answer' }).getByText(`n: ${INTEGER}`).waitFor();
+});

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Turn, type TurnInputs } from '../api.ts';
+import { parseKeepingIntegers } from '../format/json-text.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
@@ -151,10 +152,10 @@ function Answer({ turn }: { turn: Turn }): ReactElement {
           <strong>What to do next:</strong> {nextStep}
         </p>
       )}
-      {output !== null ? (
-        <JsonTree value={output} place={`${turn.id} output`} />
-      ) : (
-        reply !== null && <Words text={reply} />
+      {reply !== null && output === null && <Words text={reply} />}
+      {reply !== null && output !== null && (
+        // The value was read by a client that rounds integers.
+        <JsonTree value={parseKeepingIntegers(reply)} place={`${turn.id} output`} />
       )}
       {undelivered != null && (
         <p className="row">
