@@ -59,13 +59,14 @@ function inputChars(block: Extract<ContentBlock, { type: 'tool_use' }>): number 
   return JSON.stringify(block.input ?? null).length;
 }
 
-type RequestHead = Pick<ModelRequest, 'system' | 'tools'>;
+type RequestHead = Pick<ModelRequest, 'system' | 'tools' | 'responseFormat'>;
 
-/** Tokens of the tools and the system prompt, and of a message with this text. */
-export function estimatePromptTokens({ system, tools }: RequestHead, message = ''): number {
+/** Tokens of the tools, the system prompt and the form of the answer, and of a message with this text. */
+export function estimatePromptTokens({ system, tools, responseFormat }: RequestHead, message = ''): number {
   const systemChars = system.reduce((chars, { text }) => chars + text.length, 0);
   const toolChars = tools.length === 0 ? 0 : JSON.stringify(tools).length;
-  return Math.ceil((systemChars + toolChars + message.length) / CHARS_PER_TOKEN);
+  const formatChars = responseFormat === undefined ? 0 : JSON.stringify(responseFormat.schema).length;
+  return Math.ceil((systemChars + toolChars + formatChars + message.length) / CHARS_PER_TOKEN);
 }
 
 /** Tokens of what all conversations of the agent begin with: the tools, and the system prompt up to its marker. */

@@ -1,7 +1,13 @@
 // Estimates: four characters make a token, two in tool results, an image is 8,000 characters.
 import { expect, test } from 'vitest';
 import type { ContentBlock } from '../../src/core/content.ts';
-import { charsOfBlock, estimateChars, estimateTextTokens, estimateTokens } from '../../src/core/token-estimate.ts';
+import {
+  charsOfBlock,
+  estimateChars,
+  estimatePromptTokens,
+  estimateTextTokens,
+  estimateTokens,
+} from '../../src/core/token-estimate.ts';
 
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const;
 
@@ -22,4 +28,11 @@ test('tokens are rounded up', () => {
   expect(estimateChars(messages)).toBe(5);
   expect(estimateTokens(messages)).toBe(2);
   expect(estimateTextTokens('')).toBe(0);
+});
+
+test('the form of an answer is a part of the prompt', () => {
+  const schema = { type: 'object', description: 'x'.repeat(400) };
+  const head = { system: [], tools: [] };
+  expect(estimatePromptTokens({ ...head, responseFormat: { type: 'json_schema', schema } })).toBeGreaterThan(100);
+  expect(estimatePromptTokens(head)).toBe(0);
 });
