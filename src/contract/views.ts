@@ -234,10 +234,7 @@ export const turn = z.strictObject({
     .array(attempt)
     .exactOptional()
     .describe('Its attempts, oldest first; absent in lists without steps and with messages'),
-  previousTurnId: uuid
-    .nullable()
-    .exactOptional()
-    .describe('The previous turn; null: none is left; absent when `attempts` is'),
+  previousTurnId: uuid.nullable().exactOptional().describe('The previous turn; null: none; absent when `attempts` is'),
   nextTurnId: uuid.nullable().exactOptional().describe('The next turn; null: none; absent when `attempts` is'),
   epoch: count.describe('The fencing token of its lock'),
   worker: text.describe('The process that last ran the turn'),
