@@ -6,16 +6,16 @@ import { eventually, useApiRig } from './use-api-rig.ts';
 const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
 afterAll(() => scripted.close());
 const baseUrl = `${scripted.url}/v1`;
-const keys = (fault: string) => [
+const keys = (fault: string, other = fault) => [
   { name: 'first', key: `key-of-first[[error: ${fault} times=always]]` },
-  { name: 'second', key: `key-of-second[[error: ${fault} times=always]]` },
+  { name: 'second', key: `key-of-second[[error: ${other} times=always]]` },
 ];
 const holder = useApiRig({
   file: {
     models: {
       providers: {
         closed: { api: 'openai-compatible', baseUrl, keys: keys('401') },
-        busy: { api: 'openai-compatible', baseUrl, keys: keys('429 retry-after=600') },
+        busy: { api: 'openai-compatible', baseUrl, keys: keys('429 retry-after=600', '429 retry-after=900') },
       },
     },
   },
@@ -64,7 +64,12 @@ test('providers are listed with the states of their keys and without secrets, an
   const { steps } = (await rig.get(`/v1/turns/${failed.turnId}`)).body;
   const calls = steps.flatMap((step: { calls: { key: string }[] }) => step.calls);
   expect(calls.map(({ key }: { key: string }) => key).toSorted()).toEqual(['first', 'second']);
-  expect(await ask('busy', 'busy/m')).toMatchObject({ status: 'claimed', why: { code: 'rate_limited' } });
+  const waiting = await ask('busy', 'busy/m');
+  expect(waiting).toMatchObject({ status: 'claimed', why: { code: 'rate_limited' } });
+  // For the key that is back first.
+  const waitsMs = Date.parse(waiting.why.until) - Date.parse(waiting.why.since);
+  expect(waitsMs).toBeGreaterThan(590_000);
+  expect(waitsMs).toBeLessThan(700_000);
   const disabled = { state: 'disabled', model: null, until: null, reason: expect.stringMatching(/\S/) };
   const cooling = { state: 'cooling', model: 'busy/m', until: expect.any(String), reason: expect.stringMatching(/\S/) };
   expect((await listed()).slice(1).map((provider) => provider.keys)).toMatchObject([

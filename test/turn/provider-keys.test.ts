@@ -37,9 +37,14 @@ function settingsOf(refused: string) {
     limited: chat('team.11[[error: 429 retry-after-ms=1000]]', 'team.12'),
     unpaid: chat('team.21[[error: 429 code=insufficient_quota times=always]]', 'team.22'),
     refused: chat(refused, 'team.32'),
+    drained: chat(
+      'team.51[[error: 429 retry-after=600 times=always]]',
+      'team.52[[error: 429 code=insufficient_quota times=always]]',
+    ),
+    spare: { api: 'openai-compatible', baseUrl },
     closed: chat('team.41[[error: 401 times=always]]', 'team.42[[error: 403 times=always]]'),
   };
-  return { models: { providers } };
+  return { models: { providers }, agents: { defaults: { fallbacks: ['spare/m'] } } };
 }
 
 shareAmongTests(async (onEnd) => {
@@ -109,6 +114,16 @@ describe('a key', () => {
     const changed = restarted.worker();
     expect((await play(changed, session, '[[reply: three]]', 'refused/m')).calls).toEqual(['a ok']);
     await restarted.close();
+  });
+
+  test('is followed by the next model only when all of them are held back, in the turn that meets it and in later ones (G35)', async () => {
+    const [first, second] = [rig.worker(), rig.worker()];
+    const session = await sessionWith('a', ['a', 'b']);
+    const met = await play(first, session, '[[tool: look {}]] [[reply: one]]', 'drained/m');
+    expect(met).toMatchObject({ status: 'completed', reply: 'one', retries: 0 });
+    expect(met.calls).toEqual(['a failed', 'b failed', 'default ok', 'default ok']);
+    expect((await play(second, session, '[[reply: two]]', 'drained/m')).calls).toEqual(['default ok']);
+    [first, second].forEach((worker) => worker.stop());
   });
 
   test('is asked for no call when all of them are refused; the turn fails and says what to do', async () => {
