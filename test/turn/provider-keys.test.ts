@@ -41,6 +41,7 @@ function settingsOf(refused: string) {
       'team.51[[error: 429 retry-after=600 times=always]]',
       'team.52[[error: 429 code=insufficient_quota times=always]]',
     ),
+    steady: chat('team.61', 'team.62'),
     spare: { api: 'openai-compatible', baseUrl },
     closed: chat('team.41[[error: 401 times=always]]', 'team.42[[error: 403 times=always]]'),
   };
@@ -93,6 +94,19 @@ describe('a key', () => {
     expect((await play(worker, session, '[[reply: other]]', 'limited/other')).calls).toEqual(['a ok']);
     const laterKey = async () => (await play(worker, session, '[[reply: more]]', 'limited/m')).calls;
     await expect.poll(laterKey, { timeout: 30_000 }).toEqual(['a ok']);
+    worker.stop();
+  });
+
+  test('that is rate limited is not used again because a call that was in flight is answered', async () => {
+    const worker = rig.worker();
+    const [slow, limited] = [await sessionWith('a', ['a', 'b']), await sessionWith('a', ['a', 'b'])];
+    const before = scripted.requestCount;
+    const answered = play(worker, slow, '[[delay: 400]] [[reply: late]]', 'steady/m');
+    await expect.poll(() => scripted.requestCount).toBe(before + 1);
+    const text = '[[error: 429 retry-after=600]] [[reply: one]]';
+    expect((await play(worker, limited, text, 'steady/m')).calls).toEqual(['a failed', 'b ok']);
+    expect((await answered).calls).toEqual(['a ok']);
+    expect((await play(worker, slow, '[[reply: two]]', 'steady/m')).calls).toEqual(['b ok']);
     worker.stop();
   });
 
