@@ -38,7 +38,7 @@ interface OptionsSource {
   options: Record<string, unknown>;
 }
 
-export interface Api {
+export interface PackageApi {
   family: ProviderFamily;
   resultImages: PromptForm['resultImages'];
   /** True when its servers may drop the front of a prompt that does not fit; the others refuse it. */
@@ -58,7 +58,7 @@ const WITHOUT_STORE = ({ cacheKey }: { cacheKey: string }) => ({ store: false, p
 const strictness = ({ format }: { format?: ResponseFormat }) =>
   format === undefined ? {} : { strictJsonSchema: isStrict(format.schema) };
 
-export const APIS: Readonly<Record<AiSdkApi, Api>> = {
+export const APIS: Readonly<Record<AiSdkApi, PackageApi>> = {
   openai: {
     family: 'openai',
     resultImages: 'inside',

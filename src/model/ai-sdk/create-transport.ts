@@ -18,7 +18,7 @@ import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from
 import { withOutputTool } from '../stream/output-tool.ts';
 import { StreamFault } from '../stream/stream-event.ts';
 import type { Transport, TransportCall } from '../transport.ts';
-import { APIS, type AiSdkApi, type Api, type MakeModel } from './apis.ts';
+import { APIS, type AiSdkApi, type MakeModel, type PackageApi } from './apis.ts';
 import { findDroppedPrompt } from './rules/dropped-prompt.ts';
 import { readRefusal } from './rules/read-refusal.ts';
 import { PartReader } from './to-events.ts';
@@ -126,7 +126,7 @@ export function createAiSdkTransport({
 }
 
 /** The request with the form of its answer where the API has a mode for it, else with a tool that stands for it. */
-function inForm(api: Api, provider: string, request: ModelRequest): ModelRequest {
+function inForm(api: PackageApi, provider: string, request: ModelRequest): ModelRequest {
   const { responseFormat, tools } = request;
   const isTaken = responseFormat && api.takesFormat(responseFormat, { name: provider, hasTools: tools.length > 0 });
   return isTaken ? request : withOutputTool(request);
