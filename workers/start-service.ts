@@ -243,6 +243,7 @@ async function startApi(
           writeBody: async (request, sessionKey) => (await askedTurns()).model.writeBody(request, sessionKey),
         }),
       measurePrompt: async (item) => (await askedTurns()).measurePrompt(item),
+      openModel: async () => (await askedTurns()).model,
     }),
     modules.door,
   );

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Config, LiveConfig, Setting } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import type { OutageLog } from '../outage-log.ts';
-import type { MeasurePrompt, Service } from '../kernel/use-cases/service.ts';
+import type { MeasurePrompt, OpenModel, Service } from '../kernel/use-cases/service.ts';
 import type { ViewDatabase } from '../database/page.ts';
 import type { Wake } from '../kernel/queue/wake.ts';
 
@@ -28,6 +28,8 @@ export interface ApiContext {
   service: Service;
   deriveRequest: DeriveRequest;
   measurePrompt: MeasurePrompt;
+  /** The model as the workers ask it, for probes. */
+  openModel: OpenModel;
   wake: CommitWake;
   modelInfo: ModelInfo;
   /** The dependencies in addition to the database, which is always checked. */

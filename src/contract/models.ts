@@ -47,3 +47,34 @@ export type ProviderView = z.output<typeof provider>;
 export const providers = z.strictObject({
   items: z.array(provider).describe('The providers of the configuration; those of plugins are not among them'),
 });
+
+/** What a probe finds. */
+export const PROBE_CODES = [
+  'ok',
+  'not_configured',
+  'key_refused',
+  'wrong_address',
+  'model_unknown',
+  'package_missing',
+  'tls',
+  'unreachable',
+  'quota',
+  'limited',
+  'failed',
+] as const;
+
+export const probeRequest = z.strictObject({
+  model: z
+    .string()
+    .min(1)
+    .max(300)
+    .describe('A provider, or a model as `provider/model`, which is asked for a few tokens'),
+});
+
+export const modelProbe = z.strictObject({
+  model: text.describe('What was probed'),
+  code: z.enum(PROBE_CODES).describe('What was found; ok: it answers'),
+  text: text.describe('The same in one sentence, with what to do'),
+  listed: count.nullable().describe('How many models the provider lists; null: it lists none, or did not answer'),
+});
+export type ModelProbe = z.output<typeof modelProbe>;

@@ -11,6 +11,7 @@ import { asStreamEvent, eventsOfBody, StreamFault } from './stream/stream-event.
 import { accountOfKey } from './account.ts';
 import { createPool } from './connections.ts';
 import { createModel } from './create-model.ts';
+import { listModels } from './list-models.ts';
 import { ModelError, type Model } from './model.ts';
 import { cutAnswer, malformedAnswer, post, readRefusal, toText } from './post.ts';
 import type { Transport, TransportCall } from './transport.ts';
@@ -58,6 +59,10 @@ export function createAnthropicTransport({
     provider,
     account: accountOfKey({ provider, api: 'anthropic', baseUrl: client.baseURL, key: apiKey }),
     ...(provider === DEFAULT_PROVIDER ? { batchParams: (asked) => toBatchParams(asked) } : {}),
+    async listModels(signal) {
+      const { headers: common } = await (envelope ??= toEnvelope(client));
+      return listModels(pool, { url: `${client.baseURL}/v1/models?limit=1000`, headers: common }, signal);
+    },
     async send(call) {
       try {
         const answer = await ask(pool, await (envelope ??= toEnvelope(client)), call, isStreaming);

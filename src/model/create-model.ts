@@ -55,6 +55,13 @@ export function createModel(parts: ModelParts): Model {
     async writeBody(request, sessionKey) {
       return (await selectTransport(transports, request).writeBody?.({ request, sessionKey })) ?? null;
     },
+    async listModels(provider, signal) {
+      try {
+        return (await findTransport(transports, { provider })?.listModels?.(signal)) ?? null;
+      } catch (error) {
+        throw toModelError(error, redact);
+      }
+    },
     async ask(request, options) {
       options.signal.throwIfAborted();
       const { received } = options;

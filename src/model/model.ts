@@ -59,6 +59,8 @@ export interface Model {
   batchParams(request: ModelRequest): object | null;
   /** The body with which a call of a session asks; null: it is that of the Messages API, or only a plugin knows it. Nothing is sent. */
   writeBody(this: void, request: ModelRequest, sessionKey: string): Promise<Uint8Array | null>;
+  /** The names of the models that a provider lists, with its first key; null: it has no list that is known. Throws `ModelError`. */
+  listModels(provider: string, signal: AbortSignal): Promise<string[] | null>;
   /**
    * Asks once, without retries of its own, and returns the complete answer, put right where it can be (`ModelAnswer.repairs`).
    * Throws `ModelError` for anything the provider or the network did wrong, a cut stream included; rejects with the signal's

@@ -50,6 +50,8 @@ export interface Transport {
   batchParams?(request: ModelRequest): object;
   /** The body that `send` would send; nothing is sent. Absent: it is that of the Messages API, or only the transport knows it. */
   writeBody?(call: Pick<TransportCall, 'request' | 'sessionKey'>): Promise<Uint8Array>;
+  /** The names of the models that the provider lists; absent: it has no list that is known. Throws `ModelError`. */
+  readonly listModels?: ((signal: AbortSignal) => Promise<string[]>) | undefined;
   /**
    * Sends one request, without retries of its own, and resolves when `onEvent` has said that the answer is complete. Throws
    * `ModelError` for anything the provider or the network did wrong, a stream that ends too early included.

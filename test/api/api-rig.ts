@@ -93,6 +93,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       installation: { holdfast: '0.0.0', queue: 'postgres', database: 'configured' },
       adminKey: ADMIN_KEY,
       wake,
+      openModel: () => Promise.resolve(worker.context.model),
       measurePrompt: (item) => measurePrompt(worker.context, item),
       deriveRequest: (turnId, callNo) =>
         deriveRequest(turns.database, {

@@ -1,9 +1,21 @@
-// `holdfast models`: what is known of models. `holdfast providers`: the states of keys.
-import type { CatalogueModel } from '../../contract/models.ts';
-import { notFound } from '../../cli/cli-error.ts';
+// `holdfast models`: what is known of models, and what is wrong with one. `holdfast providers`: the states of keys.
+import type { CatalogueModel, ModelProbe } from '../../contract/models.ts';
+import { EXIT, notFound, type ExitCode } from '../../cli/cli-error.ts';
 import { command, lists, prints, type Words } from '../../cli/command.ts';
 import { printTable } from '../../cli/print.ts';
 import { findClosest } from '../../config/find-closest.ts';
+
+/** Of what is wrong with the configuration or the way to the provider; anything else fails. */
+const PROBE_EXITS: Partial<Record<ModelProbe['code'], ExitCode>> = {
+  ok: EXIT.ok,
+  not_configured: EXIT.configuration,
+  key_refused: EXIT.configuration,
+  wrong_address: EXIT.configuration,
+  model_unknown: EXIT.configuration,
+  package_missing: EXIT.configuration,
+  tls: EXIT.cannotReach,
+  unreachable: EXIT.cannotReach,
+};
 
 export const words: Words = {
   models: {
@@ -33,6 +45,16 @@ export const words: Words = {
         if (row === undefined) throw unknownModel(model, items);
         if (terminal.isJson) terminal.json(row);
         else terminal.print(factsText(row));
+      },
+    }),
+    probe: command({
+      summary: 'ask a provider, or a model for a few tokens, and say what is wrong',
+      takes: { model: ['<model>', 'the model as provider/model, or a provider'] },
+      async run({ model }, api, terminal) {
+        const found = await api.call('probeModel', { model });
+        if (terminal.isJson) terminal.json(found);
+        else terminal.print(found.text);
+        return PROBE_EXITS[found.code] ?? EXIT.failed;
       },
     }),
   },

@@ -2,12 +2,21 @@
 import { z } from 'zod';
 import { listProviderKeys, namedModels } from '../../config.ts';
 import { shownValue } from '../../config/check-input.ts';
-import { defineRead, type Route } from '../../api/route.ts';
-import { modelCatalogue, providers, type CatalogueModel, type ProviderView } from '../../contract/models.ts';
+import { overloaded } from '../../api/problem.ts';
+import { defineRead, defineRoute, type Route } from '../../api/route.ts';
+import {
+  modelCatalogue,
+  modelProbe,
+  probeRequest,
+  providers,
+  type CatalogueModel,
+  type ProviderView,
+} from '../../contract/models.ts';
 import { listCatalogue } from '../../core/catalogue/catalogue.ts';
 import { perMillionTokens } from '../../core/prices/price-row.ts';
 import { priceAt } from '../../core/prices/price-table.ts';
 import { accountOfKey } from '../../model/account.ts';
+import { probeModel } from './probe.ts';
 import { listHeldCalls, stateOfKey } from './views.ts';
 
 const getCatalogue = defineRead({
@@ -65,4 +74,30 @@ const getProviders = defineRead({
   },
 });
 
-export const routes: Route[] = [getCatalogue, getProviders];
+/** How long a provider may take, and how many are asked at once: each asks for tokens that are paid. */
+const PROBE_MS_MAX = 30_000;
+const PROBES_MAX = 4;
+const probing = new Set<AbortSignal>();
+
+const postProbe = defineRoute({
+  operationId: 'probeModel',
+  method: 'POST',
+  path: '/v1/models/probe',
+  summary: 'Ask a provider for its models and a model for a few tokens, and say what is wrong',
+  role: 'admin',
+  body: probeRequest,
+  answers: { 200: { description: 'What was found', schema: modelProbe } },
+  async handle({ body }, { context }) {
+    if (probing.size >= PROBES_MAX)
+      throw overloaded(`${PROBES_MAX} models are probed already. Try again when they are done.`);
+    const signal = AbortSignal.timeout(PROBE_MS_MAX);
+    probing.add(signal);
+    try {
+      return { status: 200, body: await probeModel(await context.openModel(), body.model, signal) };
+    } finally {
+      probing.delete(signal);
+    }
+  },
+});
+
+export const routes: Route[] = [getCatalogue, getProviders, postProbe];

@@ -4,7 +4,7 @@ import type { ForeignForm } from '../../api/route.ts';
 import type { Problem, ProblemCode } from '../../api/problem.ts';
 
 const PATHS =
-  /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models(?!\/(?:unblock|catalogue)(?:\?|$)))(?:[/?]|$))/;
+  /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models(?!\/(?:unblock|catalogue|probe)(?:\?|$)))(?:[/?]|$))/;
 
 /** What OpenAI calls these; all other codes are ours. */
 const CODES: Partial<Record<ProblemCode, string>> = {

@@ -14,6 +14,7 @@ import type { NewInput } from '../inbox/new-input.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { countWaiting } from '../views/count-waiting.ts';
 import { createPublish, type PublishParts } from '../queue/publish.ts';
+import type { Model } from '../../model/model.ts';
 
 export interface Service {
   config: Config;
@@ -104,3 +105,6 @@ export interface MeasuredPrompt {
 
 /** Measures the prompt of an item, for an API, which knows no turns. Throws `TurnFailed` when it cannot be assembled. */
 export type MeasurePrompt = (item: BatchItem) => Promise<MeasuredPrompt>;
+
+/** The model as workers ask it, for an API. */
+export type OpenModel = () => Promise<Model>;

@@ -38,7 +38,16 @@ interface OptionsSource {
   options: Record<string, unknown>;
 }
 
-export interface PackageApi {
+/** Where an API has its list of models. */
+interface ListAddress {
+  /** Before `/models`, where the configuration says no other. */
+  address: string;
+  headersOf(this: void, apiKey: string): Record<string, string>;
+}
+
+const asBearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
+
+export interface ServedApi {
   family: ProviderFamily;
   resultImages: PromptForm['resultImages'];
   /** True when its servers may drop the front of a prompt that does not fit; the others refuse it. */
@@ -47,6 +56,8 @@ export interface PackageApi {
   takesFormat(format: ResponseFormat, of: { name: string; hasTools: boolean }): boolean;
   /** `settings`: what the configuration has for the create function of the package, where requests have no options of their own. */
   load(from: { package: string; settings: Record<string, unknown> }): Promise<MakeModel>;
+  /** Absent: it has no list of models that is known. */
+  list?: ListAddress;
   /** What goes with each request, under the name by which the package looks for it. */
   options(from: OptionsSource): SharedV4ProviderOptions;
 }
@@ -58,8 +69,9 @@ const WITHOUT_STORE = ({ cacheKey }: { cacheKey: string }) => ({ store: false, p
 const strictness = ({ format }: { format?: ResponseFormat }) =>
   format === undefined ? {} : { strictJsonSchema: isStrict(format.schema) };
 
-export const APIS: Readonly<Record<AiSdkApi, PackageApi>> = {
+export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
   openai: {
+    list: { address: 'https://api.openai.com/v1', headersOf: asBearer },
     family: 'openai',
     resultImages: 'inside',
     takesFormat: () => true,
@@ -73,6 +85,7 @@ export const APIS: Readonly<Record<AiSdkApi, PackageApi>> = {
       }) as SharedV4ProviderOptions,
   },
   'openai-chat': {
+    list: { address: 'https://api.openai.com/v1', headersOf: asBearer },
     family: 'openai',
     resultImages: 'after',
     takesFormat: () => true,
@@ -84,6 +97,10 @@ export const APIS: Readonly<Record<AiSdkApi, PackageApi>> = {
       ({ openai: { ...WITHOUT_STORE(from), ...strictness(from), ...from.options } }) as SharedV4ProviderOptions,
   },
   google: {
+    list: {
+      address: 'https://generativelanguage.googleapis.com/v1beta',
+      headersOf: (apiKey) => ({ 'x-goog-api-key': apiKey }),
+    },
     family: 'google',
     resultImages: 'behind-text',
     // Not every model takes both.
@@ -99,6 +116,7 @@ export const APIS: Readonly<Record<AiSdkApi, PackageApi>> = {
     },
   },
   xai: {
+    list: { address: 'https://api.x.ai/v1', headersOf: asBearer },
     family: 'openai',
     resultImages: 'inside',
     // The package always asks for the strict form.
@@ -110,6 +128,7 @@ export const APIS: Readonly<Record<AiSdkApi, PackageApi>> = {
     options: (from) => ({ xai: { ...WITHOUT_STORE(from), ...from.options } }) as SharedV4ProviderOptions,
   },
   'openai-compatible': {
+    list: { address: '', headersOf: asBearer },
     family: 'openai',
     resultImages: 'after',
     mayDropPrompts: true,

@@ -13,12 +13,13 @@ import type { ProviderFamily } from '../../history/provider-family.ts';
 import { readRetryAfter } from '../../network/retry-after.ts';
 import { accountOfKey } from '../account.ts';
 import { createPool } from '../connections.ts';
+import { listModels, type ListPlace } from '../list-models.ts';
 import { ModelError } from '../model.ts';
 import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from '../post.ts';
 import { withOutputTool } from '../stream/output-tool.ts';
 import { StreamFault } from '../stream/stream-event.ts';
 import type { Transport, TransportCall } from '../transport.ts';
-import { APIS, type AiSdkApi, type MakeModel, type PackageApi } from './apis.ts';
+import { APIS, type AiSdkApi, type ServedApi, type MakeModel } from './apis.ts';
 import { findDroppedPrompt } from './rules/dropped-prompt.ts';
 import { readRefusal } from './rules/read-refusal.ts';
 import { PartReader } from './to-events.ts';
@@ -63,6 +64,7 @@ export function createAiSdkTransport({
   ...more
 }: AiSdkOptions): Transport {
   const api = APIS[name];
+  const { list } = api;
   const { options = {}, package: packageName = '', family = api.family } = more;
   let pool: Dispatcher | null = null;
   let loaded: Promise<MakeModel> | null = null;
@@ -107,13 +109,9 @@ export function createAiSdkTransport({
     provider,
     family,
     account: accountOfKey({ provider, api: name, baseUrl: baseUrl ?? null, key: apiKey }),
-    async writeBody(call) {
-      const held = holdBack(call);
-      await doStream({ call: held, bytes: null }).catch((error: unknown) => {
-        if (held.body === null) throw error;
-      });
-      return held.body ?? Buffer.of();
-    },
+    writeBody: (call) => writeHeld(call, doStream),
+    listModels:
+      list && ((signal) => listModels((pool ??= createPool()), placeOf(list, { baseUrl, apiKey, headers }), signal)),
     async send(call) {
       const sent: SentCall = { call, bytes: null };
       try {
@@ -126,10 +124,32 @@ export function createAiSdkTransport({
 }
 
 /** The request with the form of its answer where the API has a mode for it, else with a tool that stands for it. */
-function inForm(api: PackageApi, provider: string, request: ModelRequest): ModelRequest {
+function inForm(api: ServedApi, provider: string, request: ModelRequest): ModelRequest {
   const { responseFormat, tools } = request;
   const isTaken = responseFormat && api.takesFormat(responseFormat, { name: provider, hasTools: tools.length > 0 });
   return isTaken ? request : withOutputTool(request);
+}
+
+function placeOf(
+  { address, headersOf }: NonNullable<ServedApi['list']>,
+  {
+    baseUrl = address,
+    apiKey,
+    headers,
+  }: { baseUrl: string | undefined; apiKey: string; headers: AiSdkOptions['headers'] | undefined },
+): ListPlace {
+  return { url: `${baseUrl}/models`, headers: { ...headersOf(apiKey), ...headers } };
+}
+
+async function writeHeld(
+  call: Pick<TransportCall, 'request' | 'sessionKey'>,
+  send: (sent: SentCall) => Promise<unknown>,
+): Promise<Uint8Array> {
+  const held = holdBack(call);
+  await send({ call: held, bytes: null }).catch((error: unknown) => {
+    if (held.body === null) throw error;
+  });
+  return held.body ?? Buffer.of();
 }
 
 /** A call of which nothing is sent: it has the body of its request instead. */

@@ -180,6 +180,11 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     json: { items: [{ name: 'anthropic', api: 'anthropic', keys: [{ name: 'default', state: 'ok' }] }] },
   },
   {
+    line: 'models probe anthropic/claude-sonnet-5-5',
+    shows: ['anthropic/claude-sonnet-5-5 answers.'],
+    json: { model: 'anthropic/claude-sonnet-5-5', code: 'ok', text: 'anthropic/claude-sonnet-5-5 answers.' },
+  },
+  {
     line: 'prices list',
     shows: ['anthropic/claude-sonnet-5-5'],
     notes: [/^version [0-9a-f]{12}$/m],
