@@ -180,7 +180,12 @@ const API_READS: Record<string, string[]> = {
 
 /** Packages that only some rooms may import; all others may be imported anywhere outside the core. */
 const PACKAGE_ROOMS: Record<string, string[]> = {
-  '@modelcontextprotocol/client': ['src/features/mcp/'],
+  // Loaded only where a server is used: these files are imported only by `import()`, or for their types.
+  '@modelcontextprotocol/client': [
+    'src/features/mcp/open-client.ts',
+    'src/features/mcp/result-content.ts',
+    'src/features/mcp/stdio-transport.ts',
+  ],
   '@ai-sdk/google': ['src/model/ai-sdk/'],
   '@ai-sdk/openai': ['src/model/ai-sdk/'],
   '@ai-sdk/openai-compatible': ['src/model/ai-sdk/'],

@@ -18,7 +18,7 @@ function wasRun(key: string): boolean {
 
 function createCountingServer(): McpServer {
   const server = new McpServer({ name: 'counting', version: '1.0.0' });
-  const inputSchema = { fault: z.enum(['none', 'hang', 'die', 'cut', 'die-first']).default('none') };
+  const inputSchema = { fault: z.enum(['none', 'hang', 'die', 'cut', 'die-first', 'wait']).default('none') };
   for (const name of ['add', 'put', 'peek']) {
     const annotations = { readOnlyHint: name === 'peek', idempotentHint: name === 'put' };
     const description = `${name} ${process.env['DESCRIPTION'] ?? 'a note'}`;
@@ -34,6 +34,8 @@ function createCountingServer(): McpServer {
       // A fault happens once; the call that is sent again is answered.
       if (!isRepeated && fault === 'die') process.kill(process.pid, 'SIGKILL');
       if (!isRepeated && fault === 'cut') for (const response of answering) response.destroy();
+      // Long enough for a worker to be killed meanwhile.
+      if (!isRepeated && fault === 'wait') await new Promise((resolve) => setTimeout(resolve, 60_000, null));
       if (fault === 'hang')
         await new Promise((resolve) =>
           signal.addEventListener('abort', () => resolve(appendFileSync(file, `${key} cancelled\n`))),

@@ -25,3 +25,9 @@ test('a server that is killed after the call: its outcome is unknown, and what m
   expect(late).toMatchObject({ isError: false, status: 'done' });
   expect((await server.runs()).filter((line) => !line.includes('begun'))).toEqual([added?.key, put?.key, late?.key]);
 });
+
+test('without servers, a worker has no part of it: no tools to ask for, and nothing that is repeated', async () => {
+  const rig = await rigWith({ off: { command: '/nothing/here', enabled: false } });
+  expect(rig.part).toEqual({});
+  expect(rig.runs.context.features.some(({ tools }) => tools !== undefined)).toBe(false);
+});

@@ -30,11 +30,16 @@ async function createMcpRig(
   const part = await openMcp({ service, logger: createLogger({ level: 'silent', format: 'json', name: 'test' }) });
   const worker = rig.worker();
 
-  /** Answers a message with these calls, and returns the texts of their results. */
-  async function call(calls: readonly { tool: string; input?: object }[], session = 'main') {
+  /** Plays a turn whose first answer makes these calls. */
+  async function play(calls: readonly { tool: string; input?: object }[], session: string): Promise<void> {
     const text = calls.map(({ tool, input = {} }) => `[[tool: ${tool} ${JSON.stringify(input)}]]`).join(' & ');
     await rig.send(session, text);
     await worker.run(session);
+  }
+
+  /** The same, with the results. */
+  async function call(calls: readonly { tool: string; input?: object }[], session = 'main') {
+    await play(calls, session);
     return await readResults();
   }
 
@@ -57,6 +62,7 @@ async function createMcpRig(
     part,
     runs: worker,
     call,
+    play,
     readResults,
     /** The tools of MCP servers in the last model request. */
     toolsShown(): { name: string; description: string }[] {
@@ -75,7 +81,7 @@ async function createMcpRig(
 }
 
 /** The counting server as a process, and what it has run. */
-async function countingServer(more: { env?: Record<string, string> } = {}) {
+export async function countingServer(more: { env?: Record<string, string> } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-mcp-'));
   const file = join(folder, 'count');
   let child: ChildProcessByStdio<null, Readable, null> | undefined;

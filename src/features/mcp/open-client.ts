@@ -184,9 +184,13 @@ function codeOf(error: unknown): string {
 }
 
 function reasonOf(error: unknown, transport: ServerTransport): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const code = codeOf(error);
-  const detail = message.includes(code) || !/^E[A-Z]/.test(code) ? message : `${message} (${code})`;
   const words = transport instanceof StdioTransport ? transport.lastWords.trim() : '';
-  return words === '' ? detail : `${detail}; it wrote: ${words}`;
+  const messages = [...new Set(messagesOf(error))].join(': ');
+  return words === '' ? messages : `${messages}; it wrote: ${words}`;
+}
+
+/** What an error says, and what its causes say: `fetch failed` is not enough to know what to do. */
+function messagesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [String(error)];
+  return [error.message, ...(error.cause === undefined ? [] : messagesOf(error.cause))].filter(Boolean);
 }

@@ -19,6 +19,9 @@ export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: st
   demo: { why: 'starts services of its own', testedIn: 'test/cli/demo.test.ts' },
   backup: { why: 'needs an embedded database', testedIn: 'test/cli/backup.test.ts' },
   restore: { why: 'replaces an embedded database', testedIn: 'test/cli/backup.test.ts' },
+  'mcp list': { why: 'needs an MCP server', testedIn: 'test/service/mcp.test.ts' },
+  'mcp tools': { why: 'needs an MCP server', testedIn: 'test/service/mcp.test.ts' },
+  'mcp probe': { why: 'needs an MCP server', testedIn: 'test/service/mcp.test.ts' },
   completion: { why: 'prints a script for a shell, with --json too', testedIn: 'test/cli/completion.test.ts' },
   __complete: { why: 'answers a shell, and prints no errors', testedIn: 'test/cli/completion.test.ts' },
 };

@@ -13,6 +13,7 @@ const polls = new Set([
   'deltas',
   'lost-processes',
   'process-wishes',
+  'claim-due-mcp-servers',
   'renew-processes',
   'trim-process-inputs',
   'event-ids',
