@@ -22,6 +22,7 @@ import { search } from './features/search/feature.ts';
 import { traces } from './features/traces/feature.ts';
 import { alerts } from './features/alerts/feature.ts';
 import { tries } from './features/tries/feature.ts';
+import { approvals } from './features/approvals/feature.ts';
 import { catalogue } from './features/catalogue/feature.ts';
 import { mcp } from './features/mcp/feature.ts';
 import type { Feature } from './kernel/features.ts';
@@ -49,6 +50,7 @@ export const FEATURES: readonly Feature[] = [
   traces,
   alerts,
   tries,
+  approvals,
   catalogue,
   mcp,
 ];

@@ -145,6 +145,7 @@ const DOOR_TYPES = ['src/api/part.ts', 'src/api/route.ts', 'src/cli/command.ts']
 /** Features whose words the kernel uses: its rows, entries and inputs have them, or they mean other things, too. */
 const WORDS_OF_KERNEL = [
   'alerts',
+  'approvals',
   'batches',
   'budgets',
   'bulk-actions',

@@ -19,6 +19,8 @@ export const PROBLEMS = {
   method_not_allowed: { status: 405, title: 'The path does not support this method' },
   request_timeout: { status: 408, title: 'The body did not arrive in time' },
   conflict: { status: 409, title: 'The current state does not allow the request' },
+  already_decided: { status: 409, title: 'It was decided before' },
+  expired: { status: 410, title: 'Its time is over' },
   body_too_large: { status: 413, title: 'The body is too large' },
   misdirected: { status: 421, title: 'The request is for another host' },
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },

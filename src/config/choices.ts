@@ -38,3 +38,5 @@ export const PROVIDER_APIS = [
 ] as const;
 
 export type ProviderApi = (typeof PROVIDER_APIS)[number];
+
+export { APPROVAL_ASKS, APPROVAL_CONDITIONS } from '../core/tool-approval.ts';

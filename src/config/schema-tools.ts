@@ -1,6 +1,20 @@
 // The shape of `tools`: which there are, and the limits of those that have some.
 import { z } from 'zod';
-import { choice, count, flag, hosts, names, optional, seconds, section, word } from './schema-scalars.ts';
+import { APPROVAL_ASKS, APPROVAL_CONDITIONS } from './choices.ts';
+import {
+  choice,
+  count,
+  deliveryUrl,
+  duration,
+  flag,
+  hosts,
+  LIST_MAX,
+  names,
+  optional,
+  seconds,
+  section,
+  word,
+} from './schema-scalars.ts';
 
 export const toolsSchema = section({
   allow: optional(names).describe(
@@ -36,6 +50,36 @@ export const toolsSchema = section({
   agentToAgent: section({
     enabled: flag(false).describe('whether sessions of different agents can read and write to each other'),
     allow: names.default([]).describe('the agents to which this applies; `*`: all'),
+  }),
+  approvals: section({
+    rules: z
+      .array(
+        z.strictObject({
+          tools: names.min(1).describe('names of tools, or patterns with `*`'),
+          agents: names.default([]).describe('the agents to which the rule applies; none: all'),
+          when: z
+            .array(z.enum(APPROVAL_CONDITIONS))
+            .default([])
+            .describe(
+              'the rule applies if one of these holds of the call; none: always. See [approvals](approvals.md#conditions)',
+            ),
+          ask: choice(APPROVAL_ASKS, 'always').describe(
+            '`always`: each call; `once`: not again for the same input in the same session; `never`: matching calls run, whatever later rules say',
+          ),
+          timeout: duration(1, 1_000, 30 * 86_400_000)
+            .default(86_400_000)
+            .describe('without a decision until then, the call is denied'),
+        }),
+      )
+      .max(LIST_MAX)
+      .default([])
+      .describe('tool calls that wait for a person; the first rule that matches a call decides'),
+    approvers: names
+      .default([])
+      .describe(
+        'senders (`42` or `telegram:42`) who can decide with `/approve` and `/deny` in a chat; none: no sender can',
+      ),
+    webhook: optional(deliveryUrl).describe('where new requests are sent, signed as deliveries are'),
   }),
   loopDetection: section({
     unknownToolThreshold: count(1, 1000)

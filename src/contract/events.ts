@@ -124,6 +124,18 @@ const FIELDS = {
     status: text.describe('How the tool call ended'),
     isError: flag.describe('Whether the tool failed'),
   },
+  'approval.requested': {
+    approvalId: uuid.describe('The id of the request'),
+    callId: text.describe('The id of the tool call'),
+    tool: text.describe('The tool that would run'),
+    expiresInMs: count.describe('The time until it is denied, in milliseconds'),
+  },
+  'approval.decided': {
+    approvalId: uuid.describe('The id of the request'),
+    tool: text.describe('The tool that would run'),
+    status: text.describe('How it was decided, or ended otherwise'),
+    decidedBy: text.nullable().describe('Who decided; null: no one did'),
+  },
   'steer.injected': { messageIds: z.array(uuid).describe('The messages that joined the running turn') },
   'compaction.started': {
     compactionId,

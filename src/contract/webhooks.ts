@@ -1,6 +1,7 @@
 // What a webhook receives, by the type of the delivery: the schemas of the `webhooks` of the OpenAPI document. The payload is made in
 // core/delivery-payload.ts; the channel adds `deliveryId`.
 import { z } from 'zod';
+import { approval } from './approvals.ts';
 import { alertPayload } from './alerts.ts';
 import { BATCH_OUTCOMES } from '../features/batches/rules/batch.ts';
 import { DELIVERY_TYPES, type DeliveryType } from '../core/delivery-payload.ts';
@@ -72,6 +73,11 @@ export const webhookPayloads = {
       .describe('Why there is no answer'),
   }),
   command: z.strictObject({ type: z.literal('command').describe('The type of the delivery'), ...common }),
+  'approval.requested': z.strictObject({
+    type: z.literal('approval.requested').describe('The type of the delivery'),
+    ...common,
+    approval: approval.describe('The request, as `GET /v1/approvals/{id}` answers it'),
+  }),
   batch: z.strictObject({
     type: z.literal('batch').describe('The type of the delivery'),
     ...common,
@@ -94,6 +100,7 @@ const SUMMARIES: Record<DeliveryType, string> = {
   message: 'A message that an agent sends before its turn ends',
   failure: 'A turn has ended without an answer',
   command: 'The answer to a chat command',
+  'approval.requested': 'A tool call waits for an approval',
   batch: 'A batch has ended',
 };
 

@@ -71,6 +71,8 @@ export interface Tool {
   isIdempotent: boolean;
   /** For a tool that does other things with other inputs: true when this input may run twice. Absent: as `isIdempotent` says. */
   mayRepeat?: (input: unknown) => boolean;
+  /** For a tool that runs another one: the name of that one with this input. Absent or undefined: it runs itself. */
+  runs?: (input: unknown) => string | undefined;
   /**
    * True when a run only reads what is here, changes nothing, and sends nothing elsewhere: there is no effect for the ledger to guard, so a
    * run that takes only milliseconds is committed together with the answer that called it, and items of batches may use it. Implies

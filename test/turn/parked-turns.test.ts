@@ -7,6 +7,8 @@ import { toMicros } from '../../src/core/prices/call-cost.ts';
 import { newId } from '../../src/ids.ts';
 import { createBudget, patchBudget } from '../../src/features/budgets/store/budgets.ts';
 import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts';
+import { decideApproval } from '../../src/features/approvals/store/approvals.ts';
+import { viewApprovals } from '../../src/features/approvals/views.ts';
 import { createClaim } from '../../src/kernel/sessions/claim-session.ts';
 import { abortSession, abortTurn } from '../../src/kernel/sessions/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
@@ -24,8 +26,8 @@ import { createTurnRig, type TurnRig } from './turn-rig.ts';
 const effects: string[] = [];
 /** What happens while the tool notes a key. */
 const whileNoted = new Map<string, () => Promise<void>>();
-const note: Tool = {
-  spec: { name: 'note', description: 'Notes a key.', input_schema: { type: 'object' } },
+const noting = (name: string): Tool => ({
+  spec: { name, description: 'Notes a key.', input_schema: { type: 'object' } },
   summary: 'notes a key',
   isIdempotent: false,
   run: async (input) => {
@@ -34,14 +36,17 @@ const note: Tool = {
     await whileNoted.get(key)?.();
     return { content: 'noted', isError: false };
   },
-};
+});
 
 let rig: TurnRig;
 
 shareAmongTests(async (onEnd) => {
   const database = await withTestDatabase();
   onEnd(() => database.drop());
-  rig = await createTurnRig(database.url, { tools: [note] });
+  rig = await createTurnRig(database.url, {
+    tools: [noting('note'), noting('guarded')],
+    settings: { tools: { approvals: { rules: [{ tools: ['guarded'] }] } } },
+  });
   onEnd(() => rig.close());
 });
 
@@ -99,6 +104,23 @@ const WAITS: Wait[] = [
         async endWait(turnId) {
           const results = [{ ordinal: 1, content: 'rain', isError: false }];
           const { after } = await storeHeldResults(rig.database, { turnId, step: 1, code: 'caller', results });
+          return after?.rings.length ?? 0;
+        },
+      };
+    },
+  },
+  {
+    name: 'an approval',
+    code: 'approval',
+    calls: 2,
+    found: 'early',
+    async prepare(name) {
+      return {
+        message: { text: `[[tool: guarded {"key": "${name}"}]] [[reply: done]]` },
+        async endWait(turnId) {
+          const { items } = await viewApprovals(views(), {}, { after: null, limit: 100 });
+          const id = String(items.find((item) => item.turnId === turnId)?.id);
+          const { after } = await decideApproval(rig.database, { id, status: 'approved', by: 'ada', note: null }, null);
           return after?.rings.length ?? 0;
         },
       };

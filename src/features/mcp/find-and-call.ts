@@ -70,6 +70,7 @@ function createCall(tools: readonly CallableTool[]): Tool {
   });
   return {
     ...tool,
+    runs: (input) => find(input)?.spec.name,
     mayRepeat: (input) => find(input)?.isIdempotent ?? true,
     onlyReads: (input) => find(input)?.isReadOnly ?? true,
   };

@@ -33,6 +33,7 @@ const STEPS = {
     'Raise the limit of the budget, or wait for its next window if the call fits into a whole window: "holdfast budgets list" shows both.',
   provider_batch: `${BY_ITSELF} The provider may take a day.`,
   caller: 'The program that sent the message has to send the results of its tools.',
+  approval: '"holdfast approvals list" shows what would run; approve or deny it.',
   session_busy: 'It is taken up after that turn, which "holdfast turns list" shows.',
   lock_of_lost_worker: `${BY_ITSELF} "holdfast workers list" shows which workers run.`,
   gathering: BY_ITSELF,
@@ -98,6 +99,12 @@ export const providerBatch = (model: NamedModel): Reason =>
 
 export const callerReason = (tools: readonly string[]): Reason =>
   reason('caller', `The turn waits for the client: it has not sent the results of ${tools.join(', ')} yet.`, null);
+
+export function approvalReason(approvals: readonly { id: string | null; tool: string }[]): Reason {
+  const [first] = approvals;
+  const tools = approvals.map(({ tool }) => tool).join(', ');
+  return reason('approval', `The turn waits for an approval of ${tools}.`, first?.id ?? null);
+}
 
 /** The same with times in milliseconds since the epoch. */
 type Wait = Reason & { since: number; until: number | null };

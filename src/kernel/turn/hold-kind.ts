@@ -23,6 +23,8 @@ export interface NewHold {
   forMs: number;
   /** What a feature stores with it. */
   facts?: unknown;
+  /** The id of what it waits for, for people. */
+  ref?: string;
   events?: readonly NewEvent[];
 }
 
@@ -42,7 +44,7 @@ export interface HeldCall extends PlannedCall {
 }
 
 /** What becomes of a held call: it runs now, it has an outcome, or it waits for this long. */
-export type Resumption = { kind: 'run' } | Known | { kind: 'held'; forMs: number };
+export type Resumption = { kind: 'run' } | Known | { kind: 'held'; forMs: number; ref?: string };
 
 /** Why a feature holds calls. */
 export interface HoldKind {
@@ -54,7 +56,7 @@ export interface HoldKind {
   /** Why the turn waits for these calls, and what its event says beside that. */
   readonly explain: (
     turn: OpenedTurn,
-    calls: readonly { call: ToolUseBlock; ordinal: number }[],
+    calls: readonly { call: ToolUseBlock; ordinal: number; ref: string | null }[],
   ) => { reason: Reason; facts?: Record<string, unknown> };
   /** The failure that ends a turn in which the time of such a call is over; absent: the turn continues with its results. */
   readonly lateFailure?: () => TurnFailed;

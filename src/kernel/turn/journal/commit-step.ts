@@ -76,9 +76,6 @@ export const createStepStatement = (parts: readonly StepPart[]) =>
     select: 'select n, is_ok, stop, waiting, steer_seq from verdict order by n',
   });
 
-/** As it is sent without features, for `npm run sql`. */
-export const COMMIT_STEP = createStepStatement([]);
-
 async function commitSteps(
   database: Database,
   query: PreparedQuery,

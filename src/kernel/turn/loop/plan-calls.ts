@@ -12,6 +12,7 @@ import { mayRepeat, onlyReads, type Tool, type ToolOutcome } from '../../../tool
 import { unknownToolOutcome } from '../../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { TurnContext } from '../context.ts';
+import { isHeld } from '../gate/wait-reasons.ts';
 import type { NewHold, Holds, Known, PlannedCall, ResumedHolds } from '../hold-kind.ts';
 
 /** The plan for a call: run it, answer it from the ledger, or wait until something outside has happened. */
@@ -24,6 +25,7 @@ interface HeldPlan {
   untilMs: number;
   hold: NewHold | null;
   isIdempotent: boolean;
+  ref: string | null;
 }
 
 /** What runs in place of the tools that calls name, by the ids of the calls; a call without one runs its tool. */
@@ -79,9 +81,18 @@ export function planFresh(
 
 function held(
   { call, ordinal, tool }: PlannedCall,
-  { code, forMs, nowMs, hold }: { code: HoldCode; forMs: number; nowMs: number; hold: NewHold | null },
+  { code, forMs, ref, nowMs, hold }: Pick<NewHold, 'code' | 'forMs' | 'ref'> & { nowMs: number; hold: NewHold | null },
 ): Plan {
-  return { call, ordinal, kind: 'held', code, untilMs: nowMs + forMs, hold, isIdempotent: tool?.isIdempotent === true };
+  return {
+    call,
+    ordinal,
+    kind: 'held',
+    code,
+    untilMs: nowMs + forMs,
+    hold,
+    ref: ref ?? null,
+    isIdempotent: tool?.isIdempotent === true,
+  };
 }
 
 function notRun({ stopReason }: ModelAnswer, input: string): string {
@@ -115,6 +126,14 @@ export function planResumed(
     if (hold?.kind === 'held') return held({ call, ordinal, tool }, { ...hold, nowMs, hold: null });
     if (hold?.kind === 'known') return { call, ordinal, kind: 'known', outcome: hold.outcome, status: hold.status };
     if (hold?.kind === 'run' && tool === undefined) return unknownTool(turn, call, ordinal);
+    // Without the feature that holds it, nothing says that it may run.
+    if (hold === undefined && isHeld(row))
+      return known(
+        call,
+        ordinal,
+        'skipped',
+        `Not run: it waited for ${row.heldFor ?? ''}, and nothing here can end that wait.`,
+      );
     if (tool !== undefined && (hold?.kind === 'run' || mayRepeat(tool, call.input)))
       return { call, ordinal, kind: 'run', tool };
     return known(

@@ -1,0 +1,144 @@
+// Approvals in turns: holds the calls that a rule names, and lets one run when a person has approved exactly it.
+import { createHash } from 'node:crypto';
+import { isAbsolute, relative, resolve } from 'node:path';
+import { isOfProgram, isOwner, type InboundMessage } from '../../core/inbound.ts';
+import { listToolUses } from '../../core/content.ts';
+import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
+import { formatDuration } from '../../config/durations.ts';
+import type { Tool } from '../../tools/tool.ts';
+import { newId } from '../../ids.ts';
+import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
+import type { Known, NewHold, PlannedCall, Resumption } from '../../kernel/turn/hold-kind.ts';
+import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
+import { approvalReason } from '../../kernel/rules/why.ts';
+import { canonicalInput, findRule } from './rules.ts';
+import { findGiven, settleApprovals, type SettledApproval } from './store/approvals.ts';
+import { APPROVAL_PARTS, type NewApproval } from './store/approval-parts.ts';
+
+/** How long a call waits whose row of the approval was read while it was being decided. */
+const AGAIN_MS = 100;
+
+export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
+  return {
+    commit: APPROVAL_PARTS,
+    holds: {
+      code: 'approval',
+      async hold(turn, calls) {
+        const { rules } = config.tools.approvals;
+        const found = new Map<number, NewHold | Known>();
+        if (rules.length === 0) return found;
+        const isUntrusted = readsOthers(turn, config.owner.ids);
+        for (const { call, ordinal, tool } of calls) {
+          if (tool === undefined) continue;
+          const name = nameOf(tool, call.input);
+          const { workspaceDir } = turn.agent;
+          const judged = {
+            tool: name,
+            agentId: turn.agent.id,
+            leavesWorkspace: leavesFolder(call.input, workspaceDir),
+            isUntrusted,
+          };
+          const verdict = findRule(rules, judged);
+          if (verdict === null) continue;
+          const whatSha256 = hashCall(turn, name, call.input);
+          if (verdict.rule.ask === 'once' && (await findGiven(database, turn.session.id, whatSha256))) continue;
+          const id = newId<string>();
+          const { reasons, rule } = verdict;
+          const facts: NewApproval = { id, tool: name, input: call.input, folder: workspaceDir, whatSha256, reasons };
+          const data = { approvalId: id, callId: call.id, tool: name, expiresInMs: rule.timeout };
+          const events = [{ type: 'approval.requested' as const, data }];
+          found.set(ordinal, { kind: 'held', code: 'approval', forMs: rule.timeout, facts, events, ref: id });
+        }
+        return found;
+      },
+      async resume(turn, calls) {
+        const rows = await settleApprovals(database, turn.id, turn.journal.at.progress.steps);
+        return new Map(
+          calls.map((one): [number, Resumption] => {
+            const row = rows.find(({ ordinal }) => ordinal === one.ordinal);
+            return [one.ordinal, decide(turn, one, row, one.leftMs ?? 0)];
+          }),
+        );
+      },
+      explain(_turn, calls) {
+        const approvals = calls.map(({ call, ref }) => ({ id: ref, tool: call.name }));
+        return { reason: approvalReason(approvals), facts: { approvals } };
+      },
+    },
+  };
+}
+
+/** What becomes of a call. It runs only if it is what was shown, to the last character. */
+function decide(
+  turn: OpenedTurn,
+  { call, tool }: PlannedCall,
+  row: SettledApproval | undefined,
+  leftMs: number,
+): Resumption {
+  if (row === undefined) return notRun('there is no request for it');
+  switch (row.status) {
+    case 'open':
+      return { kind: 'held', forMs: Math.max(leftMs, AGAIN_MS), ref: row.id };
+    case 'approved':
+      if (tool === undefined) return notRun('its tool is not there any more');
+      return row.callId === call.id && row.whatSha256 === hashCall(turn, nameOf(tool, call.input), call.input)
+        ? { kind: 'run' }
+        : notRun('what was approved is not what would run now');
+    case 'denied':
+      return notRun(`${row.decidedBy ?? 'a person'} denied it${row.note === null ? '' : `: ${row.note}`}`);
+    case 'expired':
+      return notRun(`nothing was decided within ${formatDuration(row.waitedMs)}, which denies it`);
+    case 'cancelled':
+      return notRun('its request was cancelled');
+    default:
+      return row.status satisfies never;
+  }
+}
+
+function notRun(why: string): Known {
+  const content = `Not run: this call needed an approval, and ${why}.`;
+  return { kind: 'known', outcome: { content, isError: true }, status: 'skipped' };
+}
+
+/** The name of the tool that runs: one that another tool runs is held back as if it were called itself. */
+function nameOf(tool: Tool, input: unknown): string {
+  return tool.runs?.(input) ?? tool.spec.name;
+}
+
+/** Of what a call is: the same call of the same session in the same folder has the same hash. */
+function hashCall({ session, agent }: OpenedTurn, tool: string, input: unknown): string {
+  const what = [session.id, tool, canonicalInput(input), agent.workspaceDir];
+  return createHash('sha256').update(JSON.stringify(what)).digest('hex');
+}
+
+/** True when a path of the input is not inside the folder. Links are not followed: the tools themselves refuse to leave it by one. */
+function leavesFolder(input: unknown, folder: string): boolean {
+  const { path, file_path: filePath, pattern } = (input ?? {}) as Record<string, unknown>;
+  return [path, filePath, pattern].some((value) => {
+    if (typeof value !== 'string') return false;
+    if (value.startsWith('~')) return true;
+    const way = relative(folder, resolve(folder, value));
+    return way.startsWith('..') || isAbsolute(way);
+  });
+}
+
+/** True when the turn may have read words of others: of a sender who is no owner, of a page, of a tool that is not built in, or of a program. */
+function readsOthers({ journal, transcript }: OpenedTurn, ownerIds: readonly string[]): boolean {
+  const isSentByOthers = journal.at.inputs.some(({ kind, body }) => {
+    if (kind === 'cron' || kind === 'heartbeat') return false;
+    const message = body as InboundMessage;
+    const { sender, forwarded, history, media, untrustedContext } = message;
+    const hasMore = [forwarded, history, media, untrustedContext].some((part) => part !== undefined);
+    return (
+      kind !== 'message' || isOfProgram(message) || hasMore || (sender !== undefined && !isOwner(message, ownerIds))
+    );
+  });
+  if (isSentByOthers) return true;
+  return transcript.entries.some(
+    ({ kind, content }) =>
+      // A summary does not say what it was made from.
+      kind === 'summary' ||
+      (kind === 'answer' &&
+        listToolUses(content).some(({ name }) => name === 'web_fetch' || !BUILT_IN_TOOLS.includes(name.toLowerCase()))),
+  );
+}

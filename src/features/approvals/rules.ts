@@ -1,0 +1,103 @@
+// Which calls a rule holds back, why, and what a person is shown of them. Nothing here reads a command to find out whether it is safe: what cannot be
+// known counts as yes.
+import type { ApprovalAsk, ApprovalCondition } from '../../core/tool-approval.ts';
+import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
+import { matchesPattern } from '../../core/text-filter.ts';
+
+export const APPROVAL_STATUSES = ['open', 'approved', 'denied', 'expired', 'cancelled'] as const;
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
+
+export interface ApprovalRule {
+  tools: readonly string[];
+  agents: readonly string[];
+  when: readonly ApprovalCondition[];
+  ask: ApprovalAsk;
+  /** Milliseconds. */
+  timeout: number;
+}
+
+/** What is known of a call that may have to be approved. */
+export interface JudgedCall {
+  /** The name of the tool that would run, whatever the model has called it. */
+  tool: string;
+  agentId: string;
+  /** True when a path of its input is outside the workspace. */
+  leavesWorkspace: boolean;
+  /** True when the turn has read words of others. */
+  isUntrusted: boolean;
+}
+
+/** The first rule that matches a call, with the conditions that hold of it; null: none does, or it says never to ask. */
+export function findRule(
+  rules: readonly ApprovalRule[],
+  call: JudgedCall,
+): { rule: ApprovalRule; reasons: string[] } | null {
+  for (const rule of rules) {
+    if (!rule.tools.some((pattern) => matchesPattern(call.tool.toLowerCase(), pattern.trim().toLowerCase()))) continue;
+    if (rule.agents.length > 0 && !rule.agents.includes(call.agentId)) continue;
+    const reasons = rule.when.filter((condition) => holds(condition, call));
+    if (rule.when.length > 0 && reasons.length === 0) continue;
+    return rule.ask === 'never' ? null : { rule, reasons: rule.when.length === 0 ? ['rule'] : reasons };
+  }
+  return null;
+}
+
+/** The built-in tools that run commands. There is no sandbox around them. */
+const COMMANDS: ReadonlySet<string> = new Set(['exec', 'process']);
+
+/** The tools that read and write files that their input names. */
+const FILE_TOOLS: ReadonlySet<string> = new Set(['read', 'write', 'edit', 'grep', 'glob']);
+
+function holds(condition: ApprovalCondition, { tool, leavesWorkspace, isUntrusted }: JudgedCall): boolean {
+  // A tool of a plugin or of another server can do anything.
+  const isUnknown = COMMANDS.has(tool) || !BUILT_IN_TOOLS.includes(tool);
+  switch (condition) {
+    case 'outside-sandbox':
+      return isUnknown;
+    case 'outside-workspace':
+      return isUnknown || (FILE_TOOLS.has(tool) && leavesWorkspace);
+    case 'network':
+      return isUnknown || tool === 'web_fetch';
+    case 'untrusted':
+      return isUntrusted;
+    default:
+      return condition satisfies never;
+  }
+}
+
+/** The input as text that is the same for equal inputs: fields in the order of their names. */
+export function canonicalInput(input: unknown): string {
+  return JSON.stringify(sorted(input));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
+}
+
+/** Characters that a screen does not show, or that change how others are shown. */
+const UNSEEN =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\u{fe00}-\u{fe0f}\u{e0100}-\u{e01ef}\u{115f}\u{1160}\u{3164}\u{ffa0}]|(?! )\p{Zs}/gu;
+const FOREIGN = /[^\p{ASCII}]/gu;
+
+/** The most different characters that are listed. */
+const LISTED_MAX = 40;
+
+/** What a person reads of a call: the whole input decoded, unseen characters as their numbers, and a list of the characters that are not ASCII. */
+export function showCall(tool: string, input: unknown, folder: string): string {
+  const text = JSON.stringify(sorted(input), null, 2) ?? 'null';
+  const lines = text.split('\n').map((line) => line.replaceAll(UNSEEN, numberOf));
+  const foreign = [...new Set(text.match(FOREIGN) ?? [])];
+  const listed = foreign.slice(0, LISTED_MAX).map((char) => `${numberOf(char)} ${char.replaceAll(UNSEEN, '')}`.trim());
+  return [
+    `${tool.replaceAll(UNSEEN, numberOf)} in ${folder.replaceAll(UNSEEN, numberOf)}`,
+    ...lines,
+    ...(foreign.length === 0 ? [] : [`Not ASCII: ${listed.join(', ')}${foreign.length > LISTED_MAX ? ', ...' : ''}`]),
+  ].join('\n');
+}
+
+function numberOf(char: string): string {
+  return `<U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
+}
