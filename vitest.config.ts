@@ -143,6 +143,7 @@ const onlyInLongForm = [
   'test/store/cheap-statistics.test.ts',
   'test/store/list-plans.test.ts',
   'test/telemetry/traces.test.ts',
+  'test/tools/sandbox-canaries.test.ts',
   'test/turn/changing-models.test.ts',
   'test/turn/keys-of-many.test.ts',
   'test/turn/rate-limits.test.ts',

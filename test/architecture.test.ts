@@ -159,6 +159,7 @@ const WORDS_OF_KERNEL = [
   'memory',
   'provider-batches',
   'retention',
+  'sandbox',
   'subagents',
   'traces',
 ];

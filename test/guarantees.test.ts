@@ -65,9 +65,11 @@ function ownPath(): string {
   return 'test/guarantees.test.ts';
 }
 
-test('the promises are numbered without gaps', () => {
+test('the promises stand in the order of their numbers', () => {
   expect(rows.length).toBeGreaterThan(0);
-  expect(rows.map(({ number }) => number)).toEqual(rows.map((_, index) => `G${index + 1}`));
+  const numbers = rows.map(({ number }) => Number(number.slice(1)));
+  // A number may be kept for what is not written yet; none is given twice.
+  expect([...new Set(numbers)].toSorted((one, other) => one - other)).toEqual(numbers);
 });
 
 test('every promise that is cited is defined', () => {

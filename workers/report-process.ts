@@ -5,6 +5,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { newId } from '../src/ids.ts';
 import { WORKER_REPORT_MS } from '../src/kernel/rules/why.ts';
 import type { Database } from '../src/database/database.ts';
+import type { SandboxState } from '../src/tools/sandbox/sandbox.ts';
 import {
   removeWorker,
   reportWorker,
@@ -23,6 +24,8 @@ export interface ReporterOptions {
   isQueueAway: () => boolean;
   /** True when the reconciler of this process has not completed a round for a while. */
   isReconcilerStalled: () => boolean;
+  /** What its commands run in, if it runs any and knows. */
+  sandbox?: () => SandboxState | null;
   /** Called with the names of processes whose loss this one has noticed first; absent: nothing follows. Must not throw. */
   onLost?: ((names: readonly string[]) => void) | undefined;
   /** Between two reports, in milliseconds. */
@@ -58,6 +61,7 @@ export async function startReports({
   lanes,
   isQueueAway,
   isReconcilerStalled,
+  sandbox,
   onLost,
   everyMs = WORKER_REPORT_MS,
 }: ReporterOptions): Promise<ProcessReporter> {
@@ -77,6 +81,7 @@ export async function startReports({
       isReconcilerStalled: isReconcilerStalled(),
       memoryBytes: process.memoryUsage.rss(),
       loopDelayMs: loopDelayOf(delay),
+      sandbox: sandbox?.() ?? null,
     };
     delay.reset();
     const answer = await reportWorker(database, identity, facts);

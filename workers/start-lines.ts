@@ -3,8 +3,7 @@ import { systemClock } from '../src/clock.ts';
 import { agentOf, modelNotices, type Config } from '../src/config.ts';
 import { DEFAULT_PROVIDER } from '../src/core/model-ref.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
-import { describeCommands } from '../src/tools/command-user.ts';
-import type { Role } from '../src/kernel/processes/process-part.ts';
+import { describeExec, type SandboxState } from '../src/tools/sandbox/sandbox.ts';
 
 /** The parts on which a service runs. */
 export interface ServiceFacts {
@@ -24,14 +23,14 @@ export function readServiceFacts(config: Config, queue: string, isScripted: bool
 /** The lines that name the parts, for the person at the terminal. */
 export function formatLines(
   config: Config,
-  roles: readonly Role[],
   { database, queue, model, isScripted }: ServiceFacts,
+  sandbox: SandboxState | undefined,
 ): string[] {
   return [
     `database   ${database === 'embedded' ? `embedded PostgreSQL in ${config.runtime.dataDir}` : 'DATABASE_URL'}`,
     `queue      BullMQ on ${queue === 'redis' ? 'Redis' : 'PostgreSQL'}`,
     `model      ${isScripted ? 'scripted answers (no ANTHROPIC_API_KEY; tools are real)' : model}`,
-    ...(roles.includes('worker') ? [`commands   ${describeCommands(config)}`] : []),
+    ...(sandbox === undefined ? [] : [`commands   ${describeExec(config, sandbox)}`]),
     ...modelNotices(config, formatDay(systemClock.now())).map(asWarning),
   ];
 }

@@ -88,7 +88,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     url: api?.url ?? null,
     lines: [
       ...listAddresses(api, metrics),
-      ...formatLines(config, roles, facts),
+      // The canary has been on its way since the worker was started.
+      ...formatLines(config, facts, await working.sandbox?.state()),
       ...base.warnings.map(asWarning),
       ...(api?.lines ?? []),
     ],
@@ -136,11 +137,18 @@ async function startWorking(
     lanes: () => worker?.lanes() ?? {},
     isQueueAway: () => backend.outages.isOngoing,
     isReconcilerStalled: () => isReconciling && reconciler.isStalled,
+    sandbox: () => worker?.sandbox?.known ?? null,
     onLost: tracing && ((names) => tracing.processesLost(names)),
   });
   if (isReconciling) reconciler.start();
   const askedTurns = worker === undefined ? openAskedTurns(turnOptions) : () => Promise.resolve(worker);
-  return { reconciler: isReconciling ? reconciler : null, parts: opened, reporter, askedTurns };
+  return {
+    reconciler: isReconciling ? reconciler : null,
+    parts: opened,
+    reporter,
+    askedTurns,
+    sandbox: worker?.sandbox,
+  };
 }
 
 /** Opens what the features run in this process. */

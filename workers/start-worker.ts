@@ -25,6 +25,7 @@ import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorkers, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
+import type { Sandbox } from '../src/tools/sandbox/sandbox.ts';
 import { createSessionStatusPort, createToolPorts } from './tool-ports.ts';
 import type { WorkMeters } from './process-metrics.ts';
 
@@ -59,6 +60,8 @@ export interface RunningWorker extends AskedTurns {
   direct: DirectLanes;
   /** How many jobs each lane may run, and runs now. */
   lanes(): Record<string, LaneUse>;
+  /** Where commands run; null: there are none. */
+  sandbox: Sandbox | null;
   /** Fetches nothing new, releases running turns, and resolves when nothing runs or the grace has passed. */
   drain(graceMs: number): Promise<void>;
 }
@@ -77,6 +80,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   live.follow({ prepare: (next) => checkReload(next, plugins) });
   context.locks.start();
   ports.keeper?.start();
+  ports.sandbox?.start();
   // A lane of concurrency 0 is left to other workers.
   const taken = QUEUE_NAMES.filter((lane) =>
     lane === 'deliver' ? deliver !== undefined : config.runtime.concurrency[lane] > 0,
@@ -85,6 +89,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     draining.abort();
     await drainLanes(lanes, graceMs);
     await ports.keeper?.stop();
+    await ports.sandbox?.stop();
     context.locks.stop();
     for (const check of context.checks) check.stop?.();
     await model.close();
@@ -107,6 +112,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     lanes: () => Object.fromEntries(lanes.map((one) => [one.lane, { slots: one.slots, inUse: one.active() }])),
     measurePrompt: (item) => measurePrompt(context, item),
     model,
+    sandbox: ports.sandbox,
     drain: (graceMs) => leave(lanes, graceMs),
   };
 }
@@ -123,7 +129,7 @@ async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: (
   const plugins = await loadCheckedPlugins(config, logger, inbox);
   const { transports } = plugins;
   const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
-  const ports = createToolPorts({ service, logger, owner });
+  const ports = createToolPorts({ service, logger, owner, sandboxes: plugins.sandboxes });
   const context = createTurnContext({
     config,
     logger,

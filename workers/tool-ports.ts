@@ -14,6 +14,8 @@ import { createReadSessionUsage } from '../src/kernel/sessions/session-usage.ts'
 import type { CoreToolOptions } from '../src/tools/core-tools.ts';
 import type { MessageToolOptions } from '../src/tools/message-tool.ts';
 import { planAllCommands } from '../src/tools/command-user.ts';
+import { sandboxOf, type Sandbox } from '../src/tools/sandbox/sandbox.ts';
+import type { SandboxRuntime } from '../src/tools/sandbox/port.ts';
 import { ProcessKeeper } from '../src/tools/process-keeper.ts';
 import type { SessionStatusPort } from '../src/tools/session-status-tool.ts';
 
@@ -22,21 +24,26 @@ export interface ToolPortParts {
   logger: Logger;
   /** Names this process among the owners of commands; never used twice. */
   owner: string;
+  /** Of plugins; absent: none. */
+  sandboxes?: readonly SandboxRuntime[];
 }
 
 export interface ToolPorts {
   options: Pick<CoreToolOptions, 'exec' | 'process' | 'webFetch' | 'message'>;
   /** Null where no command may be run. */
   keeper: ProcessKeeper | null;
+  /** Null where no command may be run. */
+  sandbox: Sandbox | null;
 }
 
 /** The ports that the configuration enables: disabled ones are absent. */
 export function createToolPorts(parts: ToolPortParts): ToolPorts {
   const { config } = parts.service;
   const { fetch, message } = config.tools;
-  const { keeper, exec, process } = commandPorts(parts);
+  const { keeper, sandbox, exec, process } = commandPorts(parts);
   return {
     keeper,
+    sandbox,
     options: {
       exec,
       process,
@@ -46,9 +53,9 @@ export function createToolPorts(parts: ToolPortParts): ToolPorts {
   };
 }
 
-function commandPorts({ service: { config, database }, logger, owner }: ToolPortParts) {
+function commandPorts({ service: { config, database }, logger, owner, sandboxes = [] }: ToolPortParts) {
   const { exec } = config.tools;
-  if (!exec.enabled) return { keeper: null, exec: undefined, process: undefined };
+  if (!exec.enabled) return { keeper: null, sandbox: null, exec: undefined, process: undefined };
   const { dataDir, leaseMs } = config.runtime;
   const store = createProcessStore(database);
   // Decided once: later changes on the disk must not change the user of commands.
@@ -62,12 +69,15 @@ function commandPorts({ service: { config, database }, logger, owner }: ToolPort
     logger,
     outages: database.outages,
   });
+  const sandbox = sandboxOf(config, sandboxes);
   return {
     keeper,
+    sandbox,
     process: { store, keeper, dataDir },
     exec: {
       timeoutSeconds: exec.timeoutSeconds,
       environment: processEnvironment(),
+      sandbox,
       userOf: (workspaceDir: string) => users.get(workspaceDir) ?? null,
       background: { keeper, dataDir, timeoutSeconds: exec.backgroundSeconds },
     },

@@ -10,6 +10,8 @@ export interface ApiPart {
   storedKeys?: StoredKeys;
   /** Reads what keeps the service from working: then it is degraded. */
   readTroubles?: () => Promise<Readiness['troubles']>;
+  /** Reads what an operator should know although the service works. */
+  readNotes?: () => Promise<Readiness['notes']>;
   addMetrics?: AddMetrics;
 }
 

@@ -51,6 +51,7 @@ export function createServices(context: ApiContext, parts: readonly ApiPart[], o
   const checkReadiness = createReadinessCheck(
     context,
     parts.flatMap(({ readTroubles }) => readTroubles ?? []),
+    parts.flatMap(({ readNotes }) => readNotes ?? []),
   );
   const readReadiness = shareNext(checkReadiness);
   return {
@@ -151,13 +152,18 @@ const CHECK_MS_MAX = 2_000;
 const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
 
 /** Makes the check of readiness: it asks the database and all other dependencies, and never rejects. */
-function createReadinessCheck(context: ApiContext, readTroubles: readonly ReadTroubles[]): () => Promise<Readiness> {
+function createReadinessCheck(
+  context: ApiContext,
+  readTroubles: readonly ReadTroubles[],
+  readNotes: readonly ReadNotes[],
+): () => Promise<Readiness> {
   const { outages, views } = context;
   const database: Dependency = { name: 'database', outages, check: () => pingDatabase(views) };
   const asked = [database, ...context.dependencies].map((dependency) => ({ dependency, check: toCheck(dependency) }));
   return async () => {
-    const [found, dependencies] = await Promise.all([
-      Promise.all(readTroubles.map(troublesInTime)),
+    const [found, notes, dependencies] = await Promise.all([
+      Promise.all(readTroubles.map(readInTime)),
+      Promise.all(readNotes.map(readInTime)),
       Promise.all(asked.map(({ check }) => check())),
     ]);
     const troubles = found.flat();
@@ -169,6 +175,7 @@ function createReadinessCheck(context: ApiContext, readTroubles: readonly ReadTr
       ),
       dependencies,
       troubles,
+      notes: notes.flat(),
       model: context.modelInfo,
       version: context.installation.holdfast,
       environment: context.config.api.environment ?? null,
@@ -178,8 +185,10 @@ function createReadinessCheck(context: ApiContext, readTroubles: readonly ReadTr
 
 type ReadTroubles = NonNullable<ApiPart['readTroubles']>;
 
+type ReadNotes = NonNullable<ApiPart['readNotes']>;
+
 /** None when the database does not answer in time: that is said by its own check. */
-function troublesInTime(read: ReadTroubles): Promise<Readiness['troubles']> {
+function readInTime<Item>(read: () => Promise<Item[]>): Promise<Item[]> {
   return withDeadline({ ms: CHECK_MS_MAX, late }, read).catch(() => []);
 }
 

@@ -7,12 +7,13 @@ import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts'
 import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
 import { checkProvider } from './providers.ts';
 import { checkMcp } from './schema-mcp.ts';
-import { SANDBOX_RUNTIMES, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
+import { SANDBOX_ENABLED, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
 import { workspacesFolderOf } from './workspaces-folder.ts';
 
 /** The settings of a file with what follows from others, and with absolute paths. */
 export function completeSettings(settings: FileSettings, dataDir: string, baseDir: string): FileSettings {
-  const { workspace, owner, docs, plugins, images, diagnostics, agents, retention, events, models, mcp } = settings;
+  const { workspace, owner, docs, plugins, images, sandbox, diagnostics, agents, retention, events, models, mcp } =
+    settings;
   if (retention.events !== undefined) events.retention = retention.events;
   if (owner.phone !== undefined) owner.ids = [...new Set([owner.phone, ...owner.ids])];
   workspace.path =
@@ -22,6 +23,7 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
   docs.path = absolute(docs.path, baseDir);
   plugins.modules = plugins.modules.map((path) => absolute(path, baseDir));
   images.roots = images.roots.map((path) => absolute(path, baseDir));
+  sandbox.readable = sandbox.readable.map((path) => absolute(path, baseDir));
   for (const file of Object.values(diagnostics)) {
     if (file.path !== undefined) file.path = absolute(file.path, baseDir);
   }
@@ -58,11 +60,23 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
       settings.agents.list.map(({ id }) => id),
       refuse,
     );
-    const { enabled, runtime } = settings.sandbox;
-    if (enabled && runtime === undefined) refuse('sandbox.runtime', null, SANDBOX_RUNTIMES);
+    checkSandbox(settings, refuse);
     checkCrons(settings, refuse);
     checkModels(settings, listProviders(settings), refuse);
   });
+}
+
+function checkSandbox({ sandbox: { enabled, runtime, image }, tools, plugins }: FileSettings, refuse: Refuse): void {
+  if (enabled && runtime !== 'external' && tools.exec.sandbox !== 'required')
+    refuse('sandbox.enabled', true, SANDBOX_ENABLED);
+  if (runtime === 'container' && image === undefined)
+    refuse('sandbox.image', null, 'the name of an image that has the programs of the commands');
+  if (!['bubblewrap', 'container', 'external'].includes(runtime) && plugins.modules.length === 0)
+    refuse(
+      'sandbox.runtime',
+      runtime,
+      '"bubblewrap", "container", "external", or the name of a runtime of a plugin in plugins.modules',
+    );
 }
 
 function checkCrons({ cron, agents }: FileSettings, refuse: Refuse): void {

@@ -25,7 +25,9 @@ export const toolsSchema = section({
     enabled: flag(true).describe('`false`: no shell commands'),
     timeoutSeconds: seconds().default(120).describe('the deadline of a command'),
     backgroundSeconds: seconds().default(1800).describe('the deadline of a command in the background'),
-    sandbox: z.literal('off').default('off').describe('there is no sandbox; see [limits](limits.md)'),
+    sandbox: choice(['auto', 'required', 'off'], 'auto').describe(
+      'whether commands run in a [sandbox](sandbox.md): `auto` where its check says that it works, `required` there and nowhere else, `off` never',
+    ),
     user: optional(z.union([word, count(0, 4_294_967_294)])).describe(
       'the user (name or number) that runs commands when the service runs as root; none: see [limits](limits.md)',
     ),

@@ -127,22 +127,64 @@ const owner = section({
   displaySecret: z.string().min(1).max(512).exactOptional().describe('the key of those hashes (HMAC-SHA256)'),
 }).register(reloads, LATER_TURNS);
 
-/** What `sandbox.runtime` may be, with the reason. */
-export const SANDBOX_RUNTIMES =
-  '"external", by which you state that the worker itself runs inside a container. Holdfast has no sandbox of its own: commands run where the ' +
-  'worker runs. Without such a container, set sandbox.enabled to false';
+/** Where `sandbox.enabled` is set without a sandbox that exists, prompts would say what is not true. */
+export const SANDBOX_ENABLED =
+  'true together with tools.exec.sandbox "required", or with sandbox.runtime "external", by which you state that the worker itself runs inside a container';
+
+/** A host of `sandbox.network`: a name or an address, alone or with a port, `*.` before a name for all below it, or `*`. */
+const reachable = z
+  .string()
+  .max(300)
+  .regex(
+    /^(?:\*|(?:\*\.)?[A-Za-z0-9][\w.-]*(?::\d{1,5})?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]+)$/,
+    'a host such as "pypi.org", "*.pypi.org", "wiki.lan:8080" or "*"',
+  );
+
+const GIB = 1_073_741_824;
+const PETABYTE = 1e15;
 
 const sandbox = section({
-  enabled: flag(false).describe('prompts state that the agent works in a container. This isolates nothing'),
+  enabled: flag(false).describe(
+    'prompts state that commands run in a sandbox, or with `runtime: "external"` that the agent works in a container',
+  ),
   runtime: z
     .string()
-    .regex(/^external$/, SANDBOX_RUNTIMES)
-    .transform(() => 'external' as const)
-    .exactOptional()
-    .describe('`external`: you state that the worker itself runs in a container. Required when `enabled`'),
+    .regex(
+      /^[a-z0-9][a-z0-9_-]{0,63}$/,
+      '"bubblewrap", "container", "external", or the name that a plugin has registered',
+    )
+    .default('bubblewrap')
+    .describe(
+      'what the [sandbox](sandbox.md) of commands is made by: `bubblewrap`, `container` (docker or podman, with `image`), the name of a runtime of a plugin, or `external`: you state that the worker itself runs in a container',
+    ),
+  network: z
+    .union([z.literal('none'), z.array(reachable).max(LIST_MAX)])
+    .default('none')
+    .describe('the hosts that commands in the sandbox can reach, through a proxy: `none`, or a list'),
+  readable: z
+    .array(path)
+    .max(LIST_MAX)
+    .default([])
+    .describe('paths that commands in the sandbox can read, besides the system and the workspace'),
+  image: optional(word).describe('the image of the runtime `container`'),
+  limits: section({
+    cpuSeconds: count(1, 31_536_000).default(3600).describe('processor time of each process'),
+    memoryBytes: count(16_777_216, PETABYTE)
+      .default(4 * GIB)
+      .describe('memory that each process can write to'),
+    processes: count(8, 1_000_000)
+      .default(512)
+      .describe('processes and threads of one command; does not hold for root'),
+    fileBytes: count(1_048_576, PETABYTE)
+      .default(4 * GIB)
+      .describe('size of each file'),
+    tmpBytes: count(1_048_576, PETABYTE)
+      .default(GIB / 2)
+      .describe('size of the private `/tmp`, which is in memory'),
+  }),
   hostMount: optional(path).describe('where the workspace is mounted from, for the prompt'),
   workspaceAccess: choice(['read-write', 'read-only', 'none'], 'read-write').describe(
-    'the access to the workspace that the prompt states',
+    'the access to the workspace that the prompt states; `read-only` also holds for commands in the sandbox',
   ),
   browserUrl: optional(httpUrl).describe('the address of a browser in the container, for the prompt'),
 });

@@ -162,6 +162,7 @@ export const readiness = z.strictObject({
   status: z.enum(['ready', 'degraded', 'unavailable']).describe('`degraded`: it works, with delays or `troubles`'),
   dependencies: z.array(dependency).describe('The dependencies of the service and their states'),
   troubles: z.array(z.enum(HEALTH_KINDS)).describe('What keeps it from working; `GET /v1/attention` has details'),
+  notes: z.array(text).describe('What an operator should know although it works, for people'),
   model: defaultModel,
   version: text.describe('The version of Holdfast that answers'),
   environment: text.nullable().describe('The name of the environment (`api.environment`); null: it has none'),

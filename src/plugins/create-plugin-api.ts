@@ -5,6 +5,7 @@ import { neutralise } from '../prompt/untrusted-text.ts';
 import type { TextTransforms } from '../model/stream/replace-text.ts';
 import type { Logger } from '../logger.ts';
 import type { Transport } from '../model/transport.ts';
+import type { SandboxRuntime } from '../tools/sandbox/port.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { CheckedHarness } from './harness.ts';
 import { HOOK_NAMES, type HookTable } from './hook-table.ts';
@@ -24,6 +25,7 @@ export interface Registrations {
   contributions: RegisteredContribution[];
   transports: Transport[];
   harnesses: CheckedHarness[];
+  sandboxes: SandboxRuntime[];
 }
 
 export interface PluginApiOptions {
@@ -114,6 +116,14 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
         }
         registrations.harnesses.push(read);
       }),
+    registerSandbox: (runtime) =>
+      register('registerSandbox', () => {
+        checkSandbox(path, runtime);
+        if (registrations.sandboxes.some(({ name }) => name === runtime.name)) {
+          throw new PluginError(path, `another sandbox already has the name ${JSON.stringify(runtime.name)}`);
+        }
+        registrations.sandboxes.push(runtime);
+      }),
   };
   return { api, close: () => (isClosed = true) };
 }
@@ -126,6 +136,18 @@ function checkHandler(path: string, hook: unknown, handler: unknown, priority: u
   if (typeof priority !== 'number' || !Number.isFinite(priority)) {
     throw new PluginError(path, `the priority of ${String(hook)} is ${String(priority)}, not a number`);
   }
+}
+
+function checkSandbox(path: string, value: unknown): void {
+  const { name, wrap } = (value ?? {}) as Partial<SandboxRuntime>;
+  const isName = typeof name === 'string' && /^[a-z0-9][a-z0-9_-]{0,63}$/.test(name);
+  if (!isName || ['bubblewrap', 'container', 'external'].includes(name)) {
+    throw new PluginError(
+      path,
+      `registerSandbox: name is ${JSON.stringify(name)}; allowed: 1 to 64 of a-z 0-9 _ -, and no built-in one`,
+    );
+  }
+  if (typeof wrap !== 'function') throw new PluginError(path, 'registerSandbox: wrap must be a function');
 }
 
 function pluginLogger(logger: Logger, plugin: string): PluginLogger {

@@ -37,6 +37,7 @@ export async function loadPlugins(settings: PluginSettings, options: LoadOptions
     contributions: [],
     transports: [],
     harnesses: [],
+    sandboxes: [],
   };
   const ids: string[] = [];
   for (const module of settings.modules) {

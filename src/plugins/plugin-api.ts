@@ -5,6 +5,7 @@ import type { ModelMessage } from '../core/model-request.ts';
 import type { PromptContribution, WorkspaceFile } from '../prompt/system-input.ts';
 import type { Replacement } from '../model/stream/replace-text.ts';
 import type { Transport } from '../model/transport.ts';
+import type { SandboxRuntime } from '../tools/sandbox/port.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { Harness } from './harness.ts';
 import type { PluginMessage, PluginQueueResult, PluginSystemEvent } from './plugin-inbox.ts';
@@ -36,6 +37,8 @@ export interface PluginApi {
   registerTransport(transport: Transport): void;
   /** Answers turns in place of the built-in loop, if `harness` of the agent names it or it supports the model. */
   registerHarness(harness: Harness): void;
+  /** Makes the sandbox that commands run in, if `sandbox.runtime` names it. It is used where its canary succeeds. */
+  registerSandbox(runtime: SandboxRuntime): void;
   /**
    * Queues a line for the next prompt of a session, marked as untrusted, once for its key. To be called by tools, by handlers and at any later time. Begins
    * no turn. Resolves after the commit; when it rejects, call it again with the same key.

@@ -8,6 +8,7 @@ import type { TextTransforms } from '../model/stream/replace-text.ts';
 import { withDeadline } from '../deadline.ts';
 import type { Logger } from '../logger.ts';
 import type { Transport } from '../model/transport.ts';
+import type { SandboxRuntime } from '../tools/sandbox/port.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { CheckedHarness } from './harness.ts';
 import { HookTable, type RegisteredHandler } from './hook-table.ts';
@@ -39,6 +40,8 @@ export interface PluginParts {
   transports?: readonly Transport[];
   /** What answers turns in place of the built-in loop; absent: nothing. */
   harnesses?: readonly CheckedHarness[];
+  /** What commands can run in; absent: nothing. */
+  sandboxes?: readonly SandboxRuntime[];
   logger: Logger;
   /** How long one handler may take; absent: 10 s. */
   handlerMsMax?: number;
@@ -52,6 +55,7 @@ export class Plugins {
   /** One for each provider that plugins serve. */
   readonly transports: readonly Transport[];
   readonly harnesses: readonly CheckedHarness[];
+  readonly sandboxes: readonly SandboxRuntime[];
   readonly #hooks: HookTable;
   readonly #contributions: readonly RegisteredContribution[];
   readonly #logger: Logger;
@@ -64,6 +68,7 @@ export class Plugins {
     this.textTransforms = parts.textTransforms;
     this.transports = parts.transports ?? [];
     this.harnesses = parts.harnesses ?? [];
+    this.sandboxes = parts.sandboxes ?? [];
     this.#hooks = parts.hooks;
     this.#contributions = parts.contributions;
     this.#logger = parts.logger;

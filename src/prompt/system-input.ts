@@ -47,6 +47,13 @@ export interface SandboxFacts {
   browserUrl?: string;
 }
 
+/** The sandbox that every command of the agent runs in. */
+export interface ExecSandboxFacts {
+  /** The hosts that it reaches; empty: none. */
+  hosts: readonly string[];
+  isReadOnly: boolean;
+}
+
 /** The contributions of a provider or a plugin to the prompt: texts at two fixed places, and replacements of three sections. */
 export interface PromptContribution {
   /** Above the cache boundary, before the safety section: must be the same in every turn. */
@@ -117,6 +124,8 @@ export interface SystemPromptInput {
   /** The folder of the documentation, which `read` reaches, and the names of its files. */
   docs?: { path: string; files: readonly string[] };
   sandbox?: SandboxFacts;
+  /** Absent: there is none, or not everywhere. */
+  execSandbox?: ExecSandboxFacts;
   ttsHint?: string;
   reactions?: { channel: string; mode: 'minimal' | 'extensive' };
   /** True when the model must write its reasoning in tags. */

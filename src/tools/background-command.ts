@@ -2,6 +2,7 @@
 import type { OsUser } from '../config/os-users.ts';
 import type { ProcessFacts } from '../core/background-process.ts';
 import type { BackgroundShell } from './background-shell.ts';
+import type { WrapCommand } from './sandbox/port.ts';
 import type { ToolCall } from './tool.ts';
 
 export interface BackgroundCommand {
@@ -12,6 +13,8 @@ export interface BackgroundCommand {
   environment: Record<string, string>;
   /** The user that runs it; null: the user of this process. */
   user: OsUser | null;
+  /** Brings it into the sandbox; absent or null: it runs outside. */
+  wrap?: WrapCommand | null;
   /** The longest it may run. */
   timeoutMs: number;
   /** How long to wait for its end before it is left to itself. */

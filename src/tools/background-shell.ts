@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type CommandTrace, endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
 import { releaseProcessGroup } from './process-guard.ts';
 import type { ProcessLog } from './process-log.ts';
-import { drained, LEFTOVER_GRACE_MS, startShell, type ShellStart, type StartedShell } from './start-shell.ts';
+import { drained, LEFTOVER_GRACE_MS, readEnd, startShell, type ShellStart, type StartedShell } from './start-shell.ts';
 
 /** Between TERM and KILL. */
 const KILL_GRACE_MS = 2_000;
@@ -21,13 +21,16 @@ export class BackgroundShell {
   readonly over: Promise<void>;
   /** Called when there is more output, and at the end. */
   readonly #onChange: () => void;
+  readonly #started: StartedShell;
   readonly #shell: StartedShell['shell'];
   readonly #trace: CommandTrace;
   #endReason: string | null = null;
   #ending: Promise<void> | null = null;
   #isOver = false;
 
-  private constructor({ shell, groupId, trace, log, onChange }: ShellParts) {
+  private constructor({ log, onChange, ...started }: ShellParts) {
+    const { shell, groupId, trace } = started;
+    this.#started = started;
     this.#shell = shell;
     this.groupId = groupId;
     this.#trace = trace;
@@ -55,11 +58,11 @@ export class BackgroundShell {
   }
 
   get exitCode(): number | null {
-    return this.#shell.exitCode;
+    return readEnd(this.#started).exitCode;
   }
 
   get exitSignal(): NodeJS.Signals | null {
-    return this.#shell.signalCode;
+    return readEnd(this.#started).exitSignal;
   }
 
   /** Writes to its standard input; `isLast` closes it. Data that can no longer be written is dropped. */

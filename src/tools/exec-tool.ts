@@ -11,6 +11,8 @@ import { outputText } from './bounded-output.ts';
 import type { ProcessKeeper } from './process-keeper.ts';
 import { readProcessLog } from './process-log.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
+import type { WrapCommand } from './sandbox/port.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError, textOutcome } from './tool.ts';
 import { resolveInWorkspace } from './workspace-files.ts';
 
@@ -30,6 +32,8 @@ export interface ExecOptions {
   environment: Readonly<Record<string, string | undefined>>;
   /** The user that runs the commands in a workspace; absent, or null: the user of this process. */
   userOf?: (workspaceDir: string) => Account | null;
+  /** Where they run; absent: outside a sandbox. */
+  sandbox?: Pick<Sandbox, 'enter'> | undefined;
   /** Where commands are left to run in the background; absent: nowhere. */
   background?: BackgroundOptions | undefined;
 }
@@ -66,7 +70,7 @@ const backgroundShape = {
 
 type BackgroundInput = { [Field in keyof typeof backgroundShape]?: z.output<(typeof backgroundShape)[Field]> };
 
-export function createExecTool({ timeoutSeconds, environment, userOf, background }: ExecOptions): Tool {
+export function createExecTool({ timeoutSeconds, environment, userOf, sandbox, background }: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
     description: `Run a shell command (bash) in the workspace. stdin is empty; stdout and stderr are returned as one text with the exit code, only its start and end when it is longer than 36 kB. A command runs at most ${timeoutSeconds} s. Processes that it leaves in the background are ended with it${describeBackground(background)}.`,
@@ -81,10 +85,11 @@ export function createExecTool({ timeoutSeconds, environment, userOf, background
       const timeoutMs = Math.min(input.timeoutSeconds ?? timeoutSeconds, timeoutSeconds) * 1000;
       const workdir = await resolveWorkdir(input.workdir, call);
       if (typeof workdir !== 'string') return workdir;
+      const wrap = (await sandbox?.enter(call.workspaceDir)) ?? null;
       const user = userOf?.(call.workspaceDir) ?? null;
       const env = execEnvironment(environment, call.idempotencyKey);
       const own = user === null ? {} : homeOf(user, call.workspaceDir);
-      const command = { command: input.command, workdir, environment: { ...env, ...own }, user, call };
+      const command = { command: input.command, workdir, environment: { ...env, ...own }, user, wrap, call };
       const { background: isBackground = false, yieldMs = 0 }: BackgroundInput & object = { ...input };
       if (background === undefined || !(isBackground || yieldMs > 0)) return runUntil({ ...command, timeoutMs });
       const waitMs = isBackground ? 0 : Math.max(0, Math.min(yieldMs, timeoutSeconds * 1000 - YIELD_MARGIN_MS));
@@ -118,6 +123,7 @@ interface TimedCommand {
   workdir: string;
   environment: Record<string, string>;
   user: Account | null;
+  wrap: WrapCommand | null;
   timeoutMs: number;
   call: ToolCall;
 }

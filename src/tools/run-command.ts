@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { BoundedOutput } from './bounded-output.ts';
 import { endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
 import { releaseProcessGroup } from './process-guard.ts';
-import { drained, LEFTOVER_GRACE_MS, startShell, type ShellStart } from './start-shell.ts';
+import { drained, LEFTOVER_GRACE_MS, readEnd, startShell, type ShellStart } from './start-shell.ts';
 
 export interface Command extends Omit<ShellStart, 'stdin'> {
   outputBytesMax: number;
@@ -37,7 +37,8 @@ export interface CommandEnd {
  */
 export async function runCommand(command: Command): Promise<CommandEnd> {
   const { signal } = command;
-  const { shell, groupId, trace } = await startShell({ ...command, stdin: 'empty' });
+  const started = await startShell({ ...command, stdin: 'empty' });
+  const { shell, groupId, trace } = started;
   const output = new BoundedOutput(command.outputBytesMax);
   shell.stdout.on('data', (chunk: Buffer) => output.write(chunk));
   const closed = once(shell.stdout, 'close').catch(() => undefined);
@@ -56,8 +57,8 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
     await drained(closed);
     // For the rest of the pipe.
     await new Promise((resolve) => setImmediate(resolve));
-    const ended = { exitCode: shell.exitCode, exitSignal: shell.signalCode, wasAborted };
-    return { output: output.text(), ...ended, hadLeftovers, hadEscaped };
+    const left = hadLeftovers || (!wasAborted && started.hadLeftovers());
+    return { output: output.text(), ...readEnd(started), wasAborted, hadLeftovers: left, hadEscaped };
   } finally {
     // A shell that receives no `go` reads the end of its input, and runs nothing.
     shell.stdin.destroy();

@@ -4,10 +4,14 @@ import { isSecretVariable } from '../config/secret-file.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OsUser } from '../config/os-users.ts';
+import { LEFTOVERS_FD } from '../core/sandbox/bubblewrap.ts';
 import { processesNow, type CommandTrace } from './process-group.ts';
 import { guardProcessGroup } from './process-guard.ts';
+import type { WrapCommand } from './sandbox/port.ts';
 
 /** The variables of `environment` that a command can see, with the call's idempotency key for changes that the command makes elsewhere. */
 export function execEnvironment(
@@ -33,6 +37,8 @@ export interface ShellStart {
   environment: Record<string, string>;
   /** The user that runs it; null: the user of this process. */
   user: OsUser | null;
+  /** Brings it into the sandbox; absent or null: it runs outside. */
+  wrap?: WrapCommand | null;
   /** The command's standard input: empty, or the bytes that are written after the line that starts it. */
   stdin: 'empty' | 'open';
   /** When it is aborted, no shell is started; absent: never. */
@@ -44,6 +50,9 @@ export interface StartedShell {
   /** The process group, and the process that leads it. */
   groupId: number;
   trace: CommandTrace;
+  isWrapped: boolean;
+  /** True once a sandbox has said that the command left processes running, which have ended with it. */
+  hadLeftovers: () => boolean;
 }
 
 /** Starts the shell; the command begins with the line `go`. Throws when the shell cannot be started, or is not to be. */
@@ -56,8 +65,28 @@ export async function startShell(command: ShellStart): Promise<StartedShell> {
   // Without an id it was not spawned, and the line above has thrown.
   const groupId = shell.pid as number;
   guardProcessGroup(groupId);
-  return { shell, groupId, trace };
+  const left = shell.stdio[LEFTOVERS_FD] as Readable | undefined;
+  let hasLeft = false;
+  left?.on('data', () => (hasLeft = true)).on('error', () => undefined);
+  return { shell, groupId, trace, isWrapped: left !== undefined, hadLeftovers: () => hasLeft };
 }
+
+/**
+ * How a shell ended, and whether the command had left processes running. A sandbox reports the signal that ended its command as shells do, by an exit
+ * code above 128.
+ */
+export function readEnd({ shell, isWrapped }: Pick<StartedShell, 'shell' | 'isWrapped'>): {
+  exitCode: number | null;
+  exitSignal: NodeJS.Signals | null;
+} {
+  const { exitCode, signalCode: exitSignal } = shell;
+  const signal = isWrapped && exitCode !== null ? SIGNAL_NAMES.get(exitCode - 128) : undefined;
+  return signal === undefined ? { exitCode, exitSignal } : { exitCode: null, exitSignal: signal };
+}
+
+const SIGNAL_NAMES = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
+);
 
 /** Waits until the output is `closed`, or for the limit. */
 export async function drained(closed: Promise<unknown>): Promise<void> {
@@ -70,15 +99,18 @@ export async function drained(closed: Promise<unknown>): Promise<void> {
  * The outer sh waits for a line before it becomes the shell that runs the command: if this process crashes before the group is guarded,
  * the line is never sent and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept.
  */
-function spawnShell({ command, workdir, environment, user, stdin }: ShellStart) {
+function spawnShell({ command, workdir, environment, user, stdin, wrap = null }: ShellStart) {
   const from = stdin === 'empty' ? ' </dev/null' : '';
-  const shell = spawn('/bin/sh', ['-c', `read -r go && exec "$@"${from} 2>&1`, 'sh', ...shellFor(command)], {
+  const plain = { argv: shellFor(command), workdir, environment, user };
+  const { argv, environment: env } = wrap?.(plain) ?? plain;
+  const shell = spawn('/bin/sh', ['-c', `read -r go && exec "$@"${from} 2>&1`, 'sh', ...argv], {
     cwd: workdir,
-    env: environment,
+    env,
     detached: true,
     // The folder is entered before the rights are dropped, so it may be below folders that the user cannot enter.
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
-    stdio: ['pipe', 'pipe', 'ignore'],
+    // The types know of three; a sandbox has one more.
+    stdio: ['pipe', 'pipe', 'ignore', ...(wrap === null ? [] : ['pipe'])] as ['pipe', 'pipe', 'ignore'],
   });
   // It may be killed before it has read.
   shell.stdin.on('error', () => undefined);

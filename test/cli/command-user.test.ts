@@ -22,6 +22,7 @@ interface Started {
   end(): Promise<CliResult>;
 }
 
+/** What file permissions alone do: without a sandbox. */
 interface Folder {
   /** Of the folder that the service runs in. */
   mode: number;
@@ -46,7 +47,10 @@ async function openFolder({ mode, exec = {}, workspace, isMade = true, isOld = f
   if (isOld) await mkdir(join(cwd, '.holdfast/workspace'), { recursive: true });
   await writeFile(
     join(cwd, 'holdfast.json'),
-    JSON.stringify({ tools: { exec }, ...(workspace && { workspace: { path: join(cwd, workspace) } }) }),
+    JSON.stringify({
+      tools: { exec: { sandbox: 'off', ...exec } },
+      ...(workspace && { workspace: { path: join(cwd, workspace) } }),
+    }),
   );
   return cwd;
 }

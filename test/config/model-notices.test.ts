@@ -43,10 +43,10 @@ test('the start lines warn of a model that ends', async () => {
     model: 'anthropic/claude-sonnet-4-5',
     isScripted: false,
   } as const;
-  expect(formatLines(config, ['api'], facts)).toContainEqual(
+  expect(formatLines(config, facts, undefined)).toContainEqual(
     expect.stringMatching(/^warning .*claude-sonnet-4-5 .*2026-11-30/),
   );
-  expect(formatLines(await load('{}'), ['api'], facts).join('\n')).not.toContain('warning');
+  expect(formatLines(await load('{}'), facts, undefined).join('\n')).not.toContain('warning');
 });
 
 test('a fallback that ends is named, too', async () => {

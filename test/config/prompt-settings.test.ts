@@ -72,13 +72,21 @@ test('every key may be written with underscores', async () => {
   expect(config.channels.platforms).toEqual({ my_chat: { groupActivation: 'always', dmHistoryLimit: 3 } });
 });
 
-test('a sandbox needs the statement that the worker runs in a container', async () => {
+test('prompts speak of a sandbox only where there is one: required, or stated by the operator', async () => {
   const [missing] = await faultsOf({ sandbox: { enabled: true } });
-  expect(missing).toMatch(
-    /^sandbox\.runtime .*"external".*the worker itself runs inside a container.*no sandbox of its own/,
-  );
-  const [other] = await faultsOf({ sandbox: { enabled: true, runtime: 'docker' } });
-  expect(other).toMatch(/^sandbox\.runtime .*"docker".*"external".*the worker itself runs inside a container/);
+  expect(missing).toMatch(/^sandbox\.enabled .*"required".*"external".*the worker itself runs inside a container/);
+  const [other] = await faultsOf({ sandbox: { runtime: 'docker' } });
+  expect(other).toMatch(/^sandbox\.runtime .*"docker".*"bubblewrap", "container", "external".*plugin/);
+  expect(await faultsOf({ sandbox: { runtime: 'container' } })).toEqual([expect.stringMatching(/^sandbox\.image /)]);
+  expect(await faultsOf({ sandbox: { network: ['pypi.org', 'https://x.org'] } })).toEqual([
+    expect.stringMatching(/^sandbox\.network/),
+  ]);
+  const required = { tools: { exec: { sandbox: 'required' } }, sandbox: { enabled: true, network: ['*.pypi.org'] } };
+  expect((await load(required)).sandbox).toMatchObject({
+    enabled: true,
+    runtime: 'bubblewrap',
+    network: ['*.pypi.org'],
+  });
   expect((await load({ sandbox: { enabled: true, runtime: 'external' } })).sandbox.enabled).toBe(true);
 });
 

@@ -44,7 +44,7 @@ export async function runDoctor(terminal: Terminal): Promise<ExitCode> {
           { code: 'port', title: 'port of the API', run: () => portFinding(config) },
           { code: 'model', title: 'model', run: async () => modelFinding(config) },
           { code: 'readiness', title: 'readiness of the running service', run: readinessFinding },
-          { code: 'commands', title: 'commands of agents', run: async () => commandsFinding(config) },
+          { code: 'commands', title: 'commands of agents', run: () => commandsFinding(config) },
           { code: 'heartbeats', title: 'tasks of HEARTBEAT.md', run: () => heartbeatFinding(config) },
         ]),
   ];

@@ -4,7 +4,8 @@ import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
 import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
-import { areSecretsOutOfReach, describeCommands } from '../../tools/command-user.ts';
+import { areSecretsOutOfReach } from '../../tools/command-user.ts';
+import { describeExec, sandboxOf } from '../../tools/sandbox/sandbox.ts';
 import { isPlaceNeeded } from '../../tools/open-workspace.ts';
 import { loadWorkspaceFiles } from '../../kernel/turn/open/load-workspace.ts';
 import { failure, ok, explain, skipped, warning, type Finding } from './check.ts';
@@ -74,13 +75,18 @@ async function nearestExisting(path: string): Promise<string> {
   }
 }
 
-/** Commands that can read secrets are not a fault if nothing else is configured, but they are reported. */
-export function commandsFinding(config: Config): Finding {
+/** Commands that can read secrets, outside a sandbox, are not a fault if nothing else is configured, but they are reported. */
+export async function commandsFinding(config: Config): Promise<Finding> {
   try {
     if (isPlaceNeeded(config))
       return skipped('the first start decides where the workspaces are and which user runs commands');
-    const reason = describeCommands(config);
-    if (areSecretsOutOfReach(config)) return ok(reason);
+    const sandbox = sandboxOf(config);
+    const state = await sandbox.check();
+    await sandbox.stop();
+    const reason = describeExec(config, state);
+    if (state.status === 'refused')
+      return failure(reason, 'see "holdfast sandbox check", or set tools.exec.sandbox to "auto"');
+    if (state.status === 'on' || areSecretsOutOfReach(config)) return ok(reason);
     const fix =
       'start Holdfast as root with tools.exec.user, run it in a container, or set tools.exec.enabled to false';
     return warning(reason, fix);

@@ -9,6 +9,7 @@ import { processEnvironment } from '../../config.ts';
 import { homeOf, planCommands } from '../../tools/command-user.ts';
 import { execEnvironment } from '../../tools/start-shell.ts';
 import { runCommand } from '../../tools/run-command.ts';
+import { sandboxOf } from '../../tools/sandbox/sandbox.ts';
 import { fetchWeb } from '../../tools/web-fetch-request.ts';
 
 /** `seen`: the hash of its content. `failed`: it could not be checked, which says nothing about it. */
@@ -55,6 +56,7 @@ async function hashCommand(
     workdir: workspaceDir,
     environment: user === null ? environment : { ...environment, ...homeOf(user, workspaceDir) },
     user,
+    wrap: await sandboxOf(config).enter(workspaceDir),
     outputBytesMax: OUTPUT_BYTES_MAX,
     signal,
     killGraceMs: () => KILL_GRACE_MS,

@@ -33,6 +33,8 @@ export interface WorkerReport {
   /** Its resident memory, and the 99th percentile of the delay of its event loop. */
   memoryBytes?: number;
   loopDelayMs?: number;
+  /** What its commands run in; null: it runs none, or does not know yet. */
+  sandbox?: object | null;
 }
 
 /** SQL of an event about each row of `rows`, which has the columns of a process. */
@@ -54,14 +56,14 @@ export const reportWorker = literalQuery({
 ),
 reported as (
   insert into holdfast.workers as w (id, name, host, pid, roles, version, lanes, queue_away_since, draining_at, clock_ahead_ms,
-    reconciler_stalled_since, memory_bytes, loop_delay_ms)
+    reconciler_stalled_since, memory_bytes, loop_delay_ms, sandbox)
   -- Selected from the row as it was, so that it is read and locked before it is written.
   select $id, $name, $host, $pid, $roles, $version, $lanes, case when $isQueueAway then clock_timestamp() end, case when $isDraining then clock_timestamp() end,
     $nowMs::bigint - (extract(epoch from clock_timestamp()) * 1000)::bigint, case when $isReconcilerStalled then clock_timestamp() end,
-    $memoryBytes::bigint, $loopDelayMs::real
+    $memoryBytes::bigint, $loopDelayMs::real, $sandbox::jsonb
   from (select count(*) from before) as counted
   on conflict (id) do update set seen_at = clock_timestamp(), lost_at = null, lanes = excluded.lanes,
-    memory_bytes = excluded.memory_bytes, loop_delay_ms = excluded.loop_delay_ms,
+    memory_bytes = excluded.memory_bytes, loop_delay_ms = excluded.loop_delay_ms, sandbox = excluded.sandbox,
     queue_away_since = case when $isQueueAway then coalesce(w.queue_away_since, clock_timestamp()) end,
     draining_at = coalesce(w.draining_at, excluded.draining_at), clock_ahead_ms = excluded.clock_ahead_ms,
     reconciler_stalled_since = case when $isReconcilerStalled then coalesce(w.reconciler_stalled_since, clock_timestamp()) end
@@ -95,6 +97,7 @@ select draining_at is not null as "isDraining", array(select name from lost) as 
     lanes: JSON.stringify(report.lanes),
     memoryBytes: report.memoryBytes ?? null,
     loopDelayMs: report.loopDelayMs ?? null,
+    sandbox: report.sandbox == null ? null : JSON.stringify(report.sandbox),
     nowMs: Date.now(),
   }),
   answer: ([row]: { isDraining: boolean; lost: string[] }[]) => row ?? { isDraining: false, lost: [] },

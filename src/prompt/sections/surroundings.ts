@@ -1,6 +1,6 @@
 // What the agent can use before it answers (skills, memory, models, documentation), where it works, for whom, and in which time zone.
 import { literal } from '../literal.ts';
-import { FULL_ONLY, hasTool, type Section, type SystemPromptInput } from '../system-input.ts';
+import { FULL_ONLY, hasTool, type ExecSandboxFacts, type Section, type SystemPromptInput } from '../system-input.ts';
 
 export const SURROUNDINGS: readonly Section[] = [
   {
@@ -86,8 +86,10 @@ export const SURROUNDINGS: readonly Section[] = [
   {
     name: 'sandbox',
     origin: 'configuration',
-    lines: ({ sandbox: box, workspaceDir }) =>
-      box === undefined
+    lines: (input) => {
+      const { sandbox: box, execSandbox, workspaceDir } = input;
+      if (execSandbox !== undefined && hasTool(input, 'exec')) return describeExecSandbox(execSandbox);
+      return box === undefined
         ? []
         : [
             '## Sandbox',
@@ -97,7 +99,8 @@ export const SURROUNDINGS: readonly Section[] = [
             box.hostMount === undefined ? null : `Host mount: ${literal(box.hostMount)}`,
             `Workspace access: ${box.workspaceAccess}`,
             box.browserUrl === undefined ? null : `Browser: ${literal(box.browserUrl)}`,
-          ],
+          ];
+    },
   },
   {
     name: 'authorized-senders',
@@ -124,6 +127,18 @@ export const SURROUNDINGS: readonly Section[] = [
     ],
   },
 ];
+
+function describeExecSandbox({ hosts, isReadOnly }: ExecSandboxFacts): string[] {
+  const writes = isReadOnly ? 'write only to /tmp' : 'write only to the workspace and to /tmp';
+  return [
+    '## Sandbox',
+    `Your commands run in a sandbox. They read the programs of the system and the workspace, and ${writes}, which is empty for each command.`,
+    hosts.length === 0
+      ? 'They have no network.'
+      : `Through a proxy they reach only these hosts: ${hosts.map(literal).join(', ')}`,
+    'So do those of sub-agents. There is no elevated level: no command runs outside. When something outside is needed, ask the user to do it.',
+  ];
+}
 
 function searchMemory(input: SystemPromptInput): string {
   const place = 'MEMORY.md and memory/*.md';

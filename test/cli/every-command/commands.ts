@@ -22,6 +22,7 @@ export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: st
   'mcp list': { why: 'needs an MCP server', testedIn: 'test/service/mcp.test.ts' },
   'mcp tools': { why: 'needs an MCP server', testedIn: 'test/service/mcp.test.ts' },
   'mcp probe': { why: 'needs an MCP server', testedIn: 'test/service/mcp.test.ts' },
+  'sandbox check': { why: 'its exit code depends on the machine', testedIn: 'test/tools/sandbox.test.ts' },
   completion: { why: 'prints a script for a shell, with --json too', testedIn: 'test/cli/completion.test.ts' },
   __complete: { why: 'answers a shell, and prints no errors', testedIn: 'test/cli/completion.test.ts' },
 };

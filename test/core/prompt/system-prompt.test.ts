@@ -119,6 +119,19 @@ describe('sections', () => {
     expect(whole({ ...everything, mode: 'minimal', channel: 'webchat' })).not.toContain('Control UI');
   });
 
+  test('a sandbox of commands is described where every worker has it', () => {
+    const execSandbox = { hosts: [], isReadOnly: false };
+    const text = whole({ ...everything, execSandbox });
+    expect(text).toContain('Your commands run in a sandbox.');
+    expect(text).toContain('They have no network.');
+    expect(text).toContain('There is no elevated level');
+    expect(whole({ ...everything, execSandbox: { hosts: ['pypi.org'], isReadOnly: true } })).toMatch(
+      /write only to \/tmp, .*\n.* only these hosts: pypi\.org\n/,
+    );
+    const withoutExec = everything.tools.filter(({ name }) => name !== 'exec');
+    expect(whole({ ...plain, tools: withoutExec, execSandbox })).not.toContain('## Sandbox');
+  });
+
   test('follow each other without blank lines', () => {
     expect(buildSystemPrompt(plain).stable).toMatch(
       /^You are a personal assistant running inside Holdfast\.\n## Tooling\n/,

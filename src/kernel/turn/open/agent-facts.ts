@@ -18,6 +18,7 @@ export type AgentFacts = Pick<
   | 'authorizedSenders'
   | 'docs'
   | 'sandbox'
+  | 'execSandbox'
   | 'ttsHint'
   | 'hasReasoningTags'
   | 'memoryCitations'
@@ -50,8 +51,8 @@ const factsOfConfig = new WeakMap<Config, Map<string, KnownFacts>>();
 export function readAgentFacts(config: Config, agent: AgentSettings): AgentFacts {
   let known = factsOfConfig.get(config);
   if (known === undefined) factsOfConfig.set(config, (known = new Map()));
-  const { owner, reasoning, memory, channels, docs, tts, heartbeat, sandbox } = config;
-  const sources = [agent, owner, reasoning, memory, channels, docs, tts, heartbeat, sandbox];
+  const { owner, reasoning, memory, channels, docs, tts, heartbeat, sandbox, tools } = config;
+  const sources = [agent, owner, reasoning, memory, channels, docs, tts, heartbeat, sandbox, tools];
   const last = known.get(agent.id);
   if (last?.sources.every((source, at) => source === sources[at]) === true) return last.facts;
   const facts = buildFacts(config, agent);
@@ -135,8 +136,12 @@ function listContributions({ promptContribution }: AgentSettings): AttributedCon
   ];
 }
 
-function pickSandbox({ sandbox }: Config): Pick<SystemPromptInput, 'sandbox'> {
-  if (!sandbox.enabled) return {};
-  const { hostMount, workspaceAccess, browserUrl } = sandbox;
+/** Only what holds in every worker: with `auto` each decides for itself whether it has a sandbox. */
+function pickSandbox({ sandbox, tools }: Config): Pick<SystemPromptInput, 'sandbox' | 'execSandbox'> {
+  const { enabled, runtime, network, hostMount, workspaceAccess, browserUrl } = sandbox;
+  if (runtime !== 'external' && tools.exec.sandbox === 'required') {
+    return { execSandbox: { hosts: network === 'none' ? [] : network, isReadOnly: workspaceAccess === 'read-only' } };
+  }
+  if (!enabled) return {};
   return { sandbox: { workspaceAccess, ...given({ hostMount, browserUrl }) } };
 }

@@ -1,0 +1,90 @@
+// What a command of an agent may reach: said once, as data, for every runtime. A runtime turns it into the arguments of its program.
+
+/** Limits of a command. */
+export interface SandboxLimits {
+  /** Of each process. */
+  cpuSeconds: number;
+  /** The memory that each process may write to. */
+  memoryBytes: number;
+  /** Processes and threads of the command together. Linux exempts root. */
+  processes: number;
+  /** Of each file. */
+  fileBytes: number;
+  /** Of its private /tmp. */
+  tmpBytes: number;
+}
+
+export interface SandboxPolicy {
+  /** Real path; the one folder of the machine that it may write. */
+  workspaceDir: string;
+  isReadOnly: boolean;
+  /** Real paths that it can read, besides the folders of the system. */
+  readable: readonly string[];
+  /** Real paths that it must not reach, even below one that it can read. */
+  hidden: readonly HiddenPath[];
+  /** The socket of the proxy through which it reaches the network; null: there is no network. */
+  proxySocket: string | null;
+  limits: SandboxLimits;
+  /** The image of a container; null: the runtime needs none. */
+  image: string | null;
+}
+
+export interface HiddenPath {
+  path: string;
+  isFolder: boolean;
+}
+
+/** A command with its arguments, its first one the program. */
+export interface CommandLine {
+  argv: readonly string[];
+  /** Absolute. */
+  workdir: string;
+}
+
+/** What a command can always read: programs and libraries, and of /etc what they need. The rest of /etc may be configuration with secrets. */
+export const SYSTEM_PATHS: readonly string[] = [
+  ...'usr bin sbin lib lib32 lib64 libx32 nix/store'.split(' ').map((name) => `/${name}`),
+  ...(
+    'alternatives bash.bashrc ca-certificates ca-certificates.conf crypto-policies debian_version fonts gai.conf gitconfig group hosts inputrc ' +
+    'ld.so.cache ld.so.conf ld.so.conf.d locale.alias localtime magic mime.types nsswitch.conf os-release passwd perl pki profile protocols ' +
+    'python3 resolv.conf services shells ssl terminfo timezone'
+  )
+    .split(' ')
+    .map((name) => `/etc/${name}`),
+];
+
+/** Where a command that may reach hosts finds the proxy. */
+export const PROXY_PORT = 3128;
+
+/** Of the service's variables, the ones that say how text and programs are found; all else stays outside. */
+const KEPT = /^(?:PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|USER|LOGNAME|HOLDFAST_IDEMPOTENCY_KEY)$/;
+
+/** The environment of a command in a sandbox. Its home is the workspace. */
+export function sandboxEnvironment(
+  environment: Readonly<Record<string, string>>,
+  { workspaceDir, proxySocket }: Pick<SandboxPolicy, 'workspaceDir' | 'proxySocket'>,
+): Record<string, string> {
+  const kept = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
+  return { ...kept, HOME: workspaceDir, ...(proxySocket === null ? {} : proxyVariables()) };
+}
+
+function proxyVariables(): Record<string, string> {
+  const url = `http://127.0.0.1:${PROXY_PORT}`;
+  const names = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
+  return { ...Object.fromEntries(names.map((name) => [name, url])), NODE_USE_ENV_PROXY: '1' };
+}
+
+/** True when the list names the host: alone, with its port, `*.example.com` for all below it, or `*` for all. */
+export function isHostAllowed({ host, port }: { host: string; port: number }, allowed: readonly string[]): boolean {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  return allowed.some((each) => {
+    const entry = each.toLowerCase();
+    if (entry === '*' || entry === name || entry === `${name}:${port}`) return true;
+    return entry.startsWith('*.') && name.endsWith(entry.slice(1));
+  });
+}
+
+/** True for the path itself and for all below it. */
+export function isAtOrBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
+}

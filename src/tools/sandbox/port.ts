@@ -1,0 +1,20 @@
+// The port in front of the shell: what makes a sandbox, and what it makes of a command line.
+import type { OsUser } from '../../config/os-users.ts';
+import type { CommandLine, SandboxPolicy } from '../../core/sandbox/policy.ts';
+
+/** A command line with all that decides how it runs. */
+export interface PlainCommand extends CommandLine {
+  environment: Record<string, string>;
+  /** Null: the user of this process. */
+  user: OsUser | null;
+}
+
+/** The same command, inside. */
+export type WrapCommand = (command: PlainCommand) => { argv: readonly string[]; environment: Record<string, string> };
+
+export interface SandboxRuntime {
+  /** What `sandbox.runtime` names it by. */
+  name: string;
+  /** The command line that runs a command under a policy, as the same user, in the foreground: its output, its exit code and its end are those of the command. Starts nothing itself. */
+  wrap(policy: SandboxPolicy, command: PlainCommand): { argv: readonly string[]; environment: Record<string, string> };
+}

@@ -1,0 +1,48 @@
+// The programs that make sandboxes: bubblewrap, docker or podman, or one of a plugin.
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { processEnvironment } from '../../config.ts';
+import { bubblewrapArguments } from '../../core/sandbox/bubblewrap.ts';
+import { containerArguments } from '../../core/sandbox/container.ts';
+import type { SandboxRuntime } from './port.ts';
+
+/** The runtime of that name, or why there is none. */
+export function findRuntime(name: string, ofPlugins: readonly SandboxRuntime[]): SandboxRuntime | string {
+  if (name === 'bubblewrap') {
+    const program = findProgram('bwrap');
+    if (program === null) return 'bwrap is not on the PATH';
+    return {
+      name,
+      wrap: (policy, { environment, ...command }) => ({
+        argv: [program, ...bubblewrapArguments(policy, command)],
+        environment,
+      }),
+    };
+  }
+  if (name === 'container') {
+    const program = findProgram('docker') ?? findProgram('podman');
+    if (program === null) return 'neither docker nor podman is on the PATH';
+    const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
+    return {
+      name,
+      wrap: (policy, { user, environment, ...command }) => ({
+        argv: [program, ...containerArguments(policy, { ...command, environment, user: user ?? { uid, gid } })],
+        environment,
+      }),
+    };
+  }
+  return ofPlugins.find((each) => each.name === name) ?? `no plugin has registered the runtime ${JSON.stringify(name)}`;
+}
+
+function findProgram(name: string): string | null {
+  const folders = (processEnvironment()['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  const isProgram = (path: string): boolean => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return folders.map((folder) => join(folder, name)).find(isProgram) ?? null;
+}

@@ -1,0 +1,181 @@
+// The sandbox of the commands of agents: a port in front of the shell. It is used where a canary says that it works, at the start and every ten
+// minutes: a command that tries to reach what it must not (`canary.ts`). That a program is installed says nothing. Where the sandbox is required and
+// the canary fails, no command runs (G37).
+import type { Config } from '../../config.ts';
+import { sandboxEnvironment, type SandboxPolicy } from '../../core/sandbox/policy.ts';
+import { describeCommands, planAllCommands, type CommandPlan } from '../command-user.ts';
+import { sendCanary } from './canary.ts';
+import { HostProxy } from './host-proxy.ts';
+import { policyOf } from './policy-of.ts';
+import type { SandboxRuntime, WrapCommand } from './port.ts';
+import { findRuntime } from './runtimes.ts';
+
+export interface SandboxState {
+  mode: Config['tools']['exec']['sandbox'];
+  runtime: string;
+  network: 'none' | readonly string[];
+  /** `on`: commands run in it. `off`: they run outside. `refused`: it is required and does not work, so none runs. `external`: the operator states that this process runs in one. */
+  status: 'on' | 'off' | 'refused' | 'external';
+  /** Why it is not on; null: it is. */
+  reason: string | null;
+  /** When the canary was last sent; null: never. */
+  checkedAt: Date | null;
+}
+
+/** No command runs. */
+export class SandboxRequiredError extends Error {
+  readonly code = 'sandbox_required';
+
+  constructor(reason: string) {
+    super(
+      `commands are off: the sandbox is required, and ${reason}. The operator can run "holdfast sandbox check", or set tools.exec.sandbox to "auto"`,
+    );
+    this.name = 'SandboxRequiredError';
+  }
+}
+
+const CHECK_MS = 600_000;
+const STALE_MS = 2 * CHECK_MS;
+/** What a person can do about it, in a few words. */
+export const HOW_TO_GET_IT = 'install bubblewrap 0.8 or newer and allow user namespaces, see docs/sandbox.md';
+
+export class Sandbox {
+  readonly #config: Config;
+  readonly #plans: readonly CommandPlan[];
+  readonly #runtime: SandboxRuntime | string;
+  readonly #proxy: HostProxy | null;
+  /** By workspace, why it does not work there; null: it works. */
+  #faults = new Map<string, string | null>();
+  #checkedAt: Date | null = null;
+  #checking: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(config: Config, ofPlugins: readonly SandboxRuntime[] = []) {
+    this.#config = config;
+    this.#plans = config.tools.exec.enabled ? planAllCommands(config) : [];
+    const { runtime, network } = config.sandbox;
+    this.#runtime = findRuntime(runtime, ofPlugins);
+    this.#proxy = this.#isUsed && network !== 'none' ? new HostProxy(network) : null;
+  }
+
+  /** False where it is switched off, or is another's business. */
+  get #isUsed(): boolean {
+    const { tools, sandbox } = this.#config;
+    return tools.exec.sandbox !== 'off' && sandbox.runtime !== 'external';
+  }
+
+  /** Sends the first canary, and one every ten minutes until `stop`. */
+  start(): void {
+    if (!this.#isUsed) return;
+    void this.check();
+    this.#timer = setInterval(() => void this.check(), CHECK_MS).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#proxy?.close();
+  }
+
+  /** Sends a canary now. Never rejects. */
+  async check(): Promise<SandboxState> {
+    if (this.#isUsed) await (this.#checking ??= this.#checkAll().finally(() => (this.#checking = null)));
+    return this.#stateNow();
+  }
+
+  /** As the last canary found it; waits for the first one. */
+  async state(): Promise<SandboxState> {
+    return this.#checkedAt === null ? this.check() : this.#stateNow();
+  }
+
+  /** The state if a canary has been sent, for reports; null: not yet. */
+  get known(): SandboxState | null {
+    return this.#isUsed && this.#checkedAt === null ? null : this.#stateNow();
+  }
+
+  /** How commands get into the sandbox of a workspace; null: they run outside. Throws `SandboxRequiredError`. */
+  async enter(workspaceDir: string): Promise<WrapCommand | null> {
+    if (!this.#isUsed) return null;
+    // A process without `start` sends one when it is needed.
+    if (this.#checkedAt === null || Date.now() - this.#checkedAt.getTime() > STALE_MS) await this.check();
+    const fault = this.#faults.get(workspaceDir);
+    if (fault === null) return this.#wrapFor(workspaceDir);
+    if (this.#config.tools.exec.sandbox === 'required') throw new SandboxRequiredError(fault ?? 'it was not checked');
+    return null;
+  }
+
+  async #checkAll(): Promise<void> {
+    const found = new Map<string, string | null>();
+    for (const plan of this.#plans) found.set(plan.workspaceDir, await this.#checkOne(plan));
+    this.#faults = found;
+    this.#checkedAt = new Date();
+  }
+
+  async #checkOne({ workspaceDir, user }: CommandPlan): Promise<string | null> {
+    if (typeof this.#runtime === 'string') return this.#runtime;
+    try {
+      await this.#proxy?.open();
+      return await sendCanary({ config: this.#config, workspaceDir, user, wrap: this.#wrapFor(workspaceDir) });
+    } catch (error) {
+      return `its check failed: ${(error as Error).message}`;
+    }
+  }
+
+  #wrapFor(workspaceDir: string): WrapCommand {
+    // A runtime that there is not has failed its check.
+    const runtime = this.#runtime as SandboxRuntime;
+    const policy: SandboxPolicy = policyOf(this.#config, workspaceDir, this.#proxy?.socket ?? null);
+    return ({ argv, workdir, environment, user }) =>
+      runtime.wrap(policy, { argv, workdir, user, environment: sandboxEnvironment(environment, policy) });
+  }
+
+  #stateNow(): SandboxState {
+    const { tools, sandbox } = this.#config;
+    const facts = { mode: tools.exec.sandbox, runtime: sandbox.runtime, network: sandbox.network };
+    const off = (status: SandboxState['status'], reason: string): SandboxState => ({
+      ...facts,
+      status,
+      reason,
+      checkedAt: this.#checkedAt,
+    });
+    if (sandbox.runtime === 'external')
+      return off('external', 'the operator states that the worker runs in a container');
+    if (facts.mode === 'off') return off('off', 'tools.exec.sandbox is "off"');
+    const fault = [...this.#faults.values()].find((each) => each !== null);
+    if (fault !== undefined) return off(facts.mode === 'required' ? 'refused' : 'off', fault);
+    return { ...facts, status: 'on', reason: null, checkedAt: this.#checkedAt };
+  }
+}
+
+const known = new WeakMap<Config, Sandbox>();
+
+/** The sandbox of a process by its configuration. */
+export function sandboxOf(config: Config, ofPlugins: readonly SandboxRuntime[] = []): Sandbox {
+  const sandbox = known.get(config) ?? new Sandbox(config, ofPlugins);
+  known.set(config, sandbox);
+  return sandbox;
+}
+
+/** One sentence for people: which user runs commands, where, and what these reach. */
+export function describeExec(config: Config, state: SandboxState): string {
+  const users = describeCommands(config);
+  if (!config.tools.exec.enabled || state.mode === 'off' || state.status === 'external') return users;
+  if (state.status !== 'on') return `${users}; sandbox ${describeSandbox(state)}`;
+  const names = new Set(planAllCommands(config).map(({ user }) => user?.name ?? 'the user of the service'));
+  return `run as ${[...names].join(', ')} in a sandbox: ${describeSandbox(state)}`;
+}
+
+/** A state in a few words, for people. */
+export function describeSandbox({ status, reason, runtime, network }: SandboxState): string {
+  const reach = network === 'none' ? 'no network' : `network: ${network.join(', ') || 'no hosts'}`;
+  switch (status) {
+    case 'on':
+      return `on (${runtime}, ${reach})`;
+    case 'external':
+      return `external: ${reason}`;
+    case 'off':
+      return `off: ${reason}; ${HOW_TO_GET_IT}`;
+    case 'refused':
+      return `required, but ${reason}: no command runs; ${HOW_TO_GET_IT}`;
+  }
+  return status satisfies never;
+}

@@ -1,0 +1,121 @@
+// The policy of a sandbox as arguments: what is shown, what is covered, and in which order, since a later mount lies over an earlier one.
+import { describe, expect, test } from 'vitest';
+import { bubblewrapArguments } from '../../src/core/sandbox/bubblewrap.ts';
+import { containerArguments } from '../../src/core/sandbox/container.ts';
+import { isHostAllowed, sandboxEnvironment, type SandboxPolicy } from '../../src/core/sandbox/policy.ts';
+
+const policy: SandboxPolicy = {
+  workspaceDir: '/srv/data/workspace',
+  isReadOnly: false,
+  readable: ['/opt/tools'],
+  hidden: [
+    { path: '/srv/data', isFolder: true },
+    { path: '/opt/tools/other', isFolder: true },
+    { path: '/etc/ssl/holdfast.json', isFolder: false },
+    { path: '/srv/data/workspace/nested', isFolder: true },
+  ],
+  proxySocket: null,
+  limits: { cpuSeconds: 60, memoryBytes: 1000, processes: 64, fileBytes: 2000, tmpBytes: 3000 },
+  image: 'tools:1',
+};
+const command = { argv: ['bash', '-c', 'true'], workdir: '/srv/data/workspace/sub' };
+
+/** Where these words follow each other; -1: nowhere. */
+function placeOf(words: readonly string[], ...wanted: string[]): number {
+  return words.findIndex((_, at) => wanted.every((word, n) => words[at + n] === word));
+}
+
+describe('the arguments of bubblewrap', () => {
+  const words = bubblewrapArguments(policy, command);
+
+  test('leave every namespace and all capabilities outside', () => {
+    expect(words.slice(0, 6)).toEqual([
+      '--unshare-all',
+      '--unshare-user',
+      '--disable-userns',
+      '--as-pid-1',
+      '--cap-drop',
+      'ALL',
+    ]);
+  });
+
+  test('cover what is hidden below what is shown, and bind the workspace over it', () => {
+    const workspace = placeOf(words, '--bind', policy.workspaceDir, policy.workspaceDir);
+    expect(placeOf(words, '--tmpfs', '/opt/tools/other')).toBeGreaterThan(
+      placeOf(words, '--ro-bind-try', '/opt/tools'),
+    );
+    expect(placeOf(words, '--ro-bind', '/dev/null', '/etc/ssl/holdfast.json')).toBeLessThan(workspace);
+    expect(placeOf(words, '--tmpfs', '/srv/data/workspace/nested')).toBeGreaterThan(workspace);
+    // Nothing of it is shown but the workspace, so there is nothing to cover.
+    expect(placeOf(words, '--tmpfs', '/srv/data')).toBe(-1);
+    expect(placeOf(words, '--remount-ro', '/')).toBeGreaterThan(workspace);
+  });
+
+  test('end with the limits and the command', () => {
+    const limits = ['--cpu=60', '--data=1000', '--nproc=64', '--fsize=2000', '--core=0'];
+    expect(words.slice(placeOf(words, 'sh', 'prlimit') + 1)).toEqual(['prlimit', ...limits, '--', ...command.argv]);
+    expect(placeOf(words, '--chdir', command.workdir, '--')).toBeGreaterThan(0);
+  });
+
+  test('bind the workspace read-only, and the socket of the proxy, when the policy says so', () => {
+    const more = bubblewrapArguments({ ...policy, isReadOnly: true, proxySocket: '/run/p' }, command);
+    expect(placeOf(more, '--ro-bind', policy.workspaceDir)).toBeGreaterThan(0);
+    expect(placeOf(more, '--ro-bind', '/run/p')).toBeGreaterThan(placeOf(more, '--tmpfs', '/tmp'));
+    expect(more.some((word) => word.includes('socat'))).toBe(true);
+  });
+});
+
+test('the arguments of a container name its image, its limits, its user and no value of a variable', () => {
+  const words = containerArguments(policy, {
+    ...command,
+    user: { uid: 5, gid: 6 },
+    environment: { LANG: 'C', KEY: 'v' },
+  });
+  expect(words.join(' ')).toBe(
+    'run --rm --interactive --init --network=none --read-only --cap-drop=ALL --security-opt=no-new-privileges --user=5:6 ' +
+      '--tmpfs=/tmp:rw,size=3000,mode=1777 --tmpfs=/opt/tools/other:ro,size=4096 ' +
+      '--mount=type=bind,source=/opt/tools,target=/opt/tools,readonly ' +
+      '--mount=type=bind,source=/srv/data/workspace,target=/srv/data/workspace ' +
+      '--ulimit=cpu=60 --ulimit=fsize=2000 --memory=1000 --pids-limit=64 --env LANG --env KEY ' +
+      '--workdir=/srv/data/workspace/sub tools:1 bash -c true',
+  );
+  const withComma = { ...policy, workspaceDir: '/srv/a,readonly' };
+  expect(() => containerArguments(withComma, { ...command, user: { uid: 5, gid: 6 }, environment: {} })).toThrow(
+    'has a comma',
+  );
+});
+
+test('a command in a sandbox sees a few variables of the service, and its workspace as its home', () => {
+  const environment = {
+    PATH: '/bin',
+    LC_ALL: 'C',
+    HOME: '/root',
+    FOO: 'x',
+    HOLDFAST_IDEMPOTENCY_KEY: 'k',
+    LD_PRELOAD: '/x',
+  };
+  expect(sandboxEnvironment(environment, policy)).toEqual({
+    PATH: '/bin',
+    LC_ALL: 'C',
+    HOLDFAST_IDEMPOTENCY_KEY: 'k',
+    HOME: policy.workspaceDir,
+  });
+  expect(sandboxEnvironment(environment, { ...policy, proxySocket: '/run/p' })['https_proxy']).toBe(
+    'http://127.0.0.1:3128',
+  );
+});
+
+test.each([
+  ['pypi.org', 443, ['pypi.org'], true],
+  ['PyPI.org.', 443, ['pypi.org'], true],
+  ['files.pypi.org', 443, ['pypi.org'], false],
+  ['files.pypi.org', 443, ['*.pypi.org'], true],
+  ['pypi.org', 443, ['*.pypi.org'], false],
+  ['evilpypi.org', 443, ['*.pypi.org', 'pypi.org'], false],
+  ['wiki.lan', 8080, ['wiki.lan:8080'], true],
+  ['wiki.lan', 80, ['wiki.lan:8080'], false],
+  ['any.example', 22, ['*'], true],
+  ['any.example', 22, [], false],
+])('%s:%i is allowed by %j: %s', (host, port, allowed, isAllowed) => {
+  expect(isHostAllowed({ host, port }, allowed)).toBe(isAllowed);
+});

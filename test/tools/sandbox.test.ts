@@ -1,0 +1,120 @@
+// Commands in a sandbox on the real kernel, through the exec tool: what works as outside, and when there is none (G37). What they cannot do is in
+// `sandbox-canaries.test.ts`.
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
+import { HAS_SANDBOX, openSandboxRig } from './sandbox-rig.ts';
+
+describe.skipIf(!HAS_SANDBOX)('a command in a sandbox', () => {
+  test('works as outside: its workspace, its output, its exit code, its signals, what it leaves running (G24)', async () => {
+    const rig = await openSandboxRig();
+    expect(await rig.sandbox.check()).toMatchObject({ status: 'on', reason: null });
+    writeFileSync(join(rig.workspaceDir, 'given'), 'text\n');
+    expect(await rig.run('cat given; pwd; echo $HOME; echo err >&2; exit 3')).toBe(
+      `text\n${rig.workspaceDir}\n${rig.workspaceDir}\nerr\n[exit code 3]`,
+    );
+    expect(await rig.run('mkdir -p sub && echo kept > sub/made; cat /tmp/*')).toContain('[exit code 1]');
+    expect(readFileSync(join(rig.workspaceDir, 'sub/made'), 'utf8')).toBe('kept\n');
+    expect(await rig.run('kill -SEGV $$')).toBe('[ended by SIGSEGV]');
+    expect(await rig.run('sleep 300 > /dev/null & echo done')).toBe(
+      'done\n[processes left in the background were ended]\n[exit code 0]',
+    );
+    const stop = new AbortController();
+    const running = rig.run(`trap 'echo clean > result; exit' TERM; touch begun; sleep 300 & wait`, {
+      signal: stop.signal,
+    });
+    const stopped = expect(running).rejects.toThrow('stop');
+    await expect.poll(() => existsSync(join(rig.workspaceDir, 'begun')), { timeout: 30_000 }).toBe(true);
+    stop.abort(new Error('stop'));
+    await stopped;
+    expect(readFileSync(join(rig.workspaceDir, 'result'), 'utf8')).toBe('clean\n');
+    await rig.close();
+  });
+});
+
+describe.skipIf(!HAS_SANDBOX)('a sandbox with a network', () => {
+  test('lets a command reach the hosts of the list, by the proxy and in no other way', async () => {
+    const server = createServer((_request, response) => response.end('reached'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const rig = await openSandboxRig({ sandbox: { network: [`127.0.0.1:${port}`, '*'] } });
+    const get = 'curl -sS -m 5';
+    const output = await rig.run(
+      [
+        `${get} http://127.0.0.1:${port}/; echo`,
+        `${get} --proxytunnel http://127.0.0.1:${port}/; echo`,
+        `${get} http://127.0.0.1:${rig.port}/`,
+        `${get} http://169.254.169.254/`,
+        `${get} http://localhost:${port}/`,
+        `${get} --noproxy '*' http://127.0.0.1:${port}/ || echo no other way`,
+      ].join('\n'),
+    );
+    await rig.close();
+    server.close();
+    expect(output.split('\n').slice(0, 5)).toEqual([
+      'reached',
+      'reached',
+      '127.0.0.1 is not on the public internet',
+      '169.254.169.254 is not on the public internet',
+      'localhost is not on the public internet',
+    ]);
+    expect(output).toContain('no other way');
+  });
+});
+
+describe('a sandbox that does not work', () => {
+  test('keeps every command from running where it is required, and says why (G37)', async () => {
+    const rig = await openSandboxRig({ tools: { exec: { sandbox: 'required' } } });
+    const path = process.env['PATH'];
+    process.env['PATH'] = '/nowhere';
+    const hidden = new Sandbox(rig.config);
+    process.env['PATH'] = path;
+    await expect(hidden.enter(rig.workspaceDir)).rejects.toThrow(
+      'commands are off: the sandbox is required, and bwrap is not on the PATH. The operator can run "holdfast sandbox check"',
+    );
+    expect(await hidden.check()).toMatchObject({ status: 'refused', reason: 'bwrap is not on the PATH' });
+    await rig.close();
+  });
+
+  test.skipIf(!HAS_SANDBOX)(
+    'because user namespaces are refused says so, and `holdfast sandbox check` ends with 1 (G37)',
+    async () => {
+      const rig = await openSandboxRig({ tools: { exec: { sandbox: 'required' } } });
+      // Inside, no further namespace can be made, by whichever user.
+      const inner = '--dev-bind / / --unshare-user --uid 65534 --gid 65534 --disable-userns --'.split(' ');
+      const check = [
+        process.execPath,
+        join(import.meta.dirname, '../../src/cli/bin.mjs'),
+        'sandbox',
+        'check',
+        '--json',
+      ];
+      const env = { PATH: process.env['PATH'], HOLDFAST_DATA_DIR: rig.dataDir };
+      const ended = promisify(execFile)('bwrap', [...inner, ...check], { cwd: rig.base, env }).catch(
+        (error: unknown) => error,
+      );
+      const { code, stdout } = (await ended) as { code: number; stdout: string };
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({
+        mode: 'required',
+        status: 'refused',
+        reason: expect.stringMatching(/^bwrap: .*namespace/),
+      });
+      await rig.close();
+    },
+  );
+
+  test('is not used in the mode "auto"', async () => {
+    const rig = await openSandboxRig({ sandbox: { runtime: 'container', image: 'none' } });
+    expect(await rig.sandbox.check()).toMatchObject({ mode: 'auto', status: 'off', reason: expect.any(String) });
+    expect(await rig.run('echo ran')).toBe('ran\n[exit code 0]');
+    await rig.close();
+  });
+});
