@@ -8,10 +8,18 @@ import { createExecTool } from '../../src/tools/exec-tool.ts';
 import { runTool } from '../../src/tools/run-tool.ts';
 import type { ToolOutcome } from '../../src/tools/tool.ts';
 import { aToolCall, contentOf, createLifeline, createWorkspace, type Workspace } from './workspace.ts';
+import { SUITE_SANDBOX } from './suite-sandbox.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 
+/** In a sandbox, what has left the group ends like all else. */
+const ESCAPED =
+  SUITE_SANDBOX === undefined
+    ? '[processes that had left the command, as setsid does, were ended]'
+    : '[processes left in the background were ended]';
+
 let workspace: Workspace;
-const exec = createExecTool({ timeoutSeconds: 60, environment: { PATH: process.env['PATH'] } });
+const options = { environment: { PATH: process.env['PATH'] }, sandbox: SUITE_SANDBOX };
+const exec = createExecTool({ timeoutSeconds: 60, ...options });
 
 beforeEach(async () => {
   workspace = await createWorkspace();
@@ -131,7 +139,7 @@ describe('a time limit (G25)', () => {
   });
 
   test('that is longer than the configured one is reduced to it', async () => {
-    const limited = createExecTool({ timeoutSeconds: 0.3, environment: { PATH: process.env['PATH'] } });
+    const limited = createExecTool({ timeoutSeconds: 0.3, ...options });
     const input = { command: 'sleep 300', timeoutSeconds: 600 };
     const { content } = await limited.run(input, aToolCall({ workspaceDir: workspace.dir }));
     expect(content).toBe('[exec timed out after 0.3 s and was stopped]');
@@ -201,8 +209,7 @@ describe('background processes', () => {
     const outcome = await run({
       command: `setsid sh -c 'echo $$ > pid; exec sleep 300' & while [ ! -s pid ]; do :; done`,
     });
-    const notice = '[processes that had left the command, as setsid does, were ended]';
-    expect(outcome).toEqual({ content: `${notice}\n[exit code 0]`, isError: false });
+    expect(outcome).toEqual({ content: `${ESCAPED}\n[exit code 0]`, isError: false });
   });
 });
 
@@ -234,7 +241,7 @@ test("processes that left the command's group end with it, and the result says s
     command: `${lifeline.hold}; setsid sh -c 'echo > away; sleep 300' & until [ -e away ]; do sleep 0.01; done; echo left`,
   });
   await lifeline.gone;
-  expect(content).toBe('left\n[processes that had left the command, as setsid does, were ended]\n[exit code 0]');
+  expect(content).toBe(`left\n${ESCAPED}\n[exit code 0]`);
   expect(isError).toBe(false);
 });
 

@@ -3,12 +3,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
+import { HAS_SANDBOX } from './suite-sandbox.ts';
 import { createLifeline, createWorkspace } from './workspace.ts';
 
 const RUNNER = `
 import { createExecTool } from ${JSON.stringify(new URL('../../src/tools/exec-tool.ts', import.meta.url).href)};
+import { SUITE_SANDBOX } from ${JSON.stringify(new URL('./suite-sandbox.ts', import.meta.url).href)};
 const [workspaceDir, first, command] = process.argv.slice(1);
-const exec = createExecTool({ timeoutSeconds: 600, environment: { PATH: process.env.PATH } });
+const exec = createExecTool({ timeoutSeconds: 600, environment: { PATH: process.env.PATH }, sandbox: SUITE_SANDBOX });
 const lease = { epoch: 1, assertHeld: () => undefined };
 const call = { workspaceDir, idempotencyKey: crypto.randomUUID(), lease, signal: new AbortController().signal };
 // The first ends by itself: the guard must notice that and still watch the second.
@@ -16,22 +18,30 @@ await exec.run({ command: first }, call);
 await exec.run({ command }, call);
 `;
 
-test('a command and its grandchildren end when their process is killed (G11)', async () => {
-  await using workspace = Object.assign(await createWorkspace(), {
-    [Symbol.asyncDispose]: () => workspace.remove(),
-  });
-  const lifeline = createLifeline(workspace.dir);
-  const command = `trap '' TERM; ${lifeline.hold}; (sleep 300 & sleep 300) & sleep 300`;
-  const runner = spawn(process.execPath, ['--input-type=module', '-e', RUNNER, workspace.dir, 'echo first', command], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const exited = once(runner, 'exit');
-  await lifeline.held;
-  runner.kill('SIGKILL');
-  await exited;
-  await lifeline.gone;
-  expect(runner.signalCode).toBe('SIGKILL');
-});
+test.each(HAS_SANDBOX ? ['outside', 'inside'] : ['outside'])(
+  'a command %s a sandbox and its grandchildren end when their process is killed (G11)',
+  async (place) => {
+    await using workspace = Object.assign(await createWorkspace(), {
+      [Symbol.asyncDispose]: () => workspace.remove(),
+    });
+    const lifeline = createLifeline(workspace.dir);
+    const command = `trap '' TERM; ${lifeline.hold}; (sleep 300 & sleep 300) & sleep 300`;
+    const runner = spawn(
+      process.execPath,
+      ['--input-type=module', '-e', RUNNER, workspace.dir, 'echo first', command],
+      {
+        env: { ...process.env, HOLDFAST_TEST_SANDBOX: place === 'inside' ? 'on' : 'off' },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    );
+    const exited = once(runner, 'exit');
+    await lifeline.held;
+    runner.kill('SIGKILL');
+    await exited;
+    await lifeline.gone;
+    expect(runner.signalCode).toBe('SIGKILL');
+  },
+);
 
 test('a process that has run commands exits when it has nothing more to do', async () => {
   await using workspace = Object.assign(await createWorkspace(), {

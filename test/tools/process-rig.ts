@@ -11,6 +11,7 @@ import { createProcessTool } from '../../src/tools/process-tool.ts';
 import type { ToolCall, ToolOutcome } from '../../src/tools/tool.ts';
 import { readSessions } from '../rows/sessions.ts';
 import { createStoreRig } from '../store/store-rig.ts';
+import { SUITE_SANDBOX } from './suite-sandbox.ts';
 import { aToolCall, createWorkspace } from './workspace.ts';
 
 export type ProcessRig = Awaited<ReturnType<typeof createProcessRig>>;
@@ -54,6 +55,7 @@ export async function createProcessRig() {
     const exec = createExecTool({
       timeoutSeconds: 60,
       environment: { PATH: process.env['PATH'] },
+      sandbox: SUITE_SANDBOX,
       background: { keeper, dataDir, timeoutSeconds },
     });
     return { keeper, name, exec, process: createProcessTool({ store, keeper, dataDir }) };

@@ -2,7 +2,8 @@
 // the same canaries outside the sandbox show that they would.
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HAS_SANDBOX, openSandboxRig, type SandboxRig } from './sandbox-rig.ts';
+import { HAS_SANDBOX } from './suite-sandbox.ts';
+import { openSandboxRig, type SandboxRig } from './sandbox-rig.ts';
 
 const MIB = 1_048_576;
 const LIMITS = { cpuSeconds: 1, memoryBytes: 256 * MIB, processes: 64, fileBytes: 16 * MIB, tmpBytes: 8 * MIB };

@@ -1,6 +1,5 @@
 // A service as a command of an agent sees it: its data directory with a key, a database socket, a loopback API, another workspace, and its exec tool
 // with the sandbox of its configuration. As root, commands run as `nobody`, as they do in a service.
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -11,20 +10,6 @@ import { createExecTool } from '../../src/tools/exec-tool.ts';
 import { planAllCommands } from '../../src/tools/command-user.ts';
 import { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
 import { aToolCall, contentOf } from './workspace.ts';
-
-/** False where the kernel or the machine has no sandbox: there the tests of one are skipped. */
-export const HAS_SANDBOX = canSandbox();
-
-function canSandbox(): boolean {
-  try {
-    execFileSync('bwrap', ['--unshare-user', '--disable-userns', '--unshare-pid', '--ro-bind', '/', '/', 'true'], {
-      stdio: 'ignore',
-    });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 export type SandboxRig = Awaited<ReturnType<typeof openSandboxRig>>;
 

@@ -9,12 +9,22 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
-import { HAS_SANDBOX, openSandboxRig } from './sandbox-rig.ts';
+import { HAS_SANDBOX } from './suite-sandbox.ts';
+import { openSandboxRig } from './sandbox-rig.ts';
 
 describe.skipIf(!HAS_SANDBOX)('a command in a sandbox', () => {
   test('works as outside: its workspace, its output, its exit code, its signals, what it leaves running (G24)', async () => {
     const rig = await openSandboxRig();
     expect(await rig.sandbox.check()).toMatchObject({ status: 'on', reason: null });
+    const wrap = await rig.sandbox.enter(rig.workspaceDir);
+    const server = {
+      argv: ['server'],
+      workdir: rig.workspaceDir,
+      user: null,
+      environment: { KEY: 'k' },
+      own: { TOKEN: 't' },
+    };
+    expect(wrap?.(server).environment).toEqual({ HOME: rig.workspaceDir, TOKEN: 't' });
     writeFileSync(join(rig.workspaceDir, 'given'), 'text\n');
     expect(await rig.run('cat given; pwd; echo $HOME; echo err >&2; exit 3')).toBe(
       `text\n${rig.workspaceDir}\n${rig.workspaceDir}\nerr\n[exit code 3]`,

@@ -4,7 +4,10 @@ import type { CommandLine, SandboxPolicy } from '../../core/sandbox/policy.ts';
 
 /** A command line with all that decides how it runs. */
 export interface PlainCommand extends CommandLine {
+  /** Of the service: a sandbox keeps what programs need of it. */
   environment: Record<string, string>;
+  /** Variables that are meant for the command, such as those that a server of tools is configured with; absent: none. */
+  own?: Readonly<Record<string, string>>;
   /** Null: the user of this process. */
   user: OsUser | null;
 }

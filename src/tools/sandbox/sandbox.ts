@@ -92,7 +92,7 @@ export class Sandbox {
     return this.#isUsed && this.#checkedAt === null ? null : this.#stateNow();
   }
 
-  /** How commands get into the sandbox of a workspace; null: they run outside. Throws `SandboxRequiredError`. */
+  /** How commands, and servers of tools, get into the sandbox of a workspace; null: they run outside. Throws `SandboxRequiredError`. */
   async enter(workspaceDir: string): Promise<WrapCommand | null> {
     if (!this.#isUsed) return null;
     // A process without `start` sends one when it is needed.
@@ -124,8 +124,8 @@ export class Sandbox {
     // A runtime that there is not has failed its check.
     const runtime = this.#runtime as SandboxRuntime;
     const policy: SandboxPolicy = policyOf(this.#config, workspaceDir, this.#proxy?.socket ?? null);
-    return ({ argv, workdir, environment, user }) =>
-      runtime.wrap(policy, { argv, workdir, user, environment: sandboxEnvironment(environment, policy) });
+    return ({ environment, own, ...command }) =>
+      runtime.wrap(policy, { ...command, environment: { ...sandboxEnvironment(environment, policy), ...own } });
   }
 
   #stateNow(): SandboxState {

@@ -1,0 +1,37 @@
+// Whether this machine has a sandbox, and the one that whole suites can be run in.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config.ts';
+import { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
+
+/** False where the kernel or the machine has no sandbox: there the tests of one are skipped. */
+export const HAS_SANDBOX = canSandbox();
+
+function canSandbox(): boolean {
+  try {
+    execFileSync('bwrap', ['--unshare-user', '--disable-userns', '--unshare-pid', '--ro-bind', '/', '/', 'true'], {
+      stdio: 'ignore',
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * What the suites of `exec` and `process` run commands in: nothing, or with `HOLDFAST_TEST_SANDBOX=on` the sandbox, in which they must pass, too. Each
+ * of their workspaces gets one.
+ */
+export const SUITE_SANDBOX: Pick<Sandbox, 'enter'> | undefined =
+  process.env['HOLDFAST_TEST_SANDBOX'] === 'on' ? { enter: enterAny } : undefined;
+
+async function enterAny(workspaceDir: string) {
+  const base = mkdtempSync(join(tmpdir(), 'holdfast-sandbox-'));
+  const settings = { workspace: { path: workspaceDir }, tools: { exec: { sandbox: 'required' } } };
+  writeFileSync(join(base, 'holdfast.json'), JSON.stringify(settings));
+  mkdirSync(join(base, 'data'));
+  const config = loadConfig({ env: { HOLDFAST_DATA_DIR: join(base, 'data') }, cwd: base });
+  return new Sandbox(config).enter(workspaceDir).finally(() => rmSync(base, { recursive: true }));
+}
