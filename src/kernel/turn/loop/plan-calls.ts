@@ -7,7 +7,7 @@ import { cutHead } from '../../../core/text.ts';
 import type { ToolUseBlock } from '../../../core/content.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
 import type { LedgerRow } from '../../sessions/claim-session.ts';
-import type { ToolSettlement } from '../journal/journal.ts';
+import type { ToolIntent, ToolSettlement } from '../journal/journal.ts';
 import { mayRepeat, onlyReads, type Tool, type ToolOutcome } from '../../../tools/tool.ts';
 import { unknownToolOutcome } from '../../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -157,4 +157,27 @@ function known(call: ToolUseBlock, ordinal: number, status: ToolSettlement['stat
 
 function unknownTool(turn: OpenedTurn, call: ToolUseBlock, ordinal: number): Plan {
   return { call, ordinal, kind: 'known', status: null, outcome: unknownToolOutcome(call.name, turn.toolset) };
+}
+
+/**
+ * The intents of the calls that are to run. Beside calls that wait, those that do not run have one, too: a turn that is resumed after the wait
+ * finds their results there.
+ */
+export function toIntents(plans: readonly Plan[], step: number): ToolIntent[] {
+  const isParking = plans.some(({ kind }) => kind === 'held');
+  return plans.flatMap((plan) => {
+    if (plan.kind === 'run') return [toIntent(plan, step, 'intent')];
+    return plan.kind === 'known' && isParking ? [toIntent(plan, step, 'intent')] : [];
+  });
+}
+
+/** The intent of one of them, or how it ended. */
+export function toIntent(
+  plan: Exclude<Plan, { kind: 'held' }>,
+  step: number,
+  status: ToolIntent['status'],
+): ToolIntent {
+  const { call, ordinal } = plan;
+  const isIdempotent = plan.kind === 'run' && mayRepeat(plan.tool, call.input);
+  return { step, ordinal, callId: call.id, name: call.name, isIdempotent, status };
 }

@@ -12,14 +12,14 @@ import { refOfModel } from '../../../core/model-ref.ts';
 import { SPAN_KEYS } from '../../../core/telemetry/span.ts';
 import { storedCharsMax } from '../../../core/tool-result-size.ts';
 import type { NewEvent } from '../../events/events.ts';
-import type { ModelCallRow, ToolIntent, ToolSettlement } from '../journal/journal.ts';
+import type { ModelCallRow, ToolSettlement } from '../journal/journal.ts';
 import { runTool } from '../../../tools/run-tool.ts';
-import { mayRepeat, ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '../../../tools/tool.ts';
+import { ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '../../../tools/tool.ts';
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from '../model-events.ts';
 import { heldStop } from './held-calls.ts';
-import type { Plan } from './plan-calls.ts';
+import { toIntent, type Plan } from './plan-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { answerTokens } from '../position.ts';
 import { TurnStopped } from '../turn-end.ts';
@@ -48,24 +48,6 @@ interface SettledCall {
   plan: Plan;
   outcome: ToolOutcome;
   status: ToolSettlement['status'] | null;
-}
-
-/**
- * The intents of the calls that are to run. Beside calls that wait, those that do not run have one, too: a turn that is resumed after the wait
- * finds their results there.
- */
-export function toIntents(plans: readonly Plan[], step: number): ToolIntent[] {
-  const isParking = plans.some(({ kind }) => kind === 'held');
-  return plans.flatMap((plan) => {
-    if (plan.kind === 'run') return [toIntent(plan, step, 'intent')];
-    return plan.kind === 'known' && isParking ? [toIntent(plan, step, 'intent')] : [];
-  });
-}
-
-function toIntent(plan: Exclude<Plan, { kind: 'held' }>, step: number, status: ToolIntent['status']): ToolIntent {
-  const { call, ordinal } = plan;
-  const isIdempotent = plan.kind === 'run' && mayRepeat(plan.tool, call.input);
-  return { step, ordinal, callId: call.id, name: call.name, isIdempotent, status };
 }
 
 /** Starts the calls of a batch. Their intents are committed already, or they are read-only: then `call` is that of their uncommitted answer. */
