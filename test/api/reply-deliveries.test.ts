@@ -163,7 +163,15 @@ describe('a subagent that was spawned over the API', () => {
 
 test('the OpenAPI document describes every kind of delivery as a webhook', async () => {
   const { webhooks } = (await holder.rig.get('/openapi.json')).body;
-  expect(Object.keys(webhooks)).toEqual(['reply', 'message', 'failure', 'command', 'batch', 'alert']);
+  expect(Object.keys(webhooks)).toEqual([
+    'reply',
+    'message',
+    'failure',
+    'command',
+    'batch',
+    'approval.requested',
+    'alert',
+  ]);
   const { schema } = webhooks.failure.post.requestBody.content['application/json'];
   expect(schema.required).toContain('error');
   expect(schema.properties.type).toMatchObject({ const: 'failure' });

@@ -82,7 +82,7 @@ async function expectTrue({ status, body }: JsonAnswer): Promise<void> {
   ]);
   const { attempts: _attempts, previousTurnId: _previous, nextTurnId: _next, spans, ...facts } = turn.body;
   const detail = { ...facts, spans: spans.filter(({ kind }: { kind: string }) => OF_ITS_TIMES.has(kind)) };
-  expect(body).toEqual({ message: message.body, turn: detail, reply: message.body.reply });
+  expect(body).toEqual({ message: message.body, turn: detail, reply: message.body.reply, output: turn.body.output });
 }
 
 describe('a wait that ends with its turn', () => {
