@@ -73,7 +73,7 @@ async function configOf(
   };
   await writeFile(join(workspace, 'holdfast.json'), JSON.stringify(settings));
   const config = loadConfig({
-    env: { HOLDFAST_CONFIG: join(workspace, 'holdfast.json'), HOLDFAST_DATA_DIR: workspace },
+    env: { HOLDFAST_CONFIG: join(workspace, 'holdfast.json'), HOLDFAST_DATA_DIR: `${workspace}-data` },
     cwd: workspace,
   });
   return { config, agentId, workspace };
@@ -326,7 +326,7 @@ test('a thousand idle agents with an unchanged gate call no model', async () => 
   const settings = { agents: { defaults: { heartbeat: { every: '1m', when: { file: 'state' } } }, list } };
   await writeFile(join(workspace, 'holdfast.json'), JSON.stringify(settings));
   const config = loadConfig({
-    env: { HOLDFAST_CONFIG: join(workspace, 'holdfast.json'), HOLDFAST_DATA_DIR: workspace },
+    env: { HOLDFAST_CONFIG: join(workspace, 'holdfast.json'), HOLDFAST_DATA_DIR: `${workspace}-data` },
     cwd: workspace,
   });
   const parts = schedulerParts(rig.database, config);
