@@ -14,6 +14,8 @@ import { createLogger } from '../../src/logger.ts';
 import { openMcp } from '../../src/features/mcp/rounds.ts';
 
 const SERVER = join(import.meta.dirname, 'counting-server.ts');
+/** The same for the newer line of the library. */
+export const MODERN = join(import.meta.dirname, 'modern-server.ts');
 
 export const EVERYTHING = join(
   import.meta.dirname,
@@ -81,13 +83,14 @@ async function createMcpRig(
 }
 
 /** The counting server as a process, and what it has run. */
-export async function countingServer(more: { env?: Record<string, string> } = {}) {
+export async function countingServer(more: { env?: Record<string, string>; script?: string } = {}) {
+  const { script = SERVER } = more;
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-mcp-'));
   const file = join(folder, 'count');
   let child: ChildProcessByStdio<null, Readable, null> | undefined;
   return {
     file,
-    settings: { command: process.execPath, args: [SERVER, 'stdio'], env: { COUNT_FILE: file, ...more.env } },
+    settings: { command: process.execPath, args: [script, 'stdio'], env: { COUNT_FILE: file, ...more.env } },
     /** The keys that it has run, as often as it did; and what it noted of them. */
     async runs(): Promise<string[]> {
       const text = await readFile(file, 'utf8').catch(() => '');
@@ -95,7 +98,7 @@ export async function countingServer(more: { env?: Record<string, string> } = {}
     },
     /** Starts it over HTTP; resolves with the port. */
     async listen(port = 0): Promise<number> {
-      child = spawn(process.execPath, [SERVER, 'http', String(port)], {
+      child = spawn(process.execPath, [script, 'http', String(port)], {
         env: { COUNT_FILE: file },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
@@ -132,8 +135,8 @@ export async function rigWith(
 }
 
 /** A counting server, removed with the test. */
-export async function counting(env: Record<string, string> = {}) {
-  const server = await countingServer({ env });
+export async function counting(env: Record<string, string> = {}, script?: string) {
+  const server = await countingServer({ env, ...(script === undefined ? {} : { script }) });
   onTestFinished(() => server.remove());
   return server;
 }

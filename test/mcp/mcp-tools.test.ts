@@ -1,8 +1,8 @@
 // MCP servers as tools: what agents are shown, what the ledger makes of calls, and what is left of a server that ends. Real servers of both lines of the
 // protocol's library, as processes and over HTTP.
 import { expect, test } from 'vitest';
-import { listTools } from '../../src/features/mcp/views.ts';
-import { counting, EVERYTHING, rigWith, useDatabase } from './mcp-rig.ts';
+import { listServers, listTools } from '../../src/features/mcp/views.ts';
+import { counting, EVERYTHING, MODERN, rigWith, useDatabase } from './mcp-rig.ts';
 
 test('a call that hangs ends at its deadline and is cancelled at the server (G25)', async () => {
   const server = await counting();
@@ -14,7 +14,7 @@ test('a call that hangs ends at its deadline and is cancelled at the server (G25
   expect(added).toMatchObject({ status: 'unknown', isError: true });
   expect(put).toMatchObject({ status: 'failed', isError: true });
   expect(put?.text).toBe('notes__put: notes has not answered within 1 s. Call it again later.');
-  await expect.poll(() => server.runs()).toContain(`${added?.key} cancelled`);
+  await expect.poll(() => server.runs(), { timeout: 60_000 }).toContain(`${added?.key} cancelled`);
 });
 
 test('a server that is away changes nothing that agents are shown, and a call to it says so', async () => {
@@ -46,10 +46,10 @@ test('a changed tool is there at the next turn, and its change is shown', async 
   expect((await listTools(before.config, before.database.views, 'notes'))?.[0]).toMatchObject({ change: null });
   const { env } = server.settings;
   const after = await rigWith({ notes: { ...server.settings, env: { ...env, DESCRIPTION: 'a remark' } } }, { url });
+  const change = async () => (await listTools(after.config, after.database.views, 'notes'))?.[0]?.change;
+  await expect.poll(change, { timeout: 60_000 }).toEqual(['- add a note', '+ add a remark']);
   await before.call([{ tool: 'notes__add' }]);
   expect(before.toolsShown()[0]?.description).toBe('add a remark');
-  const [tool] = (await listTools(after.config, after.database.views, 'notes')) ?? [];
-  expect(tool?.change).toEqual(['- add a note', '+ add a remark']);
 });
 
 test('a process of a server sees the configured environment and what every program needs, nothing else', async () => {
@@ -114,4 +114,28 @@ test('a server over HTTP whose connection is cut, and that starts again, runs ea
   const [late] = await rig.call([{ tool: 'notes__add' }]);
   expect(late).toMatchObject({ isError: false, status: 'done' });
   expect(await server.runs()).toEqual([added?.key, put?.key, late?.key]);
+});
+
+test('servers of the newer protocol are asked in its own way, and a new tool is there at the next turn', async () => {
+  const [own, far] = [await counting({}, MODERN), await counting({}, MODERN)];
+  const servers = { own: own.settings, far: { url: `http://127.0.0.1:${await far.listen()}/mcp` } };
+  const rig = await rigWith(servers);
+  const results = await rig.call([{ tool: 'own__ask' }, { tool: 'far__ask' }]);
+  expect(results.map(({ status }) => status)).toEqual(['done', 'done']);
+  expect([await own.runs(), await far.runs()]).toEqual(results.map(({ key }) => [key]));
+  const seen = await listServers(rig.config, rig.database.views);
+  expect(seen.map(({ name, protocol }) => [name, protocol])).toEqual([
+    ['far', '2026-07-28'],
+    ['own', '2026-07-28'],
+  ]);
+
+  await rig.call([{ tool: 'own__grow' }]);
+  await expect
+    .poll(() => rig.round().then(() => listTools(rig.config, rig.database.views, 'own')), { timeout: 60_000 })
+    .toHaveLength(3);
+  await rig.call([{ tool: 'own__grown' }]);
+  expect(rig.toolsShown().map(({ name }) => name)).toContain('own__grown');
+
+  const [died] = await rig.call([{ tool: 'own__ask', input: { fault: 'die' } }]);
+  expect(died).toMatchObject({ status: 'unknown' });
 });

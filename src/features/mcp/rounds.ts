@@ -6,13 +6,20 @@ import type { Process, ProcessPart } from '../../kernel/processes/process-part.t
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { cutHead } from '../../core/text.ts';
 import { connectionsOf, type Connections } from './connections.ts';
-import { claimDueMcpServers, noteMcpServers, releaseMcpServer, storeMcpLoss, storeMcpTools } from './store/servers.ts';
+import {
+  claimDueMcpServers,
+  noteMcpServers,
+  readMcpVersions,
+  releaseMcpServer,
+  storeMcpLoss,
+  storeMcpTools,
+} from './store/servers.ts';
 import { enabledServers } from './turns.ts';
 
 /** A server that runs elsewhere may change at any time; one that is a process of the worker hardly does. */
 const EVERY_MS = { http: 10 * 60_000, stdio: 60 * 60_000 };
 const PAUSE_MS = { first: 0, min: 200, max: 1_000 };
-/** The first tools of servers are there when a worker starts, but it does not wait longer for them. */
+/** A worker that starts waits so long for the tools of servers that were never listed. */
 const FIRST_MS = 10_000;
 const ERROR_CHARS_MAX = 1_000;
 
@@ -25,14 +32,17 @@ type Asking = Pick<Process, 'logger'> & {
 export async function openMcp({ service, logger }: Pick<Process, 'service' | 'logger'>): Promise<ProcessPart> {
   const { config, database } = service;
   const servers = enabledServers(config);
-  if (Object.keys(servers).length === 0) return {};
+  const names = Object.keys(servers);
+  if (names.length === 0) return {};
   const connections = connectionsOf({ servers, database, logger });
   const asking = { servers, database, connections, logger };
-  await noteMcpServers(database, Object.keys(servers));
+  await noteMcpServers(database, names);
   const stopped = new AbortController();
   const first = askDueServers(asking, stopped.signal);
   first.catch(() => undefined);
-  await Promise.race([first, new Promise((resolve) => setTimeout(resolve, FIRST_MS).unref())]);
+  const listed = await readMcpVersions(database, names);
+  if (listed.length < names.length)
+    await Promise.race([first, new Promise((resolve) => setTimeout(resolve, FIRST_MS).unref())]);
   return {
     rounds: [
       {

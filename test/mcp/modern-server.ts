@@ -1,0 +1,52 @@
+// An MCP server of the newer line of the protocol's library, which notes the key of each call in a file. `node modern-server.ts stdio`, or `http`: then it
+// prints its port. Its tool `grow` gives it one more tool.
+import { appendFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { z } from 'zod';
+
+const file = process.env['COUNT_FILE'] ?? '';
+
+function createModernServer(): McpServer {
+  const server = new McpServer({ name: 'modern', version: '2.0.0' });
+  server.registerTool(
+    'ask',
+    { description: 'asks', inputSchema: z.object({ fault: z.enum(['none', 'die']).default('none') }) },
+    ({ fault }, { mcpReq }) => {
+      appendFileSync(file, `${String(mcpReq._meta?.['holdfast/idempotencyKey'])}\n`);
+      if (fault === 'die') process.kill(process.pid, 'SIGKILL');
+      return { content: [{ type: 'text', text: 'asked' }] };
+    },
+  );
+  server.registerTool('grow', { description: 'grows', inputSchema: z.object({}) }, () => {
+    server.registerTool('grown', { description: 'is new', inputSchema: z.object({}) }, () => ({ content: [] }));
+    return { content: [{ type: 'text', text: 'grown' }] };
+  });
+  return server;
+}
+
+async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { fetch } = handler;
+  const body =
+    incoming.method === 'POST' ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' as const } : {};
+  const headers = new Headers(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
+  const response = await fetch(
+    new Request(`http://127.0.0.1${incoming.url}`, { method: incoming.method ?? 'GET', headers, ...body }),
+  );
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  if (response.body === null) outgoing.end();
+  else Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]).pipe(outgoing);
+}
+
+const handler = createMcpHandler(createModernServer);
+if (process.argv[2] === 'stdio') {
+  process.stdin.on('end', () => process.exit(0));
+  serveStdio(createModernServer);
+} else {
+  const http = createServer((incoming, outgoing) => void answer(incoming, outgoing));
+  http.listen(Number(process.argv[3] ?? 0), '127.0.0.1', () => {
+    process.stdout.write(`${(http.address() as { port: number }).port}\n`);
+  });
+}
