@@ -6,14 +6,27 @@ import { checkPolicies } from './check-tools.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
 import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
 import { checkProvider } from './providers.ts';
-import { checkMcp } from './schema-mcp.ts';
+import { approvalRulesOf, checkMcp } from './schema-mcp.ts';
 import { SANDBOX_ENABLED, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
 import { workspacesFolderOf } from './workspaces-folder.ts';
 
 /** The settings of a file with what follows from others, and with absolute paths. */
 export function completeSettings(settings: FileSettings, dataDir: string, baseDir: string): FileSettings {
-  const { workspace, owner, docs, plugins, images, sandbox, diagnostics, agents, retention, events, models, mcp } =
-    settings;
+  const {
+    workspace,
+    owner,
+    docs,
+    plugins,
+    images,
+    sandbox,
+    diagnostics,
+    agents,
+    retention,
+    events,
+    models,
+    mcp,
+    tools,
+  } = settings;
   if (retention.events !== undefined) events.retention = retention.events;
   if (owner.phone !== undefined) owner.ids = [...new Set([owner.phone, ...owner.ids])];
   workspace.path =
@@ -32,6 +45,7 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
     if ('package' in provider && provider.package?.startsWith('.') === true)
       provider.package = absolute(provider.package, baseDir);
   }
+  tools.approvals.rules.unshift(...approvalRulesOf(mcp));
   for (const server of Object.values(mcp.servers)) {
     if (server.cwd !== undefined) server.cwd = absolute(server.cwd, baseDir);
     // A file beside the configuration, not a program of PATH.

@@ -12,7 +12,10 @@ import {
   section,
   seconds,
 } from './schema-scalars.ts';
+import { APPROVAL_ASKS } from './choices.ts';
+import { nameMcpTool } from '../core/mcp-names.ts';
 import type { Refuse } from './config-error.ts';
+import { APPROVAL_MS, type toolsSchema } from './schema-tools.ts';
 
 export const MCP_TRUST = ['none', 'hints'] as const;
 
@@ -26,6 +29,9 @@ const toolSettings = z.strictObject({
     '`true`: the server runs a call once, however often the same idempotency key arrives, so that it is repeated after a crash',
   ),
   readOnly: optional(z.boolean()).describe('`true`: a call only reads; implies `idempotent`'),
+  approval: optional(z.enum(APPROVAL_ASKS)).describe(
+    'whether a person is [asked](approvals.md) before a call, as `ask` of a rule; counts before `tools.approvals.rules`',
+  ),
 });
 
 const toolsOfServer = z
@@ -110,4 +116,18 @@ function checkTransport(at: string, settings: McpServerSettings, refuse: Refuse)
     if (given.length > 0)
       refuse(`${at}.${field}`, given, `nothing with "${command === undefined ? 'url' : 'command'}"`);
   }
+}
+
+type ApprovalRule = z.output<typeof toolsSchema>['approvals']['rules'][number];
+
+/** The rules of approvals that the settings of tools make. */
+export function approvalRulesOf({ servers }: McpSettings): ApprovalRule[] {
+  return Object.entries(servers).flatMap(([server, { tools }]) =>
+    Object.entries(tools).flatMap(([tool, settings]) => {
+      if (settings === undefined || Array.isArray(settings) || settings.approval === undefined) return [];
+      return [
+        { tools: [nameMcpTool(server, tool)], agents: [], when: [], ask: settings.approval, timeout: APPROVAL_MS },
+      ];
+    }),
+  );
 }

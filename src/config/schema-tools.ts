@@ -16,6 +16,9 @@ import {
   word,
 } from './schema-scalars.ts';
 
+/** How long a call waits for a person that nothing else is said of. */
+export const APPROVAL_MS = 86_400_000;
+
 export const toolsSchema = section({
   allow: optional(names).describe(
     'names, or patterns with `*`, of the tools that agents can use; none: all tools, `[]`: no tools. A name without `*` that matches no tool is a fault',
@@ -69,7 +72,7 @@ export const toolsSchema = section({
             '`always`: each call; `once`: not again for the same input in the same session; `never`: matching calls run, whatever later rules say',
           ),
           timeout: duration(1, 1_000, 30 * 86_400_000)
-            .default(86_400_000)
+            .default(APPROVAL_MS)
             .describe('without a decision until then, the call is denied'),
         }),
       )

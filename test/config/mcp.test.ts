@@ -53,13 +53,13 @@ test('each fault of a server names the field and what is allowed', () => {
       kind: { type: 'http', command: 'x' },
       mixed: { url: 'http://127.0.0.1:1/mcp', args: ['-y'] },
       foreign: { command: 'x', agents: ['nobody'] },
-      later: { command: 'x', tools: { pay: { approval: 'always' } } },
+      later: { command: 'x', tools: { pay: { approval: 'maybe' } } },
       Foreign: { command: 'x' },
     }),
   ).toMatchInlineSnapshot(`
     [
       "mcp.servers.a__b is "a__b"; allowed: 1 to 32 letters, digits, - and single _, that begin with a letter and end with a letter or a digit",
-      "mcp.servers.later.tools.pay.approval is not a known key (known here: idempotent, readOnly)",
+      "mcp.servers.later.tools.pay.approval is "maybe"; allowed: "always", "once", "never"",
       "mcp.servers.both is {"command":"x","url":"http://127.0.0.1:1/mcp"}; allowed: "command" with "args" for a server that Holdfast starts, or "url" for one that runs already",
       "mcp.servers.none is null; allowed: "command" with "args" for a server that Holdfast starts, or "url" for one that runs already",
       "mcp.servers.kind.type is "http"; allowed: "stdio" with "command"",
@@ -74,4 +74,14 @@ test('a policy may name the tools of a server before they are known', () => {
   const { config } = load({ github: { command: 'x' } }, { tools: { deny: ['github__delete_repo'] } });
   expect(toolPolicyFault(config, { allow: ['GitHub__search'] })).toBeNull();
   expect(toolPolicyFault(config, { allow: ['gitlab__search'] })).toMatchObject({ path: 'tools.allow[0]' });
+});
+
+test('approval of a tool is a rule before all others', () => {
+  const rules = [{ tools: ['bank__*'], ask: 'never' }];
+  const bank = { command: 'x', tools: { 'pay.now': { approval: 'always' }, look: { readOnly: true } } };
+  const { config } = load({ bank }, { tools: { approvals: { rules } } });
+  expect(config.tools.approvals.rules).toMatchObject([
+    { tools: ['bank__pay_now'], ask: 'always', timeout: 86_400_000 },
+    rules[0],
+  ]);
 });

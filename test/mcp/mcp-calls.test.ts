@@ -1,5 +1,6 @@
 // What the ledger makes of calls to MCP servers. A real server of the earlier line of the protocol's library.
 import { expect, test } from 'vitest';
+import { readToolCalls } from '../rows/calls.ts';
 import { counting, rigWith } from './mcp-rig.ts';
 
 test('a call reaches its server with its key, and its result is untrusted (G11, G29)', async () => {
@@ -24,6 +25,18 @@ test('a server that is killed after the call: its outcome is unknown, and what m
   const [late] = await rig.call([{ tool: 'notes__put', input: { fault: 'die-first' } }]);
   expect(late).toMatchObject({ isError: false, status: 'done' });
   expect((await server.runs()).filter((line) => !line.includes('begun'))).toEqual([added?.key, put?.key, late?.key]);
+});
+
+test('a call that a person must approve does not reach its server before (G36)', async () => {
+  const server = await counting();
+  const rig = await rigWith({ notes: { ...server.settings, tools: { add: { approval: 'always' } } } });
+  await rig.play([{ tool: 'notes__add' }, { tool: 'notes__put' }], 'main');
+  const ledger = await readToolCalls(rig, {}, 'name', 'status');
+  expect(ledger).toEqual([
+    { name: 'notes__add', status: 'intent' },
+    { name: 'notes__put', status: 'done' },
+  ]);
+  expect(await server.runs()).toHaveLength(1);
 });
 
 test('without servers, a worker has no part of it: no tools to ask for, and nothing that is repeated', async () => {

@@ -1,4 +1,5 @@
 // Which tools of MCP servers agents have, under which names, and what is believed of them. Pure.
+import { nameMcpTool } from '../../core/mcp-names.ts';
 import { isToolAllowed } from '../../core/tool-policy.ts';
 
 /** What the configuration says of the tools of a server. */
@@ -40,24 +41,18 @@ export interface OfferedTool extends ListedTool {
 /** As long as providers take names. */
 const NAME_CHARS_MAX = 64;
 const SCHEMA_CHARS_MAX = 65_536;
-const BETWEEN = '__';
 
 /** The tools of a server: each offered, or left out with the reason. */
 export function judgeTools(server: string, settings: ServerRules, tools: readonly ListedTool[]): OfferedTool[] {
   const first = new Map<string, string>();
   return tools.map((tool) => {
-    const offeredAs = nameTool(server, tool.name);
+    const offeredAs = nameMcpTool(server, tool.name);
     const other = first.get(offeredAs.toLowerCase());
     if (other === undefined) first.set(offeredAs.toLowerCase(), tool.name);
     const leftOut =
       other === undefined ? reasonToLeaveOut(settings, tool, offeredAs) : `its name would be that of ${other}`;
     return { ...tool, server, offeredAs, leftOut, ...believe(settings, tool) };
   });
-}
-
-/** Characters that not all providers take become `_`. */
-function nameTool(server: string, tool: string): string {
-  return `${server}${BETWEEN}${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`;
 }
 
 function reasonToLeaveOut({ tools }: ServerRules, { name, definition }: ListedTool, offeredAs: string): string | null {
