@@ -22,6 +22,8 @@ ENV NODE_ENV=production \
     HOLDFAST_LOG_FORMAT=json \
     HOLDFAST_METRICS_PORT=9464
 WORKDIR /app
+# The sandbox of commands. Whether the container may make one is decided where it is started: docs/sandbox.md.
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap socat && rm -rf /var/lib/apt/lists/*
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY . .
 COPY --from=build /app/src/client/generated ./src/client/generated

@@ -18,6 +18,7 @@ import { longTurns } from './parts/long-turns.ts';
 import { memory } from './parts/memory.ts';
 import { peers } from './parts/peers.ts';
 import { queueing } from './parts/queueing.ts';
+import { sandboxed } from './parts/sandbox.ts';
 import { scaling } from './parts/scaling.ts';
 import { slowModel } from './parts/slow-model.ts';
 import { startUp } from './parts/start-up.ts';
@@ -53,6 +54,7 @@ const partsWith = (compared: ComparedCommits): BenchPart[] => [
   traces,
   whereATurnGoes,
   wires,
+  sandboxed,
   scaling,
   growth,
   peers,

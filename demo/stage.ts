@@ -43,6 +43,8 @@ export const FALLBACK_MODEL = 'openai/gpt-5.2';
 
 /** A demo that is stopped in the middle of a long tool call does not wait for it. */
 const CONFIG = {
+  // A command in a sandbox does not see which worker runs it, which a chapter shows.
+  tools: { exec: { sandbox: 'off' } },
   shutdown: { graceMs: 3000 },
   // An alert of a heartbeat goes where the reply to the last message of the session goes.
   agents: { defaults: { fallbacks: [FALLBACK_MODEL], heartbeat: { target: 'last' } } },
