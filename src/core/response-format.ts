@@ -15,7 +15,11 @@ export interface ResponseFormat {
 /** The longest schema, as JSON. */
 export const SCHEMA_CHARS_MAX = 32_768;
 /** The most schemas in a schema, with each reference counted as what it means. */
-const PARTS_MAX = 5_000;
+const PARTS_MAX = 2_000;
+/** How deep they may be inside each other: a validator nests its code as deep. */
+const DEPTH_MAX = 50;
+/** How many may apply to one value, as those of an `anyOf` do: each of them is tried on each entry of a list. */
+const CHOICES_MAX = 100;
 
 /** Keywords whose value is data. Of these, `format` and `pattern` are for the model alone. */
 const PLAIN =
@@ -24,6 +28,8 @@ const PLAIN =
   );
 const OF_ONE = ['items', 'additionalProperties', 'not'];
 const OF_LIST = ['anyOf', 'oneOf', 'allOf'];
+/** Their schemas are for the value itself, not for a part of it. */
+const OF_SAME: readonly unknown[] = ['not', ...OF_LIST];
 const OF_NAMES = ['properties', '$defs', 'definitions'];
 const KEYWORDS = [...PLAIN, ...OF_ONE, ...OF_LIST, ...OF_NAMES, '$ref'];
 const TYPES: readonly unknown[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
@@ -41,7 +47,14 @@ export function findSchemaFault(schema: Record<string, unknown>): SchemaFault | 
   if (schema['type'] !== 'object')
     return { path: ['type'], message: `expected "object": the answer is a JSON object, got ${show(schema['type'])}` };
   if (holdsKeptInteger(schema)) return { path: [], message: 'it has an integer that is too large to be compared' };
-  return findFault(schema, { root: schema, path: [], references: [], left: { parts: PARTS_MAX } });
+  return findFault(schema, {
+    root: schema,
+    path: [],
+    references: [],
+    depth: 0,
+    value: { choices: CHOICES_MAX },
+    left: { parts: PARTS_MAX },
+  });
 }
 
 interface Place {
@@ -49,6 +62,10 @@ interface Place {
   path: readonly (string | number)[];
   /** The references that led here. */
   references: readonly string[];
+  /** How many schemas are around this one. */
+  depth: number;
+  /** How many more may apply to the same value. */
+  value: { choices: number };
   left: { parts: number };
 }
 
@@ -61,14 +78,19 @@ function findFault(schema: unknown, place: Place): SchemaFault | null {
   if (!isObject(schema)) return at(`expected a schema: an object, true or false, got ${show(schema)}`);
   place.left.parts -= 1;
   if (place.left.parts < 0) return at(`the schema has more than ${PARTS_MAX} parts, with its references followed`);
+  place.value.choices -= 1;
+  if (place.value.choices < 0) return at(`more than ${CHOICES_MAX} schemas apply to the same value`);
+  if (place.depth > DEPTH_MAX) return at(`more than ${DEPTH_MAX} schemas are inside each other`);
   for (const [keyword, value] of Object.entries(schema)) {
     if (!KEYWORDS.includes(keyword))
       return at(`the keyword ${show(keyword)} is not supported; allowed: ${KEYWORDS.join(', ')}`, keyword);
     const fault = plainFault(keyword, value);
     if (fault !== null) return at(`${fault}, got ${show(value)}`, keyword);
   }
+  const depth = place.depth + 1;
   for (const [inner, ...path] of innerSchemas(schema)) {
-    const fault = findFault(inner, { ...place, path: [...place.path, ...path] });
+    const value = OF_SAME.includes(path[0]) ? place.value : { choices: CHOICES_MAX };
+    const fault = findFault(inner, { ...place, depth, value, path: [...place.path, ...path] });
     if (fault !== null) return fault;
   }
   return referenceFault(schema['$ref'], place);
@@ -120,7 +142,8 @@ function referenceFault(reference: unknown, place: Place): SchemaFault | null {
     return { path, message: `expected the name of a definition, such as "#/$defs/item", got ${show(reference)}` };
   if (place.references.includes(name))
     return { path, message: `${show(reference)} leads to itself: schemas must have an end` };
-  return findFault(named[name], { ...place, path, references: [...place.references, name] });
+  const depth = place.depth + 1;
+  return findFault(named[name], { ...place, depth, path, references: [...place.references, name] });
 }
 
 function isTexts(value: unknown): boolean {

@@ -11,6 +11,8 @@ export type CheckedOutput = { kind: 'fits'; text: string } | { kind: 'unfit'; fa
 
 const FAULTS_MAX = 10;
 const VALUE_CHARS_MAX = 200;
+/** All faults are listed as long as the characters of the text times those of the schema are no more. */
+const ALL_FAULTS_SIZE_MAX = 10_000_000;
 
 export async function checkOutput(said: string, { schema }: ResponseFormat): Promise<CheckedOutput> {
   const found = findJson(said);
@@ -18,16 +20,19 @@ export async function checkOutput(said: string, { schema }: ResponseFormat): Pro
     return { kind: 'unfit', faults: [said.trim() === '' ? 'it is empty' : 'it is not a JSON object'] };
   const { Ajv } = await import('ajv');
   const ajv = new Ajv({
-    allErrors: true,
+    // A long text can have millions of faults: then the first is enough.
+    allErrors: found.text.length * JSON.stringify(schema).length <= ALL_FAULTS_SIZE_MAX,
     strict: false,
+    // 19.99 is a multiple of 0.01, though not in binary fractions.
+    multipleOfPrecision: 9,
     logger: false,
     ownProperties: true,
-    validateFormats: false,
     // `findSchemaFault` has done that.
     validateSchema: false,
   });
   // A pattern of a client could run for ever on a text of a model.
   ajv.removeKeyword('pattern');
+  ajv.removeKeyword('format');
   const { $schema: _dialect, ...rules } = schema;
   const fits = ajv.compile(rules);
   if (fits(found.value)) return { kind: 'fits', text: found.text };

@@ -26,10 +26,12 @@ test.each([
   expect(findSchemaFault(schema)).toBeNull();
 });
 
+const listOf = <T>(length: number, make: () => T): T[] => Array.from({ length }, make);
+const nested = (depth: number): object => (depth === 0 ? {} : { items: nested(depth - 1) });
 const doubled = Object.fromEntries(
   Array.from({ length: 20 }, (_, at) => [
     `d${at}`,
-    { allOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }] },
+    { properties: { a: { $ref: `#/$defs/d${at + 1}` }, b: { $ref: `#/$defs/d${at + 1}` } } },
   ]),
 );
 
@@ -71,7 +73,19 @@ test.each<[string, Record<string, unknown>, (string | number)[], string]>([
     'a size that doubles',
     object({ $ref: '#/$defs/d0', $defs: { ...doubled, d20: {} } }),
     expect.anything() as never,
-    'more than 5000 parts',
+    'more than 2000 parts',
+  ],
+  [
+    'more than a hundred choices',
+    object({ items: { anyOf: [{ $ref: '#/$defs/a' }, {}] }, $defs: { a: { anyOf: listOf(99, () => ({})) } } }),
+    expect.arrayContaining(['items', 'anyOf']) as never,
+    'more than 100 schemas apply to the same value',
+  ],
+  [
+    'too many inside each other',
+    object({ items: nested(50) }),
+    listOf(51, () => 'items'),
+    'more than 50 schemas are inside each other',
   ],
   [
     'too many characters',

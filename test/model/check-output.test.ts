@@ -9,6 +9,7 @@ const schema = {
   properties: {
     items: { type: 'array', items: { $ref: '#/$defs/item' } },
     mail: { type: 'string', pattern: '^(a+)+$', format: 'email' },
+    price: { type: 'number', multipleOf: 0.01, format: null },
   },
   required: ['items'],
   additionalProperties: false,
@@ -19,6 +20,7 @@ test.each([
   ['  {"items":[{"n":1}]}\n', '{"items":[{"n":1}]}'],
   ['```json\n{"items": []}\n```', '{"items":[]}'],
   ['Here it is: {"items": []}', '{"items":[]}'],
+  ['{"items":[],"price":19.99}', '{"items":[],"price":19.99}'],
   // Patterns and formats are for the model alone.
   [`{"items":[],"mail":"${'a'.repeat(40)}!"}`, `{"items":[],"mail":"${'a'.repeat(40)}!"}`],
 ])('%j fits', async (said, text) => {
@@ -30,6 +32,7 @@ test.each([
   ['No.', ['it is not a JSON object']],
   ['[1]', ['it is not a JSON object']],
   ['{"items": [', ['it is not a JSON object']],
+  ['{"items":[],"price":19.995}', ['/price must be multiple of 0.01']],
   ['{}', ["it must have required property 'items'"]],
   [
     '{"items":[{"n":1.5},{}],"more":1}',
