@@ -42,10 +42,12 @@ function settingsOf(refused: string) {
       'team.52[[error: 429 code=insufficient_quota times=always]]',
     ),
     steady: chat('team.61', 'team.62'),
+    summing: chat('team.71[[error: 429 retry-after=600]]', 'team.72[[error: 401]]', 'team.73'),
     spare: { api: 'openai-compatible', baseUrl },
     closed: chat('team.41[[error: 401 times=always]]', 'team.42[[error: 403 times=always]]'),
   };
-  return { models: { providers }, agents: { defaults: { fallbacks: ['spare/m'] } } };
+  const compaction = { model: 'summing/m', keepRecentTokens: 10 };
+  return { models: { providers }, agents: { defaults: { fallbacks: ['spare/m'], compaction } } };
 }
 
 shareAmongTests(async (onEnd) => {
@@ -138,6 +140,18 @@ describe('a key', () => {
     expect(met.calls).toEqual(['a failed', 'b failed', 'default ok', 'default ok']);
     expect((await play(second, session, '[[reply: two]]', 'drained/m')).calls).toEqual(['default ok']);
     [first, second].forEach((worker) => worker.stop());
+  });
+
+  test('that fails at the summary of a compaction is left for the next one at once (G35)', async () => {
+    const worker = rig.worker();
+    const session = await sessionWith('a', ['a', 'b', 'c']);
+    for (const text of ['[[reply: one]]', '[[reply: two]]'])
+      await play(worker, session, text.padEnd(4_000, ' x'), 'openai/gpt-5');
+    await rig.send(session, '/compact', {}, 'compaction');
+    await worker.run(session);
+    const [turn] = (await readTurns(rig, { sessionId: await rig.sessionOf(session) })).slice(-1);
+    expect(turn).toMatchObject({ status: 'completed', reply: expect.stringContaining('Compacted') });
+    worker.stop();
   });
 
   test('is asked for no call when all of them are refused; the turn fails and says what to do', async () => {

@@ -208,10 +208,13 @@ async function takeFailure(
       const { fault, verdict } = called;
       const retries = turn.journal.at.progress.retries + 1;
       const setback = await pass.failed(fault);
-      const isRetryable = verdict.kind !== 'fatal' && retries <= retriesMaxOf(context.config, model) && !isLast;
-      const mayRetry = isRetryable && (setback === null || mayStay(context, turn, { setback, model, blocksInARow: 1 }));
+      const stays = setback === null || mayStay(context, turn, { setback, model, blocksInARow: 1 });
+      // Another key is asked at once, and the attempt does not count.
+      const asksNextKey = setback?.kind === 'key' && stays;
+      const isRetryable = asksNextKey || (verdict.kind !== 'fatal' && !isLast);
+      const mayRetry = isRetryable && stays && retries <= retriesMaxOf(context.config, model);
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
-      const code = setback === null || mayRetry ? verdict.code : setback.wait.reason.code;
+      const code = setback === null || (mayRetry && !asksNextKey) ? verdict.code : setback.wait.reason.code;
       const error = { code, message: cutHead(fault.message, 2000) };
       const isFinal = !mayRetry && setback === null && !REFUSALS_OF_ACCOUNT.has(code);
       if (isFinal && asked.reason === 'overflow')
@@ -224,7 +227,7 @@ async function takeFailure(
       // The next attempt shortens the input; there is nothing to wait for.
       if (verdict.kind === 'overflow') return { kind: 'again', delayMs: 0, wasTooMuch: true, ...error };
       const { retryAfterMs } = fault;
-      const delayMs = retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs });
+      const delayMs = asksNextKey ? 0 : retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs });
       return { kind: 'again', delayMs, wasTooMuch: false, ...error };
     }
     default:
