@@ -128,6 +128,15 @@ test.each<[string, Partial<ModelRequest>, unknown]>([
   expect(tools.at(-1)).toMatchObject({ name: 'structured_output', input_schema: FORMAT.schema });
 });
 
+test('a tool of the same name is another one, and its calls are made', () => {
+  const request = { ...REQUEST, tools: [{ ...LOOK, name: 'structured_output' }] };
+  expect(withOutputTool(request).tools.map(({ name }) => name)).toEqual(['structured_output', 'structured_output_']);
+  const call = { type: 'tool_use' as const, id: 'c', name: 'structured_output', input: {} };
+  const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const answer: ModelAnswer = { id: 'i', model: 'm', stopReason: 'tool_use', usage, content: [call] };
+  expect(takeOutput(answer, request)).toBe(answer);
+});
+
 test('the arguments of the tool are the text of the answer, unless other tools are called with it', () => {
   const call = { type: 'tool_use' as const, id: 'c', name: 'structured_output', input: { a: 1 } };
   const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };

@@ -5,6 +5,13 @@ import { listToolUses } from '../../core/content.ts';
 
 const OUTPUT_TOOL = 'structured_output';
 
+/** The name of the tool; an agent or a client may have one of this name. */
+function outputTool(tools: readonly { name: string }[]): string {
+  let free = OUTPUT_TOOL;
+  while (tools.some(({ name }) => name === free)) free += '_';
+  return free;
+}
+
 /**
  * The request with the tool. It is the only one that may be called where the others may not, and one must be called where the model takes that: one
  * that thinks refuses to be forced.
@@ -15,20 +22,23 @@ export function withOutputTool<Request extends ModelRequest>(request: Request): 
   const { thinking, effort, sampling = {}, tools } = request;
   const { tool_choice: choice, ...others } = sampling;
   const isFree = tools.length > 0 && choice?.type !== 'none';
-  const forced = isFree ? ({ type: 'any' } as const) : ({ type: 'tool', name: OUTPUT_TOOL } as const);
+  const forced = isFree ? ({ type: 'any' } as const) : ({ type: 'tool', name: outputTool(tools) } as const);
   const mayForce = thinking === undefined ? effort === undefined : thinking.type === 'disabled';
   const chosen = choice?.type === 'tool' ? choice : mayForce ? forced : undefined;
   return {
     ...rest,
-    tools: [...tools, toTool(responseFormat)],
+    tools: [...tools, toTool(outputTool(tools), responseFormat)],
     sampling: { ...others, ...(chosen === undefined ? {} : { tool_choice: chosen }) },
   } as Request;
 }
 
-function toTool({ schema, name = 'answer' }: NonNullable<ModelRequest['responseFormat']>): ToolSpec {
+function toTool(
+  name: string,
+  { schema, name: about = 'answer' }: NonNullable<ModelRequest['responseFormat']>,
+): ToolSpec {
   return {
-    name: OUTPUT_TOOL,
-    description: `Give your final answer (${name}) with this tool, as its arguments, and not as text. Call it once, when you need no other tool.`,
+    name,
+    description: `Give your final answer (${about}) with this tool, as its arguments, and not as text. Call it once, when you need no other tool.`,
     // A schema of type object: `findSchemaFault` has checked it.
     input_schema: schema as ToolSpec['input_schema'],
   };
@@ -36,14 +46,15 @@ function toTool({ schema, name = 'answer' }: NonNullable<ModelRequest['responseF
 
 /** The tools that an answer may call. */
 export function answerTools({ tools, responseFormat }: ModelRequest): readonly { name: string }[] {
-  return responseFormat === undefined ? tools : [...tools, { name: OUTPUT_TOOL }];
+  return responseFormat === undefined ? tools : [...tools, { name: outputTool(tools) }];
 }
 
 /** The answer with the arguments of the tool as its text. With calls of other tools it is not the last one: they are made, and it is asked again. */
-export function takeOutput(answer: ModelAnswer, { responseFormat }: ModelRequest): ModelAnswer {
-  const output = listToolUses(answer.content).find(({ name }) => name === OUTPUT_TOOL);
+export function takeOutput(answer: ModelAnswer, { responseFormat, tools }: ModelRequest): ModelAnswer {
+  const own = outputTool(tools);
+  const output = listToolUses(answer.content).find(({ name }) => name === own);
   if (responseFormat === undefined || output === undefined) return answer;
-  const rest = answer.content.filter((block) => block.type !== 'tool_use' || block.name !== OUTPUT_TOOL);
+  const rest = answer.content.filter((block) => block.type !== 'tool_use' || block.name !== own);
   if (rest.some(({ type }) => type === 'tool_use')) return { ...answer, content: rest };
   const text = answer.malformedInputs?.[output.id] ?? JSON.stringify(output.input);
   const { malformedInputs: _read, ...others } = answer;
