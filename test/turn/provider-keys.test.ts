@@ -11,6 +11,7 @@ import { readEvents } from '../rows/events.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { holdOf } from './gate/ask-check.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 let scripted: ScriptedModel;
@@ -151,6 +152,20 @@ describe('a key', () => {
     await worker.run(session);
     const [turn] = (await readTurns(rig, { sessionId: await rig.sessionOf(session) })).slice(-1);
     expect(turn).toMatchObject({ status: 'completed', reply: expect.stringContaining('Compacted') });
+    worker.stop();
+  });
+
+  test('is left to others by a session whose model is held back longer', async () => {
+    const worker = rig.worker();
+    const { models } = worker.context;
+    const named = (model: string) => ({ provider: 'limited', model, key: 'b' });
+    const [all, one] = models.known.findAll(named('one'));
+    models.learn([
+      { ...all!, leftMs: 600_000, probeInMs: 0 },
+      { ...one!, leftMs: 600_000, probeInMs: 600_000 },
+    ]);
+    expect(await holdOf(models.away, named('one'), 'first')).toBeNull();
+    expect(await holdOf(models.away, named('two'), 'second')).not.toBeNull();
     worker.stop();
   });
 

@@ -76,8 +76,10 @@ export class ModelStates {
       const all = this.known.findAll(model);
       for (const known of all) {
         const waitMs = await this.#askState(known, turn.session.id);
-        if (waitMs !== null)
-          return all.length > 1 ? this.#waitForKey(model, waitMs) : this.#waitForModel(known, model, waitMs);
+        if (waitMs === null) continue;
+        // The probe of the key may have been taken before its model had to wait.
+        for (const one of all) leaveProbe(one, turn.session.id);
+        return all.length > 1 ? this.#waitForKey(model, waitMs) : this.#waitForModel(known, model, waitMs);
       }
       return { kind: 'pass', hold: this.#toHold(all, turn, model) };
     },
