@@ -29,13 +29,14 @@ function loadParts(roles: readonly Role[], features: readonly Feature[]): Promis
 
 /** What features carry out in every process. */
 export async function loadHooks(features: readonly Feature[]) {
-  const [{ joinEffects }, { createEndOverdue }, effects, overdue] = await Promise.all([
+  const [{ joinEffects }, { createEndOverdue }, effects, overdue, chat] = await Promise.all([
     import('../src/kernel/effects/carry-out.ts'),
     import('../src/kernel/queue/end-overdue.ts'),
     Promise.all(features.map(async (feature) => (await feature.effects?.()) ?? {})),
     Promise.all(features.map(async (feature) => (await feature.overdue?.()) ?? [])),
+    Promise.all(features.map(async (feature) => (await feature.chat?.()) ?? [])),
   ]);
-  return { effects: joinEffects(effects), endOverdue: createEndOverdue(overdue.flat()) };
+  return { effects: joinEffects(effects), endOverdue: createEndOverdue(overdue.flat()), chat: chat.flat() };
 }
 
 /** What every process needs. */

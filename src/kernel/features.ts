@@ -8,7 +8,7 @@ import type { Effects } from './effects/turn-effects.ts';
 import type { Overdue } from './queue/end-overdue.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { TurnFeature, TurnParts } from './turn/context.ts';
-import type { Service } from './use-cases/service.ts';
+import type { ChatWord, Service } from './use-cases/service.ts';
 
 /** A feature: a folder of `src/features`. */
 export interface Feature {
@@ -24,6 +24,8 @@ export interface Feature {
   readonly api?: () => Promise<{ createApiPart: CreateApiPart }>;
   /** The words that it adds to the command line. */
   readonly commands?: readonly CommandFile[];
+  /** Its chat commands. */
+  readonly chat?: () => Promise<readonly ChatWord[]>;
   /** Carries out what ends of turns leave to it. */
   readonly effects?: () => Promise<Effects>;
   /** What of it ends at a deadline. */

@@ -3,7 +3,7 @@ import type { Ring } from '../../src/kernel/queue/after-commit.ts';
 import type { Config } from '../../src/config.ts';
 import { createService, type Service } from '../../src/kernel/use-cases/service.ts';
 import type { Database } from '../../src/database/database.ts';
-import { EFFECTS } from '../features.ts';
+import { CHAT, EFFECTS } from '../features.ts';
 import { createWake, type Wake } from '../../src/kernel/queue/wake.ts';
 
 /** Makes them. */
@@ -14,5 +14,5 @@ export function recordedService(parts: { config: Config; database: Database; wak
   const { config, database, wake = createWake() } = parts;
   const rings: Ring[] = [];
   const doorbell = { ring: async (rung: readonly Ring[]) => void rings.push(...rung) };
-  return { service: createService({ config, database, effects: EFFECTS, wake, doorbell }), rings };
+  return { service: createService({ config, database, effects: EFFECTS, chat: CHAT, wake, doorbell }), rings };
 }

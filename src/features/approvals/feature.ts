@@ -7,5 +7,6 @@ export const approvals: Feature = {
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openApprovalRounds }],
   routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { approvals: ['Run', 'tool calls that wait for a decision'] }]],
+  chat: async () => (await import('./chat-words.ts')).CHAT_WORDS,
   turns: async () => (await import('./hold-calls.ts')).approvalsInTurns,
 };

@@ -18,7 +18,7 @@ import type { NewInput } from '../inbox/new-input.ts';
 import { viewAcceptance, viewMessage } from '../views/messages.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewSession } from '../views/sessions.ts';
-import { carryOutCommand } from './chat-commands.ts';
+import { carryOutCommand, findChatWord, storeChatWord } from './chat-commands.ts';
 import { findModelFault, writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
@@ -86,7 +86,8 @@ async function storeMessage(service: Service, message: SentMessage, sessionId: S
   const { config, views, inbox, publish } = service;
   const { sessionKey, body: sent, idempotency, sentBy = null, traceparent } = message;
   const messageId = newId<MessageId>();
-  const { body, command } = readMessage(sent, config.owner.ids);
+  const word = findChatWord(service, sent);
+  const { body, command } = word === null ? readMessage(sent, config.owner.ids) : { body: sent, command: null };
   const row = {
     messageId,
     body: JSON.stringify(sentBy === null ? body : { ...body, sentBy }),
@@ -106,16 +107,20 @@ async function storeMessage(service: Service, message: SentMessage, sessionId: S
   const about = { sessionKey, sessionId, text: body.text, tags: readOptions(body).tags ?? {} };
   const { deliverAt = 0 } = body;
   if (deliverAt > systemClock.now().getTime()) {
-    if (command !== null) return { kind: 'refused', path: 'deliverAt', message: COMMANDS_ARE_NOW };
+    if (command !== null || word !== null) return { kind: 'refused', path: 'deliverAt', message: COMMANDS_ARE_NOW };
     const queue = queuePolicyOf(config, body);
     return readAnswer(views, publish(await inbox.delay({ ...input, kind: 'message', queue, deliverAt })), about);
   }
-  if (command === null) {
+  if (command === null && word === null) {
     return store(service, { ...input, kind: 'message', queue: queuePolicyOf(config, body) }, about);
   }
-  if (command.kind === 'compact') return store(service, { ...input, kind: 'compaction' }, about);
+  if (command?.kind === 'compact') return store(service, { ...input, kind: 'compaction' }, about);
   const delivery = commandDelivery(config, { sessionKey, messageId, body });
-  const isStored = await carryOutCommand(service, { command, sessionKey, sessionId, input: { ...row, delivery } });
+  const given = { sessionId, input: { ...row, delivery } };
+  const isStored =
+    command === null
+      ? await storeChatWord(service, given, await word!.carryOut(service, sent))
+      : await carryOutCommand(service, { ...given, command, sessionKey });
   if (isStored) return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
   // It was stored before, with its reply: the statement finds it.
   return store(service, { ...input, kind: 'message', commandReply: '' }, about);

@@ -2,6 +2,7 @@
 // that is sent again has no second effect, and one acts only on what was accepted before it.
 import type { SessionFacts } from '../../contract/views.ts';
 import { chatHelp, type ChatCommand } from '../../core/chat-command.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
 import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { endOfModel } from '../../core/models.ts';
 import { systemClock } from '../../clock.ts';
@@ -12,7 +13,7 @@ import { agentIdOf } from '../../core/session-key.ts';
 import { isStoredBefore, patchByCommand, type NewCommand } from '../inbox/commands.ts';
 import type { SessionPatch } from '../sessions/patch-session.ts';
 import { viewSession } from '../views/sessions.ts';
-import type { Service } from './service.ts';
+import type { ChatWord, Service } from './service.ts';
 import { findModelFault } from './reach-session.ts';
 import { stopSession } from './operate-service.ts';
 
@@ -83,7 +84,12 @@ export async function carryOutCommand(service: Service, given: GivenCommand): Pr
       return patch(service, given, {}, `Reasoning: ${current} (${MEANING[current]}).`);
     }
     case 'help':
-      return patch(service, given, {}, chatHelp(config.session.resetTriggers));
+      return patch(
+        service,
+        given,
+        {},
+        [chatHelp(config.session.resetTriggers), ...service.chat.map(({ help }) => help)].join('\n'),
+      );
     case 'queue': {
       const session = await viewSession(views, sessionKey);
       if (command.change === null) return patch(service, given, {}, queueLine(toSettings(config, sessionKey, session)));
@@ -95,9 +101,25 @@ export async function carryOutCommand(service: Service, given: GivenCommand): Pr
   }
 }
 
+/** Stores a command of a feature that was carried out, with its reply. False: it was stored before. */
+export function storeChatWord(
+  service: Service,
+  given: Pick<GivenCommand, 'sessionId' | 'input'>,
+  reply: string,
+): Promise<boolean> {
+  return patch(service, given, {}, reply);
+}
+
+/** The command of a feature that a message is; null: it is none, or its sender may not give it. */
+export function findChatWord({ config, chat }: Service, message: InboundMessage): ChatWord | null {
+  const [first = ''] = message.text.trim().split(/\s+/, 1);
+  const name = first.toLowerCase().replace(/@\w+$/, '');
+  return chat.find(({ word, mayGive }) => word === name && mayGive(config, message)) ?? null;
+}
+
 async function patch(
   { database, publish }: Service,
-  { sessionId, input }: GivenCommand,
+  { sessionId, input }: Pick<GivenCommand, 'sessionId' | 'input'>,
   change: SessionPatch,
   reply: string,
 ): Promise<boolean> {

@@ -3,7 +3,7 @@
 import type { Publish } from '../queue/after-commit.ts';
 import { livePriceBook, type Config } from '../../config.ts';
 import type { MessageId, SessionKey } from '../../core/ids.ts';
-import type { BatchInput } from '../../core/inbound.ts';
+import type { BatchInput, InboundMessage } from '../../core/inbound.ts';
 import type { PriceBook } from '../../core/prices/price-table.ts';
 import { newId } from '../../ids.ts';
 import type { Acceptance } from '../inbox/accept-messages.ts';
@@ -16,10 +16,24 @@ import { countWaiting } from '../views/count-waiting.ts';
 import { createPublish, type PublishParts } from '../queue/publish.ts';
 import type { Model } from '../../model/model.ts';
 
+/** A chat command of a feature: a message that begins with its word. */
+export interface ChatWord {
+  /** With the slash, in lower case. */
+  readonly word: string;
+  /** Its line of `/help`. */
+  readonly help: string;
+  /** True for a sender who may give it; the message of another sender is ordinary text. */
+  readonly mayGive: (config: Config, message: InboundMessage) => boolean;
+  /** Carries it out, and resolves with what its sender reads. A message that is sent again carries it out again. */
+  readonly carryOut: (service: Service, message: InboundMessage) => Promise<string>;
+}
+
 export interface Service {
   config: Config;
   database: Database;
   effects: Effects;
+  /** The chat commands of features. */
+  chat: readonly ChatWord[];
   views: ViewDatabase;
   /** What GET requests read from. */
   reads: ViewDatabase;
@@ -31,13 +45,16 @@ export interface Service {
 }
 
 /** Makes it. Each use case is a function of a file of this folder, which takes it as its first argument. */
-export function createService(parts: { config: Config } & EffectParts & PublishParts): Service {
-  const { config, database, effects } = parts;
+export function createService(
+  parts: { config: Config; chat: readonly ChatWord[] } & EffectParts & PublishParts,
+): Service {
+  const { config, database, effects, chat } = parts;
   const views = database.views;
   return {
     config,
     database,
     effects,
+    chat,
     views,
     reads: database.reads,
     inbox: createInbox(database),
