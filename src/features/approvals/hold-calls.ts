@@ -4,6 +4,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { isOfProgram, isOwner, type InboundMessage } from '../../core/inbound.ts';
 import { listToolUses } from '../../core/content.ts';
 import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
+import type { Config } from '../../config.ts';
 import { formatDuration } from '../../config/durations.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { newId } from '../../ids.ts';
@@ -11,7 +12,7 @@ import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { Known, NewHold, PlannedCall, Resumption } from '../../kernel/turn/hold-kind.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { approvalReason } from '../../kernel/rules/why.ts';
-import { canonicalInput, findRule } from './rules.ts';
+import { canonicalInput, findRule, type CertainSandbox } from './rules.ts';
 import { findGiven, settleApprovals, type SettledApproval } from './store/approvals.ts';
 import { APPROVAL_PARTS, type NewApproval } from './store/approval-parts.ts';
 
@@ -35,6 +36,7 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
           const judged = {
             tool: name,
             agentId: turn.agent.id,
+            sandbox: certainSandbox(config),
             leavesWorkspace: leavesFolder(call.input, workspaceDir),
             isUntrusted,
           };
@@ -103,6 +105,13 @@ function notRun(why: string): Known {
 /** The name of the tool that runs: one that another tool runs is held back as if it were called itself. */
 function nameOf(tool: Tool, input: unknown): string {
   return tool.runs?.(input) ?? tool.spec.name;
+}
+
+/** A sandbox that is used where it works says nothing about the call: it may not work when the call runs. */
+function certainSandbox({ tools, sandbox }: Config): CertainSandbox {
+  const isInside = sandbox.runtime === 'external' || tools.exec.sandbox === 'required';
+  const isOurs = isInside && sandbox.runtime !== 'external';
+  return { isInside, isConfined: isOurs, isOffline: isOurs && sandbox.network === 'none' };
 }
 
 /** Of what a call is: the same call of the same session in the same folder has the same hash. */

@@ -16,11 +16,22 @@ export interface ApprovalRule {
   timeout: number;
 }
 
+/** What is certain about the sandbox of commands, whatever happens before the call runs. */
+export interface CertainSandbox {
+  /** They run in one or not at all. */
+  isInside: boolean;
+  /** They write nowhere but in the workspace. */
+  isConfined: boolean;
+  /** They reach no network. */
+  isOffline: boolean;
+}
+
 /** What is known of a call that may have to be approved. */
 export interface JudgedCall {
   /** The name of the tool that would run, whatever the model has called it. */
   tool: string;
   agentId: string;
+  sandbox: CertainSandbox;
   /** True when a path of its input is outside the workspace. */
   leavesWorkspace: boolean;
   /** True when the turn has read words of others. */
@@ -42,22 +53,23 @@ export function findRule(
   return null;
 }
 
-/** The built-in tools that run commands. There is no sandbox around them. */
+/** The built-in tools that run commands. */
 const COMMANDS: ReadonlySet<string> = new Set(['exec', 'process']);
 
 /** The tools that read and write files that their input names. */
 const FILE_TOOLS: ReadonlySet<string> = new Set(['read', 'write', 'edit', 'grep', 'glob']);
 
-function holds(condition: ApprovalCondition, { tool, leavesWorkspace, isUntrusted }: JudgedCall): boolean {
+function holds(condition: ApprovalCondition, { tool, sandbox, leavesWorkspace, isUntrusted }: JudgedCall): boolean {
+  const isCommand = COMMANDS.has(tool);
   // A tool of a plugin or of another server can do anything.
-  const isUnknown = COMMANDS.has(tool) || !BUILT_IN_TOOLS.includes(tool);
+  const isUnknown = !BUILT_IN_TOOLS.includes(tool);
   switch (condition) {
     case 'outside-sandbox':
-      return isUnknown;
+      return isUnknown || (isCommand && !sandbox.isInside);
     case 'outside-workspace':
-      return isUnknown || (FILE_TOOLS.has(tool) && leavesWorkspace);
+      return isUnknown || (isCommand && !sandbox.isConfined) || (FILE_TOOLS.has(tool) && leavesWorkspace);
     case 'network':
-      return isUnknown || tool === 'web_fetch';
+      return isUnknown || (isCommand && !sandbox.isOffline) || tool === 'web_fetch';
     case 'untrusted':
       return isUntrusted;
     default:

@@ -1,0 +1,72 @@
+// Which calls a rule holds back, and what a person is shown of them.
+import { describe, expect, test } from 'vitest';
+import {
+  canonicalInput,
+  findRule,
+  showCall,
+  type ApprovalRule,
+  type JudgedCall,
+} from '../../src/features/approvals/rules.ts';
+
+const rule = (more: Partial<ApprovalRule>): ApprovalRule => ({
+  tools: ['*'],
+  agents: [],
+  when: [],
+  ask: 'always',
+  timeout: 1,
+  ...more,
+});
+
+const outside = { isInside: false, isConfined: false, isOffline: false };
+const inside = { isInside: true, isConfined: true, isOffline: true };
+const call = (tool: string, more: Partial<JudgedCall> = {}): JudgedCall => ({
+  tool,
+  agentId: 'main',
+  sandbox: outside,
+  leavesWorkspace: false,
+  isUntrusted: false,
+  ...more,
+});
+
+describe('a rule', () => {
+  test('decides if it is the first that matches the tool, the agent and one of its conditions', () => {
+    const rules = [rule({ tools: ['read'], ask: 'never' }), rule({ tools: ['EX*'] }), rule({ agents: ['ops'] })];
+    expect(findRule(rules, call('read', { agentId: 'ops' }))).toBeNull();
+    expect(findRule(rules, call('exec'))).toEqual({ rule: rules[1], reasons: ['rule'] });
+    expect(findRule(rules, call('write'))).toBeNull();
+    expect(findRule(rules, call('write', { agentId: 'ops' }))?.rule).toBe(rules[2]);
+  });
+
+  test.each([
+    ['outside-sandbox', ['exec', 'process', 'jira__create'], ['read', 'web_fetch']],
+    ['outside-workspace', ['exec', 'process', 'jira__create'], ['read', 'web_fetch']],
+    ['network', ['exec', 'process', 'web_fetch', 'jira__create'], ['read', 'write']],
+    ['untrusted', [], ['exec', 'read', 'jira__create']],
+  ] as const)('with the condition %s holds what cannot be known', (condition, held, free) => {
+    const reasons = (tool: string, more: Partial<JudgedCall> = {}) =>
+      findRule([rule({ when: [condition] })], call(tool, more))?.reasons ?? null;
+    for (const tool of held) expect(reasons(tool)).toEqual([condition]);
+    for (const tool of free) expect(reasons(tool)).toBeNull();
+    expect(reasons('exec', { sandbox: inside })).toBeNull();
+    expect(reasons('write', { leavesWorkspace: true })).toEqual(condition === 'outside-workspace' ? [condition] : null);
+    expect(reasons('read', { isUntrusted: true })).toEqual(condition === 'untrusted' ? [condition] : null);
+  });
+});
+
+test('equal inputs have one text, whatever the order of their fields', () => {
+  expect(canonicalInput({ b: [{ d: 1, c: 2 }], a: null })).toBe(canonicalInput({ a: null, b: [{ c: 2, d: 1 }] }));
+  expect(canonicalInput({ a: '1' })).not.toBe(canonicalInput({ a: 1 }));
+});
+
+test('what a person is shown has the whole input, unseen characters as numbers, and a list of those that are not ASCII', () => {
+  const shown = showCall('exec', { command: 'rm \u202egpj.x\u001b[2K\u200b\u0430\u00a0\u{e0041}' }, '/work\u0007');
+  expect(shown).toBe(
+    [
+      'exec in /work<U+0007>',
+      '{',
+      '  "command": "rm <U+202E>gpj.x\\u001b[2K<U+200B>\u0430<U+00A0><U+E0041>"',
+      '}',
+      'Not ASCII: <U+202E>, <U+200B>, <U+0430> \u0430, <U+00A0>, <U+E0041>',
+    ].join('\n'),
+  );
+});
