@@ -4,6 +4,7 @@ import { runApprovalRound } from '../../src/features/approvals/rounds.ts';
 import { newId } from '../../src/ids.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { changeApprovals } from '../rows/approvals.ts';
+import { changeSessions } from '../rows/sessions.ts';
 import { ago } from '../rows/table.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -52,6 +53,15 @@ describe('a request for an approval', () => {
     await rig.work('api');
     expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'done' });
     expect((await rig.get(`/v1/approvals?status=approved`)).body.items).toHaveLength(1);
+  });
+
+  test('of a subagent names the session at the top of its family', async () => {
+    const { rig } = holder;
+    const root = await rig.turns.sessionOf('family');
+    const { request } = await asked('below');
+    await changeSessions(rig, { key: 'agent:main:below' }, { ancestors: [root] });
+    const shown = (await rig.get(`/v1/approvals/${request.id}`)).body;
+    expect(shown).toMatchObject({ sessionKey: 'agent:main:below', rootSessionKey: 'agent:main:family' });
   });
 
   test('that is over is answered 410, and one that does not exist 404', async () => {

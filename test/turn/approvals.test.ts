@@ -16,7 +16,7 @@ import { changeToolCalls, readToolCalls } from '../rows/calls.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';
 import { changeEntries, readEntries } from '../rows/entries.ts';
 import { countEvents } from '../rows/events.ts';
-import { changeSessions } from '../rows/sessions.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
 import { ago, earlier, now } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -483,6 +483,26 @@ describe('a worker that is lost', () => {
       }
     },
   );
+});
+
+test('turns that wait for approvals hold no lock of a session, no lock of the database and no slot, however many they are (G36)', async () => {
+  const worker = rig.worker();
+  const names = Array.from({ length: isLongForm() ? 500 : 30 }, (_, index) => `many-${index}`);
+  const outcomes = await Promise.all(
+    names.map(async (name) => {
+      await rig.send(name, `[[tool: keep {"key": "${name}"}]] [[reply: done]]`);
+      return await worker.run(name);
+    }),
+  );
+  expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['parked']));
+  const keys = names.map((name) => `agent:main:${name}`);
+  const held = await readSessions(rig, { key: keys }, 'owner', 'leaseExpiresAt');
+  expect(new Set(held.map((row) => JSON.stringify(row)))).toEqual(
+    new Set([JSON.stringify({ owner: null, leaseExpiresAt: null })]),
+  );
+  const inTransactions =
+    'select from pg_stat_activity where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()';
+  await expect.poll(() => rig.rows(inTransactions)).toEqual([]);
 });
 
 test('a request whose call does not wait any more is shown as cancelled, and noted so', async () => {

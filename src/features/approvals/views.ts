@@ -3,15 +3,14 @@ import type { ApprovalView } from '../../contract/approvals.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
-import { IS_HELD_SQL } from '../../kernel/turn/journal/held-results.ts';
+import { HOLDS_CALL_SQL } from './store/approvals.ts';
 import { showCall, type ApprovalStatus } from './rules.ts';
 
 type ApprovalRow = Omit<ApprovalView, 'shown'> & { folder: string };
 
 // Until a round has noted it, a request whose call does not wait any more is stored as open.
 const STATUS_SQL = `case when a.status <> 'open' then a.status
-    when not exists (select from holdfast.turns t join holdfast.tool_calls c on c.turn_id = t.id
-      where t.id = a.turn_id and t.ended_at is null and c.step = a.step and c.ordinal = a.ordinal and ${IS_HELD_SQL}) then 'cancelled'
+    when ${HOLDS_CALL_SQL} is null then 'cancelled'
     when a.expires_at <= clock_timestamp() then 'expired' else 'open' end`;
 
 const APPROVALS_SQL = `select a.id, ${STATUS_SQL} as status, a.turn_id as "turnId", s.key as "sessionKey",

@@ -26,6 +26,13 @@ const decidedEvents = (rows: string): string => `inserted_events as (
       json_build_object('approvalId', id, 'tool', tool, 'status', status, 'decidedBy', decided_by) as data, 0 as n from ${rows}`)}
 )`;
 
+/**
+ * SQL of whether the call of a request `a` waits; null: it does not. A subquery with a limit is asked for each row, by its keys: as a join, the planner may
+ * read all turns.
+ */
+export const HOLDS_CALL_SQL = `(select true from holdfast.turns t join holdfast.tool_calls c on c.turn_id = t.id
+    where t.id = a.turn_id and t.ended_at is null and c.step = a.step and c.ordinal = a.ordinal and ${IS_HELD_SQL} limit 1)`;
+
 /** True for an approval that was given in the session for a call that is the same. */
 export const findGiven = literalQuery({
   name: 'find-given-approval',
@@ -113,12 +120,13 @@ export const settleLeft = literalQuery({
   purpose: 'Mark open requests as expired or cancelled: their time is over, or their call does not wait any more.',
   locking: 'The requests that it marks, skipping those that are locked.',
   pool: 'views',
-  text: `with left_over as materialized (
-  select a.id, case when c.turn_id is null then 'cancelled' else 'expired' end as status
-  from holdfast.approvals a
-  left join (holdfast.turns t join holdfast.tool_calls c on c.turn_id = t.id)
-    on t.id = a.turn_id and t.ended_at is null and c.step = a.step and c.ordinal = a.ordinal and ${IS_HELD_SQL}
-  where a.status = 'open' and (c.turn_id is null or a.expires_at <= clock_timestamp()) order by a.id limit ${SETTLED_MAX}
+  text: `with open_requests as materialized (
+  select a.id, ${HOLDS_CALL_SQL} as holds, a.expires_at <= clock_timestamp() as is_late
+  from holdfast.approvals a where a.status = 'open'
+),
+left_over as materialized (
+  select id, case when holds then 'expired' else 'cancelled' end as status from open_requests
+  where is_late or holds is not true order by id limit ${SETTLED_MAX}
 ),
 settled as (
   update holdfast.approvals a set status = left_over.status, decided_at = clock_timestamp()
