@@ -52,6 +52,7 @@ const beginFirst = [
  */
 const onlyInLongForm = [
   'test/api/erasure.test.ts',
+  'test/api/other-providers.test.ts',
   'test/api/retention-and-erasure.test.ts',
   'test/batches/auto-batches.test.ts',
   'test/batches/batch-costs.test.ts',
