@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { apiKey, openServiceRig, type RunningProcess } from '../service/rig/service-rig.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
@@ -25,15 +26,18 @@ const LONG = 'a'.repeat(40);
 const SHOPS = ['Shop-A', 'shop-a', 'shop@a', 'admin', `${LONG}-one`, `${LONG}-two`];
 const keyOf = (name: string): string => `hf_key_of_the_shop_${Buffer.from(name).toString('hex')}`;
 
-const holder = {} as { rig: Rig; url: string; process: RunningProcess };
+const holder = {} as { rig: Rig; url: string; process: RunningProcess; gemini: ScriptedModel };
 shareAmongTests(async (onEnd) => {
+  holder.gemini = await startScriptedModel({ host: '127.0.0.1', port: 0 });
+  onEnd(() => holder.gemini.close());
   holder.rig = await openServiceRig({
     queue: 'postgres',
     config: {
       lanes: { main: 8 },
       // Answers of other messages go here.
       channels: { webhook: { url: 'http://127.0.0.1:9/replies' } },
-      agents: { list: [{ id: 'main' }, { id: 'helper' }] },
+      agents: { list: [{ id: 'main' }, { id: 'helper' }, { id: 'gem', model: 'google/gemini-3.1-pro-preview' }] },
+      models: { providers: { google: { baseUrl: `${holder.gemini.url}/v1beta`, apiKey: 'key-of-google' } } },
       api: { keys: SHOPS.map((name) => ({ name, key: keyOf(name) })) },
     },
   });
@@ -226,6 +230,32 @@ describe('a chat completion', () => {
       .withResponse();
     expect(again.data.choices[0]?.message.content).toBe('Rain and sun.');
     expect(again.response.headers.get('x-holdfast-turn-id')).toBe(turnId);
+  });
+
+  test('of an agent with a model of Google is streamed with a tool of the client, and its signature goes back', async () => {
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: 'user', content: 'Weather? [[thinking: hm]] [[tool: weather {"city": "Oslo"}]] [[reply: Rain.]]' },
+    ];
+    const asked = { model: 'holdfast:gem', tools: [WEATHER], stream_options: { include_usage: true } };
+    const chunks = await streamed({ ...asked, messages, reasoning_effort: 'high' });
+    const deltas = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+    const calls = deltas.map(({ id }) => id).filter((id) => id !== undefined);
+    const args = deltas.map(({ function: part }) => part?.arguments ?? '').join('');
+    expect([calls.length, JSON.parse(args)]).toEqual([1, { city: 'Oslo' }]);
+    expect(chunks.flatMap(({ choices }) => choices[0]?.finish_reason ?? [])).toEqual(['tool_calls']);
+
+    const call = { id: calls[0] ?? '', type: 'function' as const, function: { name: 'weather', arguments: args } };
+    messages.push(
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: call.id, content: 'rain' },
+    );
+    const last = await streamed({ ...asked, messages });
+    expect(textOf(last)).toBe('Rain.');
+    expect(last.at(-1)?.usage?.completion_tokens).toBeGreaterThan(0);
+    const sent = JSON.stringify(holder.gemini.requests.at(-1)?.body);
+    expect(sent).toMatch(/"thoughtSignature":"[^"]/);
+    expect(sent).toContain('rain');
+    expect(holder.gemini.requests.map(({ status }) => status)).toEqual([200, 200]);
   });
 
   test.each(['alone', 'with all that was said'])(
