@@ -37,7 +37,6 @@ shareAmongTests(async (onEnd) => {
     openai: { baseUrl, apiKey: 'key-of-openai' },
     google: { baseUrl, apiKey: 'key-of-google' },
     local: { api: 'openai-compatible', baseUrl, maxRetries: 0 },
-    llama: { api: 'openai-compatible', baseUrl },
     chat: { api: 'openai-chat', baseUrl, apiKey: 'key-of-chat' },
   };
   rig = await createTurnRig(database.url, { tools: [read], settings: { models: { providers, catalogue } } });
@@ -184,31 +183,36 @@ test.each([
   },
 );
 
-test('a prompt that a server finds too long, in its own words, is compacted by that server and sent again', async () => {
+test('a prompt that a server finds too long, in its own words, is compacted by that server and sent again, which is no retry (G16)', async () => {
+  expect(rig.config.models.providers['local']?.maxRetries).toBe(0);
   const long = longText(1_000, 'The key is under the mat.');
   for (const turn of [1, 2, 3]) {
     server.replies = [ofChat({ text: longText(1_000, `Answer ${turn}.`) })];
-    await play('overflow', `Question ${turn}. ${long}`, 'llama/qwen');
+    await play('overflow', `Question ${turn}. ${long}`, 'local/qwen');
   }
   const said = 'the request exceeds the available context size, try increasing it';
+  const tooLong = refusal(400, 'exceed_context_size_error', said);
   server.replies = [
     ofChat({ thought: 'hm', call: 'call1' }),
-    refusal(400, 'exceed_context_size_error', said),
+    tooLong,
+    tooLong,
     ofChat({ text: '## Decisions\nThe key is under the mat.' }),
     ofChat({ text: 'Under the mat.' }),
   ];
   reads.length = 0;
-  const { id, status, reply } = await play('overflow', 'Where is the key?', 'llama/qwen');
+  const { id, status, reply } = await play('overflow', 'Where is the key?', 'local/qwen');
   expect([status, reply, reads.length]).toEqual(['completed', 'Under the mat.', 1]);
   const calls = await readModelCalls(rig, { turnId: id });
   expect(calls.map(({ purpose, status: end, model }) => [purpose, end, model])).toEqual([
-    ['answer', 'ok', 'llama/qwen'],
-    ['answer', 'failed', 'llama/qwen'],
-    ['compaction', 'ok', 'llama/qwen'],
-    ['answer', 'ok', 'llama/qwen'],
+    ['answer', 'ok', 'local/qwen'],
+    ['answer', 'failed', 'local/qwen'],
+    ['compaction', 'failed', 'local/qwen'],
+    ['compaction', 'ok', 'local/qwen'],
+    ['answer', 'ok', 'local/qwen'],
   ]);
-  const [, refused = '', summary = '', last = ''] = server.received.map(({ text }) => text);
+  const [, refused = '', tried = '', summary = '', last = ''] = server.received.map(({ text }) => text);
   expect(summary).toContain('Compaction request');
+  expect(summary.length).toBeLessThan(tried.length);
   expect(last.length).toBeLessThan(refused.length);
   for (const kept of ['under the mat', 'Where is the key?', 'the content']) expect(last).toContain(kept);
 });

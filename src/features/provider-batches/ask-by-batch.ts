@@ -151,8 +151,9 @@ async function afterFault(
 ): Promise<null> {
   turn.journal.note({ unstoredCall: row, hop: null });
   assertRetryable(context, turn, fault);
-  await chargeNext(context, turn, { retries: turn.journal.at.progress.retries + 1, delayMs: 0 });
-  if (classifyFailure(fault).kind === 'overflow') await compactAfterOverflow(context, turn, fault);
+  const isTooLong = classifyFailure(fault).kind === 'overflow';
+  await chargeNext(context, turn, { retries: turn.journal.at.progress.retries + (isTooLong ? 0 : 1), delayMs: 0 });
+  if (isTooLong) await compactAfterOverflow(context, turn, fault);
   await parkForHop(context, turn);
   return null;
 }

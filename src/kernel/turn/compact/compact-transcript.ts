@@ -206,7 +206,9 @@ async function takeFailure(
     }
     case 'failed': {
       const { fault, verdict } = called;
-      const retries = turn.journal.at.progress.retries + 1;
+      const isTooLong = verdict.kind === 'overflow';
+      // A shorter request does not repeat this one; `maxAttempts` bounds both.
+      const retries = turn.journal.at.progress.retries + (isTooLong ? 0 : 1);
       const setback = await pass.failed(fault);
       const stays = setback === null || mayStay(context, turn, { setback, model, blocksInARow: 1 });
       // Another key is asked at once, and the attempt does not count.
@@ -225,7 +227,7 @@ async function takeFailure(
         throw parkedStop(context, turn, setback.wait);
       if (!mayRetry) return { kind: 'unchanged', ...error };
       // The next attempt shortens the input; there is nothing to wait for.
-      if (verdict.kind === 'overflow') return { kind: 'again', delayMs: 0, wasTooMuch: true, ...error };
+      if (isTooLong) return { kind: 'again', delayMs: 0, wasTooMuch: true, ...error };
       const { retryAfterMs } = fault;
       const delayMs = asksNextKey ? 0 : retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs });
       return { kind: 'again', delayMs, wasTooMuch: false, ...error };

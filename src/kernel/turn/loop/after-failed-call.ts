@@ -82,7 +82,8 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   }
   assertRetryable(context, turn, fault);
   if (kind === 'overflow') {
-    await chargeNext(context, turn, { retries, delayMs: 0 });
+    // The next request is shorter, and each compaction wins a share of the transcript, so they come to an end.
+    await chargeNext(context, turn, { retries: earlier, delayMs: 0 });
     // It makes the call that was charged.
     return await compactAfterOverflow(context, turn, fault);
   }
@@ -92,12 +93,15 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   throw parkedStop(context, turn, wait);
 }
 
-/** Throws `TurnFailed` when another call cannot help, or when the turn has used up its retry budget. */
+/** Throws `TurnFailed` when another call cannot help, or when it would repeat this one and the turn has used up its retry budget. */
 export function assertRetryable({ config }: TurnContext, turn: OpenedTurn, fault: ModelError): void {
   const { kind, code } = classifyFailure(fault);
   const { message } = fault;
   if (kind === 'fatal') throw new TurnFailed(code, message, fault);
-  if (kind === 'overflow' && !canCompact(turn)) throw contextFullFailure(fault);
+  if (kind === 'overflow') {
+    if (canCompact(turn)) return;
+    throw contextFullFailure(fault);
+  }
   const { calls, retries } = turn.journal.at.progress;
   if (retries + 1 > retriesMaxOf(config, turn.journal.attempt.request))
     throw new TurnFailed(code, `The turn ended after ${calls} model calls: ${message}`, fault);
