@@ -90,8 +90,5 @@ export function selectTransport(transports: readonly Transport[], request: Addre
   const { provider = DEFAULT_PROVIDER } = request;
   const found = findTransport(transports, request);
   if (found !== undefined) return found;
-  throw new NoTransportError(
-    provider,
-    transports.map((transport) => transport.provider),
-  );
+  throw new NoTransportError(provider, [...new Set(transports.map((transport) => transport.provider))]);
 }

@@ -69,10 +69,12 @@ const effect = {
 
 let rig: TurnRig;
 let slowRig: TurnRig;
+let databaseUrl: string;
 
 shareAmongTests(async (onEnd) => {
   const databases = await Promise.all([withTestDatabase(), withTestDatabase()]);
   for (const database of databases) onEnd(() => database.drop());
+  databaseUrl = databases[0]?.url ?? '';
   const { plugins } = pluginsWith([], { transports: [transport] });
   const rigWith = async (url: string | undefined, probeMs: { min: number; max: number }) =>
     await createTurnRig(url ?? '', {
@@ -262,6 +264,23 @@ test('a worker that takes over after the step down asks the fallback, not the fi
     expect.stringMatching(/^model_not_found: ./),
   ]);
   next.stop();
+});
+
+test('a worker that takes over without the provider of the fallback begins with the first model again', async () => {
+  const dying = rig.worker();
+  spare = 'hangs';
+  await rig.send('removed', '[[error: 404]] [[reply: the first again]]');
+  void dying.run('removed');
+  await expect.poll(() => asked.length, { interval: 5 }).toBe(1);
+  dying.stop();
+  await expireLeases(rig, { id: await rig.sessionOf('removed') });
+  const without = await createTurnRig(databaseUrl, { tools: [effect] });
+  expect(await without.worker({ modelUrl: rig.scripted.url }).run('removed')).toMatchObject({ kind: 'ended' });
+  expect(await turnOf('removed')).toMatchObject({ status: 'completed', reply: 'the first again' });
+  const { id } = await turnOf('removed');
+  const calls = (await viewTurn(rig.database.views, id))?.steps.flatMap((step) => step.calls);
+  expect(calls?.at(-1)).toMatchObject({ provider: 'anthropic', fallbackReason: null });
+  await without.close();
 });
 
 test('when no model of the chain answers, the turn waits, and begins with the first again (G33)', async () => {

@@ -9,6 +9,7 @@ import {
   modelName,
   modelOfRef,
   namedModel,
+  providerOf,
   refOfModel,
   type NamedModel,
 } from '../../../core/model-ref.ts';
@@ -42,9 +43,16 @@ export function fallbacksLeft(turn: OpenedTurn): readonly string[] {
   return modelsAfter(turn.chain, turn.journal.attempt.request);
 }
 
-/** Continues with the model that an earlier attempt has stepped down to; null: it has asked none but the one that it was opened with. */
+/**
+ * Continues with the model that an earlier attempt has stepped down to; null: it has asked none but the one that it was opened with. Without the
+ * provider of that model, which is not configured any more, it begins with the first again.
+ */
 export function resumeFallback(context: TurnContext, turn: OpenedTurn, next: NextModel | null): void {
-  if (next !== null) askFrom(context, turn, next, modelsBefore(turn));
+  if (next === null) return;
+  const isServed = context.model.providers.includes(providerOf(modelOfRef(next.model)));
+  const [first = next.model] = turn.chain;
+  if (isServed) askFrom(context, turn, next, modelsBefore(turn));
+  else askInstead(context, turn, { model: first, reason: null });
 }
 
 /** The facts of its request that a call stores. */
