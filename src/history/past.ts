@@ -162,9 +162,12 @@ export function withModel(
 ): readonly ModelSpan[] {
   const span = { seq, model, ...given({ scope }) };
   if (spans === undefined) return [span];
-  const last = spans.at(-1);
-  if (last?.model === model && last.scope === scope) return spans;
-  return [...spans, span].slice(-MODEL_SPANS_MAX);
+  const isLast = (of: readonly ModelSpan[]): boolean => of.at(-1)?.model === model && of.at(-1)?.scope === scope;
+  if (isLast(spans)) return spans;
+  // One of the same number has written nothing: a key or a model that was chosen and not used.
+  const used = spans.at(-1)?.seq === seq ? spans.slice(0, -1) : spans;
+  if (isLast(used)) return used;
+  return [...used, span].slice(-MODEL_SPANS_MAX);
 }
 
 /** Who wrote the entry `seq`; undefined when it is of before the first span. */

@@ -143,6 +143,15 @@ describe('the models of a session', () => {
     expect(withModel(scoped, 14, { model: 'b' })).toHaveLength(4);
   });
 
+  test('are forgotten where they wrote nothing', () => {
+    const two = withModel(withModel(undefined, 1, { model: 'a' }), 9, { model: 'b' });
+    expect(withModel(two, 9, { model: 'c' })).toEqual([
+      { seq: 1, model: 'a' },
+      { seq: 9, model: 'c' },
+    ]);
+    expect(withModel(two, 9, { model: 'a' })).toEqual([{ seq: 1, model: 'a' }]);
+  });
+
   test('have a maximum number', () => {
     let spans = withModel(undefined, 1, { model: 'm0' });
     for (let change = 1; change <= MODEL_SPANS_MAX * 2; change += 1)
