@@ -39,7 +39,7 @@ export async function checkOutput(said: string, { schema }: ResponseFormat): Pro
   return { kind: 'unfit', faults: (fits.errors ?? []).slice(0, FAULTS_MAX).map(toWords) };
 }
 
-/** The object that a text is, or that it has a fence or a sentence around. */
+/** The object that a text is, or that it has a fence around or a sentence before. */
 function findJson(said: string): { text: string; value: Record<string, unknown> } | null {
   const text = said.trim();
   try {
