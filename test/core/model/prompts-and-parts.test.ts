@@ -226,7 +226,6 @@ test.each([
   ['content-filter', 'LANGUAGE', 'sensitive'],
   ['content-filter', undefined, 'sensitive'],
   ['other', 'NEW_REASON', 'unhandled'],
-  ['other', undefined, 'unhandled'],
 ] as const)('the reason %s (%s) ends an answer as %s', (unified, raw, stopReason) => {
   const text: LanguageModelV4StreamPart[] = [
     { type: 'text-start', id: 't' },
@@ -237,6 +236,7 @@ test.each([
 
 test.each([
   ['interrupted', 'cut_stream'],
+  ['other', 'cut_stream'],
   ['error', 'malformed_stream'],
 ] as const)('an answer that ends as %s is none', (unified, type) => {
   expect(() => answerOf([{ type: 'text-start', id: 't' }, finish(unified)])).toThrow(expect.objectContaining({ type }));
