@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { given } from '../core/given.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
-import { DEFAULT_KEY } from '../core/provider-keys.ts';
+import { DEFAULT_KEY, NO_KEY } from '../core/provider-keys.ts';
 import { PROVIDER_APIS, type ProviderApi } from './choices.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
 import type { Environment } from './process-environment.ts';
@@ -113,10 +113,10 @@ export interface ProviderKey {
   key: string;
 }
 
-/** The keys of a provider, at least one; that of `apiKey` is called `default`, and `none` for servers that take any. */
-export function keysOf({ keys, apiKey = 'none' }: Pick<ProviderSettings, 'keys' | 'apiKey'>): ProviderKey[] {
+/** The keys of a provider, at least one; that of `apiKey` is called `default`. */
+export function keysOf({ keys, apiKey = NO_KEY }: Pick<ProviderSettings, 'keys' | 'apiKey'>): ProviderKey[] {
   const only = { name: DEFAULT_KEY, scope: DEFAULT_KEY, key: apiKey };
-  return keys?.map(({ name, scope = name, key = 'none' }) => ({ name, scope, key })) ?? [only];
+  return keys?.map(({ name, scope = name, key = NO_KEY }) => ({ name, scope, key })) ?? [only];
 }
 
 /** The key with which Anthropic is asked where one alone is needed; undefined: there is none. */

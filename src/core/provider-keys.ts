@@ -4,6 +4,9 @@ import { classifyFailure, type ModelFault } from './failure.ts';
 /** The name and the scope of the key of a provider that has one. */
 export const DEFAULT_KEY = 'default';
 
+/** What a provider without a key is asked with: servers that need none take any. */
+export const NO_KEY = 'none';
+
 /**
  * The keys in the order in which a session uses them: the first one that is let through. Each session has an order of its own (rendezvous hashing), so
  * sessions are spread evenly, a session keeps its key, and a key that is added or removed changes the first key of its own sessions alone.

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { isAbsolute } from 'node:path';
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import { isObject } from '../../core/given.ts';
+import { NO_KEY } from '../../core/provider-keys.ts';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ProviderFamily } from '../../history/provider-family.ts';
 import { ModelError } from '../model.ts';
@@ -160,8 +161,10 @@ async function loadPackage({ package: name, settings }: { package: string; setti
   const create = isObject(loaded) ? findCreate(loaded) : undefined;
   if (create === undefined)
     throw unusable(`The package ${name} exports no function create... of a provider of the AI SDK.`);
-  return (options, model) => {
-    const made = toModel(create({ ...settings, ...options }), model);
+  return ({ apiKey, ...options }, model) => {
+    // Without a key, the package has it from its settings or from the environment, or signs requests in another way.
+    const key = apiKey === NO_KEY ? {} : { apiKey };
+    const made = toModel(create({ ...settings, ...options, ...key }), model);
     if (made?.specificationVersion === 'v4') return made;
     const actual = made?.specificationVersion ?? 'none';
     throw unusable(
@@ -195,6 +198,6 @@ function toModel(provider: unknown, model: string): LanguageModelV4 | undefined 
 }
 
 /** The request itself is refused: nothing was sent, and nothing would help. */
-function unusable(message: string): ModelError {
-  return new ModelError({ type: 'invalid_request_error', status: null, retryAfterMs: null, message });
+export function unusable(message: string, type = 'invalid_request_error'): ModelError {
+  return new ModelError({ type, status: null, retryAfterMs: null, message });
 }

@@ -19,7 +19,7 @@ import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from
 import { withOutputTool } from '../stream/output-tool.ts';
 import { StreamFault } from '../stream/stream-event.ts';
 import type { Transport, TransportCall } from '../transport.ts';
-import { APIS, type AiSdkApi, type ServedApi, type MakeModel } from './apis.ts';
+import { APIS, unusable, type AiSdkApi, type ServedApi, type MakeModel } from './apis.ts';
 import { findDroppedPrompt } from './rules/dropped-prompt.ts';
 import { readRefusal } from './rules/read-refusal.ts';
 import { PartReader } from './to-events.ts';
@@ -252,6 +252,7 @@ function toModelError(error: unknown): unknown {
   // Each copy of the package has a class of its own; the name is the same. Without its import nothing is loaded before the first call.
   if (error instanceof Error && error.name === 'AI_APICallError') return toRefusal(error as APICallError);
   if (!(error instanceof Error)) return inAnswer(error, error);
+  if (/^AI_Load(?:APIKey|Setting)Error$/.test(error.name)) return unusable(error.message, 'authentication_error');
   // A chunk that breaks the form that the package expects may be an error of the server.
   if ('value' in error && isRefusal(error.value)) return inAnswer(error.value, error);
   return isOfPackage(error) ? malformedAnswer(error.message, error) : cutAnswer(error);

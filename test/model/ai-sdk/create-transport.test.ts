@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ModelRequest } from '../../../src/core/model-request.ts';
+import { NO_KEY } from '../../../src/core/provider-keys.ts';
 import { createAiSdkTransport, type AiSdkOptions } from '../../../src/model/ai-sdk/create-transport.ts';
 import { createModel } from '../../../src/model/create-model.ts';
 import type { AskOptions } from '../../../src/model/model.ts';
@@ -267,12 +268,25 @@ test('any package of the AI SDK serves models, with the options of the configura
   await writeFile(
     module,
     `import { createOpenAICompatible } from ${JSON.stringify(installed.replace('package.json', 'dist/index.js'))};
-     export const createMine = ({ region, ...settings }) => createOpenAICompatible({ ...settings, headers: { 'x-region': region } });`,
+     export const createMine = ({ region, apiKey = 'key-of-its-own', ...settings }) => createOpenAICompatible({ ...settings, apiKey, headers: { 'x-region': region } });`,
   );
   server.replies = [ofChat({ text: 'from the package' })];
   const { ask } = asker('package', { package: module, options: { region: 'eu' } });
   expect((await ask(['hi'])).content).toEqual([{ type: 'text', text: 'from the package' }]);
-  expect(server.received[0]?.headers['x-region']).toBe('eu');
+  expect(server.received[0]?.headers).toMatchObject({ 'x-region': 'eu', authorization: 'Bearer key-of-the-account' });
+
+  // Without a key, the package uses what it finds itself.
+  const keys = { 'key-of-its-own': {}, 'key-of-the-options': { apiKey: 'key-of-the-options' } };
+  for (const [key, options] of Object.entries(keys)) {
+    server.replies = [ofChat({ text: 'a' })];
+    await asker('package', { package: module, apiKey: NO_KEY, options }).ask(['hi']);
+    expect(server.received[0]?.headers.authorization).toBe(`Bearer ${key}`);
+  }
+  const without = asker('package', { package: '@ai-sdk/xai', apiKey: NO_KEY }).ask(['hi']);
+  await expect(without).rejects.toMatchObject({
+    type: 'authentication_error',
+    message: expect.stringContaining('XAI_API_KEY'),
+  });
 
   const odd = join(folder, 'odd.mjs');
   await writeFile(odd, 'export const name = 1;');
