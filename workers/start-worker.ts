@@ -80,7 +80,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   live.follow({ prepare: (next) => checkReload(next, plugins) });
   context.locks.start();
   ports.keeper?.start();
-  ports.sandbox?.start();
+  ports.sandbox?.start(options.logger);
   // A lane of concurrency 0 is left to other workers.
   const taken = QUEUE_NAMES.filter((lane) =>
     lane === 'deliver' ? deliver !== undefined : config.runtime.concurrency[lane] > 0,

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { changeDoorbells } from '../rows/doorbells.ts';
 import { addProviderBatches } from '../rows/provider-batches.ts';
-import { ago } from '../rows/table.ts';
+import { ago, now } from '../rows/table.ts';
+import { addWorkers } from '../rows/workers.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 let isQueueUp: boolean;
@@ -36,6 +37,32 @@ describe('readyz', () => {
         model: { isScripted: true },
         version: '0.0.0',
         environment: null,
+      },
+    });
+  });
+
+  test('notes processes whose commands run outside a sandbox, and GET /v1/sandbox says why', async () => {
+    const { rig } = holder;
+    const state = { runtime: 'bubblewrap', checkedAt: '2026-11-27T08:00:00.000Z' };
+    const reason = 'bwrap is not on the PATH';
+    await addWorkers(rig, { name: 'boxed', seenAt: now, sandbox: { ...state, status: 'on', reason: null } });
+    expect((await rig.get('/readyz')).body.notes).toEqual([]);
+    await addWorkers(rig, { name: 'open', seenAt: now, sandbox: { ...state, status: 'off', reason } });
+    await addWorkers(rig, { name: 'gone', seenAt: ago('1 hour'), sandbox: { ...state, status: 'off', reason } });
+    const { body } = await rig.get('/readyz');
+    // It works all the same, and everyone may read this: no reason, which may name paths.
+    expect(body.notes).toEqual(['1 processes run commands outside a sandbox; GET /v1/sandbox says why']);
+    expect(await rig.get('/v1/sandbox')).toMatchObject({
+      status: 200,
+      body: {
+        mode: 'auto',
+        runtime: 'bubblewrap',
+        network: [],
+        limits: { processes: 512 },
+        items: [
+          { name: 'boxed', status: 'on', reason: null },
+          { name: 'open', status: 'off', reason, checkedAt: state.checkedAt },
+        ],
       },
     });
   });

@@ -13,7 +13,7 @@ export const {
     text: 'id name host version',
     int: 'pid',
     texts: 'roles',
-    json: 'lanes',
+    json: 'lanes sandbox',
     'time?': 'queueAwaySince drainingAt',
     time: 'startedAt seenAt',
     'int?': 'clockAheadMs',

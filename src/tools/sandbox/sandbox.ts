@@ -3,6 +3,7 @@
 // the canary fails, no command runs (G37).
 import type { Config } from '../../config.ts';
 import { sandboxEnvironment, type SandboxPolicy } from '../../core/sandbox/policy.ts';
+import type { Logger } from '../../logger.ts';
 import { describeCommands, planAllCommands, type CommandPlan } from '../command-user.ts';
 import { sendCanary } from './canary.ts';
 import { HostProxy } from './host-proxy.ts';
@@ -64,11 +65,21 @@ export class Sandbox {
     return tools.exec.sandbox !== 'off' && sandbox.runtime !== 'external';
   }
 
-  /** Sends the first canary, and one every ten minutes until `stop`. */
-  start(): void {
+  /** Sends the first canary, and one every ten minutes until `stop`; logs that it works no longer, or again. */
+  start(logger: Pick<Logger, 'info' | 'warn'>): void {
     if (!this.#isUsed) return;
-    void this.check();
-    this.#timer = setInterval(() => void this.check(), CHECK_MS).unref();
+    // The start lines say that it is off.
+    let before: SandboxState['status'] | null = null;
+    const send = async (): Promise<void> => {
+      const { status, reason } = await this.check();
+      if (status === 'refused' && before === null) logger.warn({ status, reason }, 'Commands are off');
+      else if (before !== null && status !== before && status === 'on') logger.info('Sandbox of commands works again');
+      else if (before !== null && status !== before)
+        logger.warn({ status, reason }, 'Sandbox of commands does not work');
+      before = status;
+    };
+    void send();
+    this.#timer = setInterval(() => void send(), CHECK_MS).unref();
   }
 
   async stop(): Promise<void> {
