@@ -166,4 +166,6 @@ test('a schema is strict for OpenAI when every object requires all of its fields
   expect(isStrict(closed)).toBe(true);
   expect(isStrict(object({ ...closed, properties: { a: object() } }))).toBe(false);
   expect(isStrict(object({ ...closed, required: [] }))).toBe(false);
+  for (const part of [{ enum: ['x'] }, { type: 'string', maxLength: 3 }, { type: 'string', format: 'own' }])
+    expect(isStrict(object({ ...closed, properties: { a: part } })), JSON.stringify(part)).toBe(false);
 });

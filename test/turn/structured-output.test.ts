@@ -18,7 +18,10 @@ const CATEGORY: ResponseFormat = {
   name: 'ticket',
   schema: {
     type: 'object',
-    properties: { category: { enum: ['bug', 'billing'] }, urgency: { type: 'integer', minimum: 1, maximum: 5 } },
+    properties: {
+      category: { type: 'string', enum: ['bug', 'billing'] },
+      urgency: { type: 'integer', minimum: 1, maximum: 5 },
+    },
     required: ['category', 'urgency'],
     additionalProperties: false,
   },
