@@ -21,7 +21,8 @@ let api: ServiceApi;
 shareAmongTests(async (onEnd) => {
   const opened = await openServiceRig({
     queue: 'postgres',
-    config: { channels: { webhook: { url: 'http://127.0.0.1:9/' } } },
+    // A command tells the number of its process, which means something else in a sandbox.
+    config: { channels: { webhook: { url: 'http://127.0.0.1:9/' } }, tools: { exec: { sandbox: 'off' } } },
   });
   onEnd(() => opened.close());
   rig = opened;
