@@ -1,6 +1,7 @@
 // A turn as lines on a terminal: from its journal when it has ended, from its events while it runs. Pure.
 import type { StepView, TurnView, TurnStatus, TokenUsage } from '../contract/views.ts';
 import { formatDuration } from '../config/durations.ts';
+import { DEFAULT_KEY } from '../core/provider-keys.ts';
 import { errorText } from './print.ts';
 import type { StreamedEvent } from './event-stream.ts';
 import type { Style } from './table.ts';
@@ -26,7 +27,8 @@ function callLines(step: StepView, turn: TurnView): string[] {
   return step.calls.map((call) => {
     const end = call.status === 'ok' ? (call.stopReason ?? 'ok') : `${call.status}: ${errorText(call.error) ?? ''}`;
     const fallback = call.fallbackReason === null ? '' : `  on ${call.model} (${call.fallbackReason})`;
-    const text = `model #${call.n}${fallback}  ${end}  ${usageText(call.usage)}`;
+    const key = call.key === null || call.key === DEFAULT_KEY ? '' : `  with the key ${call.key}`;
+    const text = `model #${call.n}${fallback}${key}  ${end}  ${usageText(call.usage)}`;
     return timed(turn.startedAt, call.startedAt, `${text}  ${durationBetween(call.startedAt, call.endedAt)}`);
   });
 }

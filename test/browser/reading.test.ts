@@ -6,7 +6,10 @@ import { useDashboard } from './dashboard-rig.ts';
 import { keepPicture } from './pictures.ts';
 
 const SPARE = 'anthropic/claude-haiku-5-5';
-const dashboard = useDashboard({ file: { agents: { defaults: { fallbacks: [SPARE] } } } });
+const keys = [{ name: 'team', key: 'key-of-the-team' }];
+const dashboard = useDashboard({
+  file: { agents: { defaults: { fallbacks: [SPARE] } }, models: { providers: { anthropic: { keys } } } },
+});
 const CALLS = 12;
 
 /** Windows, and within how many of their heights everything has to be. */
@@ -59,7 +62,7 @@ test('a turn that failed shows the question, the reason, and what to do next', a
   ]);
 });
 
-test('a turn that stepped down shows the model that answered and why it was asked', async () => {
+test('a turn that stepped down shows the model that answered, why it was asked, and its key', async () => {
   const { page } = dashboard;
   const text =
     'Count the mice. [[tool: echo {"say": "mice"}]] [[error: 402 message="no credit today"]] [[reply: Three.]]';
@@ -68,6 +71,7 @@ test('a turn that stepped down shows the model that answered and why it was aske
     page.getByText('Count the mice.'),
     page.getByText('Three.'),
     page.getByText(SPARE, { exact: true }),
+    page.getByText('key team', { exact: true }),
     page.getByText(/The turn stepped down to this model\. model_billing: no credit today/),
   ]);
 });

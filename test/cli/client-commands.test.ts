@@ -87,7 +87,7 @@ describe('turns', () => {
 
   test('show has a line for each model call and tool call, with times', async () => {
     const { stdout } = await run(['turns', 'show', TURN_ID]);
-    expect(stdout).toContain('   0.100  model #1  tool_use  110 in (100 from the cache), 5 out  1s');
+    expect(stdout).toContain('   0.100  model #1  with the key team  tool_use  110 in (100 from the cache), 5 out  1s');
     expect(stdout).toContain('   1.200    tool exec  done  500ms');
   });
 

@@ -212,6 +212,8 @@ function turn(said: string) {
             n: 1,
             status: 'ok',
             stopReason: 'tool_use',
+            key: 'team',
+            fallbackReason: null,
             error: null,
             usage,
             startedAt: '2026-01-12T20:19:17.300Z',

@@ -35,7 +35,7 @@ export function Steps({ turn }: { turn: Turn }): ReactElement {
           <li key={step.n}>
             <div>
               {step.calls.map((call) => (
-                <CallLine key={call.n} turnId={turn.id} call={call} modelBefore={modelBefore(calls, call)} />
+                <CallLine key={call.n} turnId={turn.id} call={call} before={callBefore(calls, call)} />
               ))}
             </div>
             <div>
@@ -63,15 +63,15 @@ export function Steps({ turn }: { turn: Turn }): ReactElement {
 interface CallLineOptions {
   turnId: string;
   call: Call;
-  /** The model of the call before; undefined: there is none. */
-  modelBefore: string | null | undefined;
+  /** The call before; undefined: there is none. */
+  before: Call | undefined;
 }
 
-function modelBefore(calls: readonly Call[], call: Call): string | null | undefined {
-  return calls[calls.indexOf(call) - 1]?.model;
+function callBefore(calls: readonly Call[], call: Call): Call | undefined {
+  return calls[calls.indexOf(call) - 1];
 }
 
-function CallLine({ turnId, call, modelBefore: before }: CallLineOptions): ReactElement {
+function CallLine({ turnId, call, before }: CallLineOptions): ReactElement {
   const { inputTokens, cacheReadTokens, outputTokens } = call.usage;
   return (
     <p className="call-line">
@@ -84,13 +84,18 @@ function CallLine({ turnId, call, modelBefore: before }: CallLineOptions): React
           <SafeText text={call.model ?? ''} />
         </Chip>
       )}
+      {call.key !== null && call.key !== 'default' && call.key !== before?.key && (
+        <Chip>
+          key <SafeText text={call.key} />
+        </Chip>
+      )}
       {call.status !== 'ok' && <Status status={call.status} />}
       <span className="soft">
         {countText(inputTokens)} in, {countText(cacheReadTokens)} cached, {countText(outputTokens)} out ·{' '}
         <Cost of={call} /> · {durationText(lengthMs(call.startedAt, call.endedAt))}
       </span>
       {call.error !== null && <SafeText text={call.error.message} />}
-      {call.fallbackReason !== null && call.model !== before && (
+      {call.fallbackReason !== null && call.model !== before?.model && (
         <span>
           The turn stepped down to this model. <SafeText text={call.fallbackReason} />
         </span>
