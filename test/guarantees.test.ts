@@ -65,11 +65,9 @@ function ownPath(): string {
   return 'test/guarantees.test.ts';
 }
 
-test('the promises stand in the order of their numbers', () => {
+test('the promises are numbered without gaps', () => {
   expect(rows.length).toBeGreaterThan(0);
-  const numbers = rows.map(({ number }) => Number(number.slice(1)));
-  // A number may be kept for what is not written yet; none is given twice.
-  expect([...new Set(numbers)].toSorted((one, other) => one - other)).toEqual(numbers);
+  expect(rows.map(({ number }) => number)).toEqual(rows.map((_, index) => `G${index + 1}`));
 });
 
 test('every promise that is cited is defined', () => {
