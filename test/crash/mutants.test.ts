@@ -78,8 +78,8 @@ const safeguards: Safeguard[] = [
     changes: [
       {
         file: 'src/kernel/turn/loop/plan-calls.ts',
-        find: 'if (tool?.isIdempotent === true) return',
-        replace: 'if (tool !== undefined) return',
+        find: "if (tool !== undefined && (hold?.kind === 'run' || mayRepeat(tool, call.input)))",
+        replace: 'if (tool !== undefined)',
       },
     ],
     points: [{ fault: 'kill', when: 'before', kind: 'commit-step', ordinal: 2 }],
