@@ -7,11 +7,12 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { seedOfRun } from '../crash/rig/random-of.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { changeToolCalls } from '../rows/calls.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';
 import { readEntries } from '../rows/entries.ts';
-import { earlier, grouped, not, now } from '../rows/table.ts';
-import { changeTurns, readTurns } from '../rows/turns.ts';
+import { ago, grouped, not, now } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { answerOf, faultsOfChunks } from './check-chunks.ts';
 import { readStream, type ReadStream } from './read-stream.ts';
 
@@ -133,7 +134,7 @@ describe('the results of a client', () => {
       return row ?? null;
     });
     const { id } = parked;
-    await changeTurns(holder.rig, { id }, { parkSince: earlier('601 seconds') });
+    await changeToolCalls(holder.rig, { turnId: id }, { heldUntil: ago('1 second') });
     await changeDoorbells(holder.rig, { sessionId: parked.sessionId }, { dueAt: now });
     const turn = await waitUntil('the turn ends', SOON_MS, async () => {
       const [row] = await readTurns(holder.rig, { id, endedAt: not(null) }, 'status', 'error');
