@@ -3,10 +3,12 @@ import { storableText } from '../core/text.ts';
 import type { ProviderFamily } from '../history/provider-family.ts';
 import type { Amounts } from '../core/rate-limit.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
-import type { Addressee } from './transport.ts';
 import type { ReportedUsage } from './stream/reduce-answer.ts';
 import type { Replacement } from './stream/replace-text.ts';
 import type { CallIdentity, CallObserver } from './observers/observer.ts';
+
+/** Whom a request is for. */
+export type Addressee = Pick<ModelRequest, 'provider' | 'key'>;
 
 export interface AskOptions {
   /** Aborts the call; its reason says why and is what `ask` then rejects with. */

@@ -5,6 +5,7 @@ import type { ArgumentEncoding, ProviderFamily } from '../history/provider-famil
 import type { Amounts } from '../core/rate-limit.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { ModelError, type Addressee } from './model.ts';
 import type { StreamEvent } from './stream/stream-event.ts';
 
 export interface TransportCall {
@@ -59,21 +60,6 @@ export interface Transport {
   send(call: TransportCall): Promise<void>;
 }
 
-/** No transport serves a provider. */
-class NoTransportError extends Error {
-  readonly code = 'no_transport';
-  readonly provider: string;
-
-  constructor(provider: string, known: readonly string[]) {
-    super(`no transport serves the provider ${JSON.stringify(provider)}; known: ${known.join(', ') || 'none'}`);
-    this.name = 'NoTransportError';
-    this.provider = provider;
-  }
-}
-
-/** Whom a request is for. */
-export type Addressee = Pick<ModelRequest, 'provider' | 'key'>;
-
 /** The first of `transports` that serves the provider of a request, with its key where there is one. */
 export function findTransport(
   transports: readonly Transport[],
@@ -85,10 +71,18 @@ export function findTransport(
   return transports.find((transport) => transport.provider === provider && transport.key?.name === key) ?? first;
 }
 
-/** The same. Throws `NoTransportError`. */
+/** The same. Throws `ModelError`, as for a model that does not exist: the provider may have been removed while a turn was open. */
 export function selectTransport(transports: readonly Transport[], request: Addressee): Transport {
   const { provider = DEFAULT_PROVIDER } = request;
   const found = findTransport(transports, request);
   if (found !== undefined) return found;
-  throw new NoTransportError(provider, [...new Set(transports.map((transport) => transport.provider))]);
+  const known = [...new Set(transports.map((transport) => transport.provider))].join(', ') || 'none';
+  const message = `no transport serves the provider ${JSON.stringify(provider)}; known: ${known}`;
+  throw new ModelError({
+    type: 'not_found_error',
+    status: null,
+    retryAfterMs: null,
+    errorCode: 'no_transport',
+    message,
+  });
 }

@@ -57,8 +57,8 @@ describe('the transport of a model', () => {
     expect(joinText((await model.ask(request(['hello'], { provider: 'acme' }), options)).content)).toBe('from acme');
     expect(joinText((await model.ask(request(['hello']), options)).content)).toBe('You said: hello');
     await expect(model.ask(request(['x'], { provider: 'nobody' }), options)).rejects.toMatchObject({
-      code: 'no_transport',
-      provider: 'nobody',
+      errorCode: 'no_transport',
+      message: expect.stringContaining('"nobody"'),
     });
   });
 

@@ -280,6 +280,15 @@ test('a worker that takes over without the provider of the fallback begins with 
   const { id } = await turnOf('removed');
   const calls = (await viewTurn(rig.database.views, id))?.steps.flatMap((step) => step.calls);
   expect(calls?.at(-1)).toMatchObject({ provider: 'anthropic', fallbackReason: null });
+  // One that was opened with that provider, and has no other left, ends as with a model that is not there.
+  const other = rig.worker();
+  await rig.send('removed-first', 'anything', { model: 'spare/first' });
+  void other.run('removed-first');
+  await expect.poll(() => asked.length, { interval: 5 }).toBe(2);
+  other.stop();
+  await expireLeases(rig, { id: await rig.sessionOf('removed-first') });
+  await without.worker({ modelUrl: rig.scripted.url }).run('removed-first');
+  expect(await turnOf('removed-first')).toMatchObject({ status: 'failed', error: { code: 'model_not_found' } });
   await without.close();
 });
 
