@@ -199,14 +199,8 @@ async function openBase(
   const doorbell = modules.createDoorbell({ queue: backend.queue, outages: backend.outages });
   enders.push(() => doorbell.close());
   const wake = createWake();
-  const service = modules.createService({
-    config,
-    database,
-    effects: modules.effects,
-    chat: modules.chat,
-    wake,
-    doorbell,
-  });
+  const { effects, chat } = modules;
+  const service = modules.createService({ config, database, effects, chat, wake, doorbell });
   return { service, wake, backend, meters, warnings };
 }
 
