@@ -52,7 +52,7 @@ test('each fault of a server names the field and what is allowed', () => {
       none: {},
       kind: { type: 'http', command: 'x' },
       mixed: { url: 'http://127.0.0.1:1/mcp', args: ['-y'] },
-      foreign: { command: 'x', agents: ['nobody'] },
+      foreign: { command: 'x', agents: ['missing'] },
       later: { command: 'x', tools: { pay: { approval: 'maybe' } } },
       Foreign: { command: 'x' },
     }),
@@ -64,7 +64,7 @@ test('each fault of a server names the field and what is allowed', () => {
       "mcp.servers.none is null; allowed: "command" with "args" for a server that Holdfast starts, or "url" for one that runs already",
       "mcp.servers.kind.type is "http"; allowed: "stdio" with "command"",
       "mcp.servers.mixed.args is ["0"]; allowed: nothing with "url"",
-      "mcp.servers.foreign.agents[0] is "nobody"; allowed: the id of an agent (main)",
+      "mcp.servers.foreign.agents[0] is "missing"; allowed: the id of an agent (main)",
       "mcp.servers.Foreign is "Foreign"; allowed: a name that differs from "foreign" in more than the case of letters",
     ]
   `);

@@ -78,7 +78,7 @@ test.each([
   ['plain/any', 'tls', /^There is no secure connection to plain: .* NODE_EXTRA_CA_CERTS/],
   ['absent/any', 'package_missing', /npm install @ai-sdk\/absent/],
   ['absent', 'ok', /^absent has no list of models that is known; name a model: absent\/<model>\.$/],
-])('%s is told as %s in one sentence', async (asked, code, sentence) => {
+])('%s is reported as %s in one sentence', async (asked, code, sentence) => {
   const found = await probe(asked);
   expect(found).toMatchObject({ model: asked, code, text: expect.stringMatching(sentence) });
   expect(JSON.stringify(found)).not.toContain('[[error');

@@ -56,9 +56,9 @@ describe('the transport of a model', () => {
     const options = { signal: new AbortController().signal, headers: {} };
     expect(joinText((await model.ask(request(['hello'], { provider: 'acme' }), options)).content)).toBe('from acme');
     expect(joinText((await model.ask(request(['hello']), options)).content)).toBe('You said: hello');
-    await expect(model.ask(request(['x'], { provider: 'nobody' }), options)).rejects.toMatchObject({
+    await expect(model.ask(request(['x'], { provider: 'missing' }), options)).rejects.toMatchObject({
       errorCode: 'no_transport',
-      message: expect.stringContaining('"nobody"'),
+      message: expect.stringContaining('"missing"'),
     });
   });
 

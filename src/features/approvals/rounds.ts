@@ -9,10 +9,14 @@ import { findUnsent, noteSent, settleLeft } from './store/approvals.ts';
 import { viewApproval } from './views.ts';
 
 const ROUND_MS = 2_000;
+/** Without rules: requests of earlier ones can be left. */
+const IDLE_ROUND_MS = 60_000;
 
 export function openApprovalRounds({ service }: Process): ProcessPart {
   const failure = 'Requests for approvals could not be sent or settled; the next round retries';
-  return { rounds: [{ round: () => runApprovalRound(service), pauseMs: every(ROUND_MS), failure }] };
+  const { length: rules } = service.config.tools.approvals.rules;
+  const pauseMs = every(rules === 0 ? IDLE_ROUND_MS : ROUND_MS);
+  return { rounds: [{ round: () => runApprovalRound(service), pauseMs, failure }] };
 }
 
 export async function runApprovalRound(service: Service): Promise<void> {

@@ -77,8 +77,8 @@ settled_calls as (
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
 ),
 new_holds as (
-  select n, step, ordinal, call_id, name, is_idempotent, code, for_ms, facts::json
-  from json_to_recordset($7::json) as records (n int, step int, ordinal int, call_id text, name text, is_idempotent boolean, code text, for_ms bigint, facts text)
+  select n, step, ordinal, call_id, name, is_idempotent, code, for_ms
+  from json_to_recordset($7::json) as records (n int, step int, ordinal int, call_id text, name text, is_idempotent boolean, code text, for_ms bigint)
 ),
 stored_holds as (
   insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, runs, held_for, held_until)

@@ -111,7 +111,6 @@ const newHolds = rows('new_holds', (writes: Writes) => pickRows(writes, (write) 
   is_idempotent: ['boolean', ({ row }) => row.isIdempotent],
   code: ['text', ({ row }) => row.code],
   for_ms: ['bigint', ({ row }) => Math.ceil(row.forMs)],
-  facts: ['json', ({ row }) => (row.facts === undefined ? null : JSON.stringify(row.facts))],
 });
 
 /** Until when a held call waits: the same in its row of the ledger and in what a feature stores. */
