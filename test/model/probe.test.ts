@@ -62,7 +62,7 @@ test.each(['anthropic/claude-sonnet-5-5', 'openai/gpt-5', 'google/gemini-3-pro',
 );
 
 test.each([
-  ['opnai/gpt-5', 'not_configured', /^No provider "opnai" is configured; there are anthropic, openai, /],
+  ['opnai/gpt-5', 'not_configured', /^No provider "opnai" is configured; the configured ones are: anthropic, openai, /],
   ['wrong-key', 'key_refused', /^wrong-key refuses the key: Incorrect API key provided/],
   ['wrong-key/gpt-5', 'key_refused', /Check models\.providers\.wrong-key\.apiKey\.$/],
   ['poor/gpt-5', 'quota', /^The account at poor has no credit left: /],

@@ -21,7 +21,7 @@ export async function probeModel(model: Model, asked: string, signal: AbortSigna
   };
   if (!model.providers.includes(provider)) {
     const known = model.providers.join(', ');
-    const text = `No provider "${provider}" is configured; there are ${known}${setUpHint(`${provider}/`)}.`;
+    const text = `No provider "${provider}" is configured; the configured ones are: ${known}${setUpHint(`${provider}/`)}.`;
     return to('not_configured', text, null);
   }
   try {
