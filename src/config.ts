@@ -113,7 +113,7 @@ function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.i
     ...issues,
     ...file.issues,
     ...readKeys(settings, { env, baseDir: file.baseDir }),
-    ...crossCheck(settings),
+    ...crossCheck(settings, environment.dataDir),
   ];
   if (faults.length > 0) throw new ConfigError(faults);
   const { apiKey, baseUrl } = settings.models.providers.anthropic;

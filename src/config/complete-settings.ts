@@ -58,8 +58,9 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
 }
 
 /** Faults that need more than one value to be seen. */
-export function crossCheck(settings: FileSettings): ConfigIssue[] {
+export function crossCheck(settings: FileSettings, dataDir: string): ConfigIssue[] {
   return collectFaults((refuse) => {
+    checkWorkspaces(settings, dataDir, refuse);
     for (const [path, agent] of writtenAgents(settings)) checkAgent(path, agent, refuse);
     const keyNames = settings.api.keys.map((each) => each.name);
     for (const [at, name] of keyNames.entries()) {
@@ -78,6 +79,15 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
     checkCrons(settings, refuse);
     checkModels(settings, listProviders(settings), refuse);
   });
+}
+
+/** The file tools, and commands outside a sandbox, reach all of a workspace. */
+function checkWorkspaces({ workspace, agents }: FileSettings, dataDir: string, refuse: Refuse): void {
+  const allowed = 'a folder that is not the data directory, which has the keys and the database';
+  if (resolve(workspace.path) === dataDir) refuse('workspace.path', workspace.path, allowed);
+  for (const [at, agent] of agents.list.entries())
+    if (agent.workspace !== undefined && resolve(agent.workspace) === dataDir)
+      refuse(`agents.list[${at}].workspace`, agent.workspace, allowed);
 }
 
 function checkSandbox({ sandbox: { enabled, runtime, image }, tools, plugins }: FileSettings, refuse: Refuse): void {

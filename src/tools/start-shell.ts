@@ -11,7 +11,7 @@ import type { OsUser } from '../config/os-users.ts';
 import { LEFTOVERS_FD } from '../core/sandbox/bubblewrap.ts';
 import { processesNow, type CommandTrace } from './process-group.ts';
 import { guardProcessGroup } from './process-guard.ts';
-import type { WrapCommand } from './sandbox/port.ts';
+import type { WrapCommand, WrappedCommand } from './sandbox/port.ts';
 
 /** The variables of `environment` that a command can see, with the call's idempotency key for changes that the command makes elsewhere. */
 export function execEnvironment(
@@ -102,13 +102,14 @@ export async function drained(closed: Promise<unknown>): Promise<void> {
 function spawnShell({ command, workdir, environment, user, stdin, wrap = null }: ShellStart) {
   const from = stdin === 'empty' ? ' </dev/null' : '';
   const plain = { argv: shellFor(command), workdir, environment, user };
-  const { argv, environment: env } = wrap?.(plain) ?? plain;
+  const wrapped: WrappedCommand = wrap?.(plain) ?? plain;
+  const { argv, environment: env, isOfService = false } = wrapped;
   const shell = spawn('/bin/sh', ['-c', `read -r go && exec "$@"${from} 2>&1`, 'sh', ...argv], {
     cwd: workdir,
     env,
     detached: true,
     // The folder is entered before the rights are dropped, so it may be below folders that the user cannot enter.
-    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    ...(user === null || isOfService ? {} : { uid: user.uid, gid: user.gid }),
     // The types know of three; a sandbox has one more.
     stdio: ['pipe', 'pipe', 'ignore', ...(wrap === null ? [] : ['pipe'])] as ['pipe', 'pipe', 'ignore'],
   });

@@ -164,6 +164,16 @@ describe('in the environment', () => {
     expect(faults[0]).toContain(expected);
   });
 
+  test('a workspace that is the data directory is refused', async () => {
+    const file = '{workspace: {path: "/srv/hold"}, agents: {list: [{id: "a", workspace: "/srv/hold/"}]}}';
+    const faults = await faultsOf(file, { HOLDFAST_DATA_DIR: '/srv/hold' });
+    const allowed = 'allowed: a folder that is not the data directory, which has the keys and the database';
+    expect(faults).toEqual([
+      `workspace.path is "/srv/hold"; ${allowed}`,
+      `agents.list[0].workspace is "/srv/hold/"; ${allowed}`,
+    ]);
+  });
+
   test('a deeply nested file is one fault, at any depth', async () => {
     for (const depth of [65, 5_000, 100_000]) {
       const faults = await faultsOf(`{messages: ${'['.repeat(depth)}${']'.repeat(depth)}}`);

@@ -69,15 +69,17 @@ test('the arguments of a container name its image, its limits, its user and no v
   const words = containerArguments(policy, {
     ...command,
     user: { uid: 5, gid: 6 },
-    environment: { LANG: 'C', KEY: 'v' },
+    environment: { LANG: 'C', KEY: 'v', HOME: policy.workspaceDir },
   });
+  const [inside, ...rest] = words.splice(words.indexOf('tools:1') + 1);
+  expect([inside, rest[0], ...rest.slice(2)]).toEqual(['/bin/sh', '-c', 'sh', 'bash', '-c', 'true']);
   expect(words.join(' ')).toBe(
     'run --rm --interactive --init --network=none --read-only --cap-drop=ALL --security-opt=no-new-privileges --user=5:6 ' +
-      '--tmpfs=/tmp:rw,size=3000,mode=1777 --tmpfs=/opt/tools/other:ro,size=4096 ' +
+      '--tmpfs=/tmp:rw,size=3000,mode=1777 --tmpfs=/run:ro,size=4096 --tmpfs=/opt/tools/other:ro,size=4096 ' +
       '--mount=type=bind,source=/opt/tools,target=/opt/tools,readonly ' +
       '--mount=type=bind,source=/srv/data/workspace,target=/srv/data/workspace ' +
       '--ulimit=cpu=60 --ulimit=fsize=2000 --memory=1000 --pids-limit=64 --env LANG --env KEY ' +
-      '--workdir=/srv/data/workspace/sub tools:1 bash -c true',
+      '--env HOME=/srv/data/workspace --workdir=/srv/data/workspace/sub tools:1',
   );
   const withComma = { ...policy, workspaceDir: '/srv/a,readonly' };
   expect(() => containerArguments(withComma, { ...command, user: { uid: 5, gid: 6 }, environment: {} })).toThrow(

@@ -2,7 +2,7 @@
 // the same canaries outside the sandbox show that they would.
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HAS_SANDBOX } from './suite-sandbox.ts';
+import { RUNTIMES } from './suite-sandbox.ts';
 import { openSandboxRig, type SandboxRig } from './sandbox-rig.ts';
 
 const MIB = 1_048_576;
@@ -127,12 +127,12 @@ const CANARIES: Canary[] = [
   { title: 'the processor', command: () => 'while :; do :; done; echo WON' },
 ];
 
-describe.skipIf(!HAS_SANDBOX)('a command in a sandbox', () => {
+describe.each(RUNTIMES)('a command in a sandbox of $name', ({ settings }) => {
   let rig: SandboxRig;
   beforeAll(async () => {
     process.env['FEATURE_SETTING'] = 'PLAIN-SECRET';
     const environment = { PATH: process.env['PATH'], FEATURE_SETTING: 'PLAIN-SECRET' };
-    rig = await openSandboxRig({ sandbox: { limits: LIMITS } }, environment);
+    rig = await openSandboxRig({ sandbox: { ...settings, limits: LIMITS } }, environment);
     expect(await rig.sandbox.check()).toMatchObject({ status: 'on', reason: null });
   });
   afterAll(async () => {

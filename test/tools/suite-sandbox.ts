@@ -20,6 +20,15 @@ function canSandbox(): boolean {
   }
 }
 
+/** An image with bash, curl, grep, perl, socat and the programs of util-linux, for an engine that is on the PATH. */
+const image = process.env['HOLDFAST_TEST_CONTAINER'];
+
+/** The runtimes of this machine, with their settings. */
+export const RUNTIMES = [
+  { name: 'bubblewrap', settings: {}, isThere: HAS_SANDBOX },
+  { name: 'container', settings: { runtime: 'container', image }, isThere: image !== undefined },
+].filter(({ isThere }) => isThere);
+
 /**
  * What the suites of `exec` and `process` run commands in: nothing, or with `HOLDFAST_TEST_SANDBOX=on` the sandbox, in which they must pass, too. Each
  * of their workspaces gets one.

@@ -7,11 +7,37 @@ export interface ContainerCommand extends CommandLine {
   environment: Readonly<Record<string, string>>;
 }
 
-/** Where the proxy's socket is in the container. */
+/** Where the proxy's socket is in the container, and the pipe that tells it that its client has ended. */
 const SOCKET = '/tmp/.holdfast-proxy';
-const BRIDGE = `socat TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${SOCKET} & sleep 0.1; exec "$@"`;
+const LIFE = '/tmp/.holdfast-life';
 
-/** The words after `docker` or `podman`. The environment is named, not written: values do not appear in lists of processes. */
+/**
+ * Runs the client of the engine (`$1 run ...`). A container lives on when its client is killed, so a process of the client's group holds a pipe open that the
+ * container reads: when the group is gone, the container ends itself. Only KILL ends that process.
+ */
+const OUTSIDE = `folder=$(mktemp -d) && mkfifo -m 644 "$folder/life" || exit 126
+exec 7<&0
+(trap '' TERM INT HUP; exec sleep infinity > "$folder/life" 7<&-) & held=$!
+trap : TERM INT HUP
+program=$1; shift 2
+"$program" run "--mount=type=bind,source=$folder/life,target=${LIFE},readonly" "$@" <&7 7<&- & client=$!
+wait $client; code=$?
+while kill -0 $client 2>/dev/null; do wait $client; code=$?; done
+kill -KILL $held; rm -r "$folder"; exit $code`;
+const INSIDE = `exec 6< ${LIFE}; (read -r _ <&6; kill -KILL -1) & exec 6<&-
+`;
+const BRIDGE = `socat TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${SOCKET} & sleep 0.1
+`;
+
+/** The command line of a command: it runs as the user of the service, which may use the engine. */
+export function containerCommand(program: string, policy: SandboxPolicy, command: ContainerCommand): string[] {
+  return ['/bin/sh', '-c', OUTSIDE, 'sh', program, ...containerArguments(policy, command)];
+}
+
+/**
+ * The words after `docker` or `podman`. The environment is named, not written: values do not appear in lists of processes. Only the home is written: the client must not
+ * read settings from the workspace, where the agent could write them.
+ */
 export function containerArguments(policy: SandboxPolicy, command: ContainerCommand): string[] {
   const { workspaceDir, isReadOnly, readable, hidden, proxySocket, limits, image } = policy;
   const { cpuSeconds, memoryBytes, processes, fileBytes, tmpBytes } = limits;
@@ -29,16 +55,21 @@ export function containerArguments(policy: SandboxPolicy, command: ContainerComm
     ),
     `--user=${command.user.uid}:${command.user.gid}`,
     `--tmpfs=/tmp:rw,size=${tmpBytes},mode=1777`,
+    // Podman would make a /run that can be written.
+    '--tmpfs=/run:ro,size=4096',
     ...covered.map(({ path }) => `--tmpfs=${path}:ro,size=4096`),
     ...mounts.map((mount) => `--mount=${mount}`),
     `--ulimit=cpu=${cpuSeconds}`,
     `--ulimit=fsize=${fileBytes}`,
     `--memory=${memoryBytes}`,
     `--pids-limit=${processes}`,
-    ...Object.keys(command.environment).flatMap((name) => ['--env', name]),
+    ...Object.keys(command.environment).flatMap((name) => ['--env', name === 'HOME' ? `HOME=${workspaceDir}` : name]),
     `--workdir=${command.workdir}`,
     image ?? '',
-    ...(proxySocket === null ? [] : ['/bin/sh', '-c', BRIDGE, 'sh']),
+    '/bin/sh',
+    '-c',
+    `${INSIDE}${proxySocket === null ? '' : BRIDGE}exec "$@"`,
+    'sh',
     ...command.argv,
   ];
 }

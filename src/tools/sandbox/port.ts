@@ -13,11 +13,18 @@ export interface PlainCommand extends CommandLine {
 }
 
 /** The same command, inside. */
-export type WrapCommand = (command: PlainCommand) => { argv: readonly string[]; environment: Record<string, string> };
+export interface WrappedCommand {
+  argv: readonly string[];
+  environment: Record<string, string>;
+  /** True: the command line runs as the user of this process, and sees to it that the command does not. Absent: as the user of the command. */
+  isOfService?: boolean;
+}
+
+export type WrapCommand = (command: PlainCommand) => WrappedCommand;
 
 export interface SandboxRuntime {
   /** What `sandbox.runtime` names it by. */
   name: string;
-  /** The command line that runs a command under a policy, as the same user, in the foreground: its output, its exit code and its end are those of the command. Starts nothing itself. */
-  wrap(policy: SandboxPolicy, command: PlainCommand): { argv: readonly string[]; environment: Record<string, string> };
+  /** The command line that runs a command under a policy, in the foreground: its output, its exit code and its end are those of the command. Starts nothing itself. */
+  wrap(policy: SandboxPolicy, command: PlainCommand): WrappedCommand;
 }

@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { processEnvironment } from '../../config.ts';
 import { bubblewrapArguments } from '../../core/sandbox/bubblewrap.ts';
-import { containerArguments } from '../../core/sandbox/container.ts';
+import { containerCommand } from '../../core/sandbox/container.ts';
 import type { SandboxRuntime } from './port.ts';
 
 /** The runtime of that name, or why there is none. */
@@ -26,12 +26,20 @@ export function findRuntime(name: string, ofPlugins: readonly SandboxRuntime[]):
     return {
       name,
       wrap: (policy, { user, environment, ...command }) => ({
-        argv: [program, ...containerArguments(policy, { ...command, environment, user: user ?? { uid, gid } })],
-        environment,
+        argv: containerCommand(program, policy, { ...command, environment, user: user ?? { uid, gid } }),
+        environment: { ...environment, ...clientEnvironment() },
+        isOfService: true,
       }),
     };
   }
   return ofPlugins.find((each) => each.name === name) ?? `no plugin has registered the runtime ${JSON.stringify(name)}`;
+}
+
+/** What the client of an engine needs of the service: where the engine is, and its own settings. */
+function clientEnvironment(): Record<string, string> {
+  const own = processEnvironment();
+  const names = ['HOME', 'XDG_RUNTIME_DIR', 'DOCKER_HOST', 'DOCKER_CONTEXT', 'DOCKER_CONFIG', 'CONTAINER_HOST'];
+  return Object.fromEntries(names.map((name) => [name, own[name] ?? '']).filter(([, value]) => value !== ''));
 }
 
 function findProgram(name: string): string | null {

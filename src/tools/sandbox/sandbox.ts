@@ -38,7 +38,11 @@ export class SandboxRequiredError extends Error {
 const CHECK_MS = 600_000;
 const STALE_MS = 2 * CHECK_MS;
 /** What a person can do about it, in a few words. */
-export const HOW_TO_GET_IT = 'install bubblewrap 0.8 or newer and allow user namespaces, see docs/sandbox.md';
+function howToGetIt(runtime: string): string {
+  return runtime === 'bubblewrap'
+    ? 'install bubblewrap 0.8 or newer and allow user namespaces, see docs/sandbox.md'
+    : 'see docs/sandbox.md';
+}
 
 export class Sandbox {
   readonly #config: Config;
@@ -184,9 +188,9 @@ export function describeSandbox({ status, reason, runtime, network }: SandboxSta
     case 'external':
       return `external: ${reason}`;
     case 'off':
-      return `off: ${reason}; ${HOW_TO_GET_IT}`;
+      return `off: ${reason}; ${howToGetIt(runtime)}`;
     case 'refused':
-      return `required, but ${reason}: no command runs; ${HOW_TO_GET_IT}`;
+      return `required, but ${reason}: no command runs; ${howToGetIt(runtime)}`;
   }
   return status satisfies never;
 }
