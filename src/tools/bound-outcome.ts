@@ -3,7 +3,7 @@
 import { IMAGE_TYPES } from '../prompt/injected-messages.ts';
 import type { ImageBlock, TextBlock } from '../core/content.ts';
 import { cutMiddle, RESULT_CHARS_MAX } from '../core/tool-result-size.ts';
-import { errorOutcome, type ToolOutcome } from './tool.ts';
+import { errorOutcome, isLater, type ToolOutcome } from './tool.ts';
 
 /** The most base64 of one image: the provider takes images of 5 MB. */
 const IMAGE_CHARS_MAX = 7_000_000;
@@ -15,12 +15,15 @@ const NOTHING = '(empty)';
 /** The outcome with its text cut to `charsMax` (a note says how much is missing) and what cannot be sent replaced by a note. */
 export function boundOutcome(outcome: ToolOutcome, charsMax: number = RESULT_CHARS_MAX): ToolOutcome {
   // The port's types are a promise that a plugin in plain JavaScript may break.
-  const { content, isError, endsTurn, isUnknown } = (outcome ?? {}) as Partial<Record<keyof ToolOutcome, unknown>>;
+  const { content, isError, endsTurn, isUnknown, later } = (outcome ?? {}) as Partial<
+    Record<keyof ToolOutcome, unknown>
+  >;
   const flags = {
     isError: isError === true,
     ...(endsTurn === true ? { endsTurn } : undefined),
     ...(isUnknown === true ? { isUnknown } : undefined),
   };
+  if (isLater(later)) return { content: '', isError: false, later };
   if (typeof content === 'string') {
     const text = cutText(content, charsMax);
     return { content: text.trim() === '' ? NOTHING : text, ...flags };

@@ -1,6 +1,7 @@
 // The tool port: what a tool declares and what it is given when it runs. `run-tool.ts` is the only caller of `run`: deadline,
 // abort and the bound of the result are kept there, once for all tools.
 import type { ImageBlock, TextBlock } from '../core/content.ts';
+import { HOLD_CODES, type HoldCode } from '../core/hold-codes.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 
 /** The claim of the session under which a call runs. */
@@ -59,6 +60,32 @@ export interface ToolOutcome {
    * it. The other calls of the batch are finished first. Means nothing in an error result.
    */
   endsTurn?: boolean;
+  /** The call has begun, and its result comes later: the turn is parked until then. `content` and `isError` then mean nothing. */
+  later?: Later;
+}
+
+/** A call whose result comes later. The feature that holds calls under the code says what becomes of it (`holds` of its part in turns). */
+export interface Later {
+  code: HoldCode;
+  /** How long it waits until the feature is asked again, in milliseconds. */
+  forMs: number;
+  /** What the feature stores with it, in the statement that stores the wait. */
+  facts?: unknown;
+  /** The id of what it waits for, for people. */
+  ref?: string;
+  /** Events of this wait, stored with it. */
+  events?: readonly { type: string; data: Record<string, unknown> }[];
+}
+
+/** The outcome of a call whose result comes later. */
+export function laterOutcome(later: Later): ToolOutcome {
+  return { content: '', isError: false, later };
+}
+
+/** True for a wait as a tool may ask for it: tools come from plugins, too. */
+export function isLater(value: unknown): value is Later {
+  const { code, forMs } = (value ?? {}) as Partial<Later>;
+  return HOLD_CODES.some((one) => one === code) && typeof forMs === 'number' && Number.isFinite(forMs);
 }
 
 export interface Tool {

@@ -23,6 +23,7 @@ import { dropOverflow } from '../../src/kernel/inbox/drop-overflow.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { createEnsureSession } from '../../src/kernel/sessions/sessions.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import type { TurnFeature } from '../../src/kernel/turn/context.ts';
 import { runTurn } from '../../src/kernel/turn/run-turn.ts';
 import type { TurnOutcome } from '../../src/kernel/turn/turn-state.ts';
 import { createWake, type Wake } from '../../src/kernel/queue/wake.ts';
@@ -132,6 +133,8 @@ export async function createTurnRig(
       modelUrl?: string;
       /** False: no feature has a part in its turns. */
       hasFeatures?: boolean;
+      /** More features that have a part in its turns. */
+      features?: TurnFeature[];
       /** Absent: nothing is logged. */
       logger?: Logger;
     } = {},
@@ -145,7 +148,7 @@ export async function createTurnRig(
       clock,
       database,
       effects: EFFECTS,
-      turns: more.hasFeatures === false ? [] : turns,
+      turns: more.hasFeatures === false ? [] : [...turns, ...(more.features ?? []).map((feature) => () => feature)],
       publish,
       isAwaited: (sessionId) => wake.isAwaited(sessionId),
       model: createConfiguredModel({

@@ -11,7 +11,7 @@ export interface NewEvent {
   data: Record<string, unknown>;
 }
 
-/** Where the ids of the last statement with events begin, in a transaction that has two of them. */
+/** Where the ids of the second insert of events begin, in a transaction that has two of them. */
 const LATER = 1 << 15;
 
 /**
@@ -20,6 +20,11 @@ const LATER = 1 << 15;
  */
 export function insertEventsSql(...sources: [string, ...string[]]): string {
   return insertSql(0, sources);
+}
+
+/** The same for a second insert of events in a statement or a transaction. */
+export function insertLaterEventsSql(...sources: [string, ...string[]]): string {
+  return insertSql(LATER, sources);
 }
 
 function insertSql(after: number, sources: readonly string[]): string {

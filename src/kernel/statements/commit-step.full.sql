@@ -2,8 +2,8 @@
 -- Purpose: Store one step of each turn. Answers a verdict per write.
 -- Locking: The session rows in the order of their ids.
 -- Options: entries, model_calls, tool_intents, tool_results, holds, approvals, steers, events (of entries, model_calls, tool_intents, tool_results, holds, approvals, steers, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_holds json, $8 new_approvals json, $9 joining_messages json, $10 new_followups json, $11 new_events json
-prepare "commit-step" (json, uuid[], json, json, json, json, json, json, json, json, json) as
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_holds json, $8 new_hold_events json, $9 new_approvals json, $10 joining_messages json, $11 new_followups json, $12 new_events json
+prepare "commit-step" (json, uuid[], json, json, json, json, json, json, json, json, json, json) as
 /* commit-step */
 with head as (
   select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micros, unpriced_calls, is_simulated, session_view::json
@@ -81,13 +81,26 @@ new_holds as (
   from json_to_recordset($7::json) as records (n int, step int, ordinal int, call_id text, name text, is_idempotent boolean, code text, for_ms bigint)
 ),
 stored_holds as (
-  insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, runs, held_for, held_until)
+  insert into holdfast.tool_calls as c (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, runs, held_for, held_until)
   select fence.turn_id, h.step, h.ordinal, h.call_id, h.name, h.is_idempotent, 'intent', fence.epoch, 0, h.code, statement_timestamp() + h.for_ms * interval '1 millisecond'
   from new_holds h join fence on fence.n = h.n
+  on conflict (turn_id, step, ordinal) do update set runs = 0, held_for = excluded.held_for, held_until = excluded.held_until
+    where c.status = 'intent' and c.runs > 0
+  returning turn_id, step, ordinal
+),
+new_hold_events as (
+  select n, pos, step, ordinal, type, data::json
+  from json_to_recordset($8::json) as records (n int, pos int, step int, ordinal int, type text, data text)
+),
+inserted_hold_events as (
+  insert into holdfast.events (id, session_id, turn_id, type, data)
+    select ((pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16) + 32768 + row_number() over (order by phase, n), session_id, turn_id, type, data
+    from (select 1 as phase, source.* from (select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n from new_hold_events e join fence on fence.n = e.n
+      join stored_holds h on h.turn_id = fence.turn_id and h.step = e.step and h.ordinal = e.ordinal) as source) as happened
 ),
 new_approvals as (
   select n, step, ordinal, call_id, for_ms, id, tool, input::json, folder, what_sha256, reasons::json
-  from json_to_recordset($8::json) as records (n int, step int, ordinal int, call_id text, for_ms bigint, id uuid, tool text, input text, folder text, what_sha256 text, reasons text)
+  from json_to_recordset($9::json) as records (n int, step int, ordinal int, call_id text, for_ms bigint, id uuid, tool text, input text, folder text, what_sha256 text, reasons text)
 ),
 stored_approvals as (
   insert into holdfast.approvals (id, session_id, turn_id, step, ordinal, call_id, tool, input, folder, what_sha256, reasons, requested_at, expires_at)
@@ -97,7 +110,7 @@ stored_approvals as (
 ),
 joining_messages as (
   select n, id
-  from json_to_recordset($9::json) as records (n int, id uuid)
+  from json_to_recordset($10::json) as records (n int, id uuid)
 ),
 steered as (
   update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
@@ -107,7 +120,7 @@ steered as (
 ),
 new_followups as (
   select n, pos, id, cause_key, body::json, route
-  from json_to_recordset($10::json) as records (n int, pos int, id uuid, cause_key text, body text, route text)
+  from json_to_recordset($11::json) as records (n int, pos int, id uuid, cause_key text, body text, route text)
 ),
 followed as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
@@ -135,7 +148,7 @@ updated_sessions as (
 ),
 new_events as (
   select n, pos, type, data::json
-  from json_to_recordset($11::json) as records (n int, pos int, type text, data text)
+  from json_to_recordset($12::json) as records (n int, pos int, type text, data text)
 ),
 step_events as (
   select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n

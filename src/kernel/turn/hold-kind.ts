@@ -1,8 +1,7 @@
 // What a feature says that holds tool calls of turns, see loop/held-calls.ts.
 import type { HoldCode } from '../../core/hold-codes.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
-import type { Tool, ToolOutcome } from '../../tools/tool.ts';
-import type { NewEvent } from '../events/events.ts';
+import type { Later, Tool, ToolOutcome } from '../../tools/tool.ts';
 import type { Reason } from '../rules/why.ts';
 import type { ToolSettlement } from './journal/journal.ts';
 import type { OpenedTurn } from './opened-turn.ts';
@@ -15,17 +14,9 @@ export interface PlannedCall {
   tool: Tool | undefined;
 }
 
-/** A call that waits, as it is written with its answer. */
-export interface NewHold {
+/** A call that waits, as it is written with its answer, or when its tool has begun something whose result comes later. */
+export interface NewHold extends Later {
   kind: 'held';
-  code: HoldCode;
-  /** How long it waits at most, in milliseconds. */
-  forMs: number;
-  /** What a feature stores with it. */
-  facts?: unknown;
-  /** The id of what it waits for, for people. */
-  ref?: string;
-  events?: readonly NewEvent[];
 }
 
 /** A call that has an outcome without being run. */

@@ -111,16 +111,16 @@ export function pathEntries(position: Position, { entries }: Pick<TurnWrite, 'en
 
 const NONE_HELD: Position['heldCalls'] = new Map();
 
-/** A call that begins to run waits no longer; results of a batch end all of it. */
+/** A call that begins to run waits no longer, unless it answers later; results of a batch end all of it. */
 function heldAfter(
   before: Position['heldCalls'],
-  { heldIntents, toolIntents, entries }: TurnWrite,
+  { heldIntents = [], toolIntents, entries }: TurnWrite,
 ): Position['heldCalls'] {
-  if (heldIntents !== undefined) return new Map(heldIntents.map(({ ordinal, code }) => [ordinal, code]));
-  if (before.size === 0) return before;
+  if (before.size === 0 && heldIntents.length === 0) return before;
   if (entries.some(({ kind }) => kind === 'results')) return NONE_HELD;
   const begun = new Set(toolIntents.map(({ ordinal }) => ordinal));
-  return new Map([...before].filter(([ordinal]) => !begun.has(ordinal)));
+  const left = [...before].filter(([ordinal]) => !begun.has(ordinal));
+  return new Map([...left, ...heldIntents.map(({ ordinal, code }) => [ordinal, code] as const)]);
 }
 
 /** A call is charged by a write that counts it, and used up by the write that stores its end. */

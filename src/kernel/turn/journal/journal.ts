@@ -120,12 +120,13 @@ export interface ToolIntent {
   status: 'intent' | 'done' | 'failed';
 }
 
-/** A call that waits for something outside before it runs or has a result: its row has 0 runs. */
+/** A call that waits for something outside before it runs or has a result: its row has 0 runs, also that of one which has begun and answers later. */
 export interface HeldIntent extends Omit<ToolIntent, 'status'> {
   code: HoldCode;
   forMs: number;
   /** What a feature stores with it. */
   facts?: unknown;
+  events: readonly NewEvent[];
 }
 
 export interface ToolSettlement {

@@ -1,7 +1,7 @@
 // The parts that the writes of a turn have in common: they store entries, model calls, the ledger of tool calls, and events. Each is left out
 // of a statement in which no write has such rows: a lone step is a small statement. They read `fence`, see fence.ts.
 import type { JournalWrite } from './journal.ts';
-import { noEventsSql } from '../../events/events.ts';
+import { insertLaterEventsSql, noEventsSql } from '../../events/events.ts';
 import { CALL_COLUMNS, TOOL_COLUMNS } from '../../views/settlement-sql.ts';
 import { cte, optional, rows } from '../../../database/statement.ts';
 
@@ -116,16 +116,41 @@ const newHolds = rows('new_holds', (writes: Writes) => pickRows(writes, (write) 
 /** Until when a held call waits: the same in its row of the ledger and in what a feature stores. */
 export const HELD_UNTIL_SQL = `statement_timestamp() + h.for_ms * interval '1 millisecond'`;
 
+// A row that exists already is that of a call which has begun and answers later. A write that is sent again finds it waiting.
 const storedHolds = cte(`stored_holds as (
-  insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, runs, held_for, held_until)
+  insert into holdfast.tool_calls as c (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, runs, held_for, held_until)
   select fence.turn_id, h.step, h.ordinal, h.call_id, h.name, h.is_idempotent, 'intent', fence.epoch, 0, h.code, ${HELD_UNTIL_SQL}
   from new_holds h join fence on fence.n = h.n
+  on conflict (turn_id, step, ordinal) do update set runs = 0, held_for = excluded.held_for, held_until = excluded.held_until
+    where c.status = 'intent' and c.runs > 0
+  returning turn_id, step, ordinal
 )`);
 
-/** The rows of calls that wait for something outside. */
+const newHoldEvents = rows(
+  'new_hold_events',
+  (writes: Writes) =>
+    pickRows(writes, (write) => write.heldIntents ?? []).flatMap(({ n, row }) =>
+      row.events.map((event) => ({ n, row, event })),
+    ),
+  {
+    n: ['int', ({ n }) => n],
+    pos: ['int', (_, index) => index],
+    step: ['int', ({ row }) => row.step],
+    ordinal: ['int', ({ row }) => row.ordinal],
+    type: ['text', ({ event }) => event.type],
+    data: ['json', ({ event }) => JSON.stringify(event.data)],
+  },
+);
+
+const insertedHoldEvents = cte(`inserted_hold_events as (
+  ${insertLaterEventsSql(`select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n from new_hold_events e join fence on fence.n = e.n
+      join stored_holds h on h.turn_id = fence.turn_id and h.step = e.step and h.ordinal = e.ordinal`)}
+)`);
+
+/** The rows of calls that wait for something outside, and the events of their waits: each once, also when the write is sent again. */
 export const storedHeld = optional('holds', (writes: Writes) =>
   writes.some((write) => (write.heldIntents ?? []).length > 0),
-)(newHolds, storedHolds);
+)(newHolds, storedHolds, newHoldEvents, insertedHoldEvents);
 
 const newResults = rows('new_results', (writes: Writes) => pickRows(writes, (write) => write.toolSettlements), {
   n: ['int', ({ n }) => n],

@@ -3,8 +3,13 @@
 // commit with the answer; the other calls of the answer run, and the turn is parked. When something has happened, or
 // the time of a call is over, the turn is resumed as after a crash, and the feature says what becomes of each of its calls: it runs, it has a
 // result, or it waits.
+//
+// A call that runs may wait, too: its tool has begun something and answers that the result comes later (`later` of its outcome), as for a task of
+// another program. Its row, whose intent is committed, then waits in the same way, and the same feature says what becomes of it. So a call may
+// wait twice: for an approval before it runs, and for its result.
 import { HOLD_CODES, type HoldCode } from '../../../core/hold-codes.ts';
 import type { ToolUseBlock } from '../../../core/content.ts';
+import type { NewEvent } from '../../events/events.ts';
 import type { HeldIntent } from '../journal/journal.ts';
 import type { TurnContext } from '../context.ts';
 import { isHeld } from '../gate/wait-reasons.ts';
@@ -80,14 +85,17 @@ export function heldStop(context: TurnContext, turn: OpenedTurn, plans: readonly
   });
 }
 
-/** The rows of the calls of a new answer that wait, and the events of their waits. */
-export function heldWrite(plans: readonly Plan[], step: number): Pick<TurnWrite, 'heldIntents' | 'events'> {
+/** The rows of the calls that begin to wait, with the events of their waits. */
+export function heldWrite(plans: readonly Plan[], step: number): Pick<TurnWrite, 'heldIntents'> {
   const holds = plans.flatMap((plan) =>
     plan.kind === 'held' && plan.hold !== null ? [{ ...plan, hold: plan.hold }] : [],
   );
-  if (holds.length === 0) return { events: [] };
-  const heldIntents = holds.map(({ call, ordinal, isIdempotent, hold: { code, forMs, facts } }): HeldIntent => {
-    return { step, ordinal, callId: call.id, name: call.name, isIdempotent, code, forMs, facts };
+  if (holds.length === 0) return {};
+  const heldIntents = holds.map(({ call, ordinal, isIdempotent, hold }): HeldIntent => {
+    const { code, forMs, facts } = hold;
+    // Their types are those of the contract, which tools do not know.
+    const events = (hold.events ?? []) as readonly NewEvent[];
+    return { step, ordinal, callId: call.id, name: call.name, isIdempotent, code, forMs, facts, events };
   });
-  return { heldIntents, events: holds.flatMap(({ hold }) => hold.events ?? []) };
+  return { heldIntents };
 }

@@ -18,6 +18,8 @@ import type { NewHold, Holds, Known, PlannedCall, ResumedHolds } from '../hold-k
 /** The plan for a call: run it, answer it from the ledger, or wait until something outside has happened. */
 export type Plan = { call: ToolUseBlock; ordinal: number } & ({ kind: 'run'; tool: Tool } | Known | HeldPlan);
 
+export type RunPlan = Extract<Plan, { kind: 'run' }>;
+
 /** A call that waits until this time on the monotonic clock; `hold` is what is stored with a new one. */
 interface HeldPlan {
   kind: 'held';
@@ -79,6 +81,15 @@ export function planFresh(
   });
 }
 
+/** The plans of those calls that have begun and answer later. */
+export function planLater(ended: readonly { plan: Plan; outcome: ToolOutcome }[], nowMs: number): Plan[] {
+  return ended.flatMap(({ plan, outcome: { later } }) =>
+    plan.kind === 'run' && later !== undefined
+      ? [held(plan, { ...later, nowMs, hold: { kind: 'held', ...later } })]
+      : [],
+  );
+}
+
 function held(
   { call, ordinal, tool }: PlannedCall,
   { code, forMs, ref, nowMs, hold }: Pick<NewHold, 'code' | 'forMs' | 'ref'> & { nowMs: number; hold: NewHold | null },
@@ -94,6 +105,8 @@ function held(
     isIdempotent: tool?.isIdempotent === true,
   };
 }
+
+const NOT_PLANNED = 'This call was not run: its input could not be read. Call it again with valid JSON.';
 
 function notRun({ stopReason }: ModelAnswer, input: string): string {
   return stopReason === 'max_tokens'
@@ -112,7 +125,9 @@ export function planResumed(
     const ordinal = index + 1;
     const row = rows.get(ordinal);
     const tool = standIns.get(call.id) ?? turn.toolset.findTool(call.name);
-    if (row === undefined) return unknownTool(turn, call, ordinal);
+    // A call that was not to be run has a row only beside one that waits.
+    if (row === undefined)
+      return tool === undefined ? unknownTool(turn, call, ordinal) : known(call, ordinal, null, NOT_PLANNED);
     if (row.result !== null) {
       return {
         call,

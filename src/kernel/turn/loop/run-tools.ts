@@ -18,15 +18,13 @@ import { ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from '../model-events.ts';
-import { heldStop } from './held-calls.ts';
-import { toIntent, type Plan } from './plan-calls.ts';
+import { heldStop, heldWrite } from './held-calls.ts';
+import { planLater, toIntent, type Plan, type RunPlan } from './plan-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { answerTokens } from '../position.ts';
 import { TurnStopped } from '../turn-end.ts';
 import { reportTool } from '../turn-log.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
-
-type RunPlan = Extract<Plan, { kind: 'run' }>;
 
 /** A batch on its way: what is known, and what still runs. */
 export interface ToolBatch {
@@ -89,7 +87,8 @@ export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Prom
   const moment = new Promise<null>((resolve) => (timer = setTimeout(resolve, MOMENT_MS, null)));
   const found = await Promise.race([isOver, moment]);
   clearTimeout(timer);
-  if (found === null) return null;
+  // A call that answers later has a row first.
+  if (found === null || found.some(isLate)) return null;
   const settled = [...batch.settled, ...found];
   const toolIntents = settled.flatMap(({ plan, status }) =>
     plan.kind === 'run' ? [toIntent(plan, batch.step, status === 'failed' ? 'failed' : 'done')] : [],
@@ -99,13 +98,25 @@ export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Prom
 }
 
 /**
- * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish while others still run are
- * stored in the ledger immediately, and so are all when others wait for something outside. Throws `TurnStopped`; when that is no such
- * wait, `stoppedWrite` then settles the unfinished calls.
+ * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish, and waits of those that answer later, are
+ * stored in the ledger while others still run; all are when some wait. Throws `TurnStopped`; when that is no such wait, `stoppedWrite`
+ * then settles the unfinished calls.
  */
 export async function endTools(context: TurnContext, turn: OpenedTurn, batch: ToolBatch): Promise<BatchResult> {
   const { plans, step, settled, running } = batch;
+  const waiting = plans.filter(({ kind }) => kind === 'held');
+  const known = [...settled];
   let reported = settled.length;
+  /** Stores what has ended, or waits, since the last time. */
+  const report = async (more: readonly SettledCall[] = []): Promise<void> => {
+    const ended = [...more, ...settled.slice(reported)];
+    if (ended.length === 0) return;
+    reported = settled.length;
+    const later = planLater(ended, context.clock.monotonicMs());
+    waiting.push(...later);
+    const toolSettlements = ended.filter((one) => !isLate(one)).map((one) => toSettlement(one, step, true));
+    await commitStep(context, turn, { ...NO_ROWS, toolSettlements, ...heldWrite(later, step) });
+  };
   try {
     while (running.size > 0) {
       const first = await Promise.race(running.values());
@@ -113,23 +124,22 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
       settled.push(first);
       // Others that finished at the same time are written together.
       if (running.size > 0) await takeFinished(running, settled);
-      if (running.size > 0) {
-        await commitStep(context, turn, {
-          ...NO_ROWS,
-          toolSettlements: settled.slice(reported).map((one) => toSettlement(one, step, true)),
-        });
-        reported = settled.length;
-      }
+      if (running.size > 0) await report();
     }
   } finally {
     await Promise.allSettled(running.values());
   }
-  if (!plans.some(({ kind }) => kind === 'held')) return batchEnd(turn, plans, settled, step);
-  const toolSettlements = settled.slice(reported).map((one) => toSettlement(one, step, true));
-  if (toolSettlements.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolSettlements });
+  if (waiting.length === 0 && !settled.some(isLate)) return batchEnd(turn, plans, settled, step);
+  const stored = turn.ledger.filter((row) => row.step === step && row.result !== null);
+  await report(known.filter(({ plan }) => stored.every(({ ordinal }) => ordinal !== plan.ordinal)));
   // A stop ends the wait: without this, a turn that is stopped while it waits would be parked and claimed again without end.
   turn.held.assertHeld();
-  throw heldStop(context, turn, plans);
+  throw heldStop(context, turn, waiting);
+}
+
+/** True for a call that answers later. */
+function isLate({ outcome }: SettledCall): boolean {
+  return outcome.later !== undefined;
 }
 
 /** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */

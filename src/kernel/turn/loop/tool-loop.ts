@@ -71,8 +71,7 @@ async function takeStep(
   const write = { ...answerRows, events: [...answerRows.events, ...started] };
   const done = reading === null ? null : await endReadOnlyBatch(turn, reading);
   if (done !== null) return await commitUnlessLast(context, turn, { ...done, write: joined(write, done.write) });
-  const held = { ...NO_ROWS, ...heldWrite(plans, step) };
-  await commitStep(context, turn, joined({ ...write, toolIntents: toIntents(plans, step) }, held));
+  await commitStep(context, turn, { ...write, toolIntents: toIntents(plans, step), ...heldWrite(plans, step) });
   if (reading === null) {
     // What the user says now comes before tools that have not begun.
     const steering = await findSteering(context, turn);
