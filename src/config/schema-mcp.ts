@@ -71,6 +71,7 @@ const server = z.strictObject({
     '`hints`: what the server says of its tools (`readOnlyHint`, `idempotentHint`) counts where `tools` says nothing; `none`: nothing that it says counts',
   ),
   timeoutSeconds: seconds().default(60).describe('the deadline of a call'),
+  node: flag(false).describe('`true`: a paired device; agents have its tools through the tool `nodes`, not one by one'),
 });
 export type McpServerSettings = z.output<typeof server>;
 

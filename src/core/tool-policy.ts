@@ -56,6 +56,7 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   'exec',
   'process',
   'web_fetch',
+  'nodes',
   'cron',
   'message',
   'agents_list',

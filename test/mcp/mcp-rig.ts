@@ -69,7 +69,7 @@ async function createMcpRig(
     /** The tools of MCP servers in the last model request. */
     toolsShown(): { name: string; description: string }[] {
       const body = rig.scripted.requests.at(-1)?.body as { tools: { name: string; description: string }[] } | undefined;
-      return (body?.tools ?? []).filter(({ name }) => /__|^mcp_/.test(name));
+      return (body?.tools ?? []).filter(({ name }) => /__|^mcp_|^nodes$/.test(name));
     },
     /** Runs the rounds of the process once. */
     async round() {

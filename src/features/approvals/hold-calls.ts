@@ -131,6 +131,9 @@ function leavesFolder(input: unknown, folder: string): boolean {
   });
 }
 
+/** The built-in tools whose results others have written. */
+const BRINGS_WORDS_OF_OTHERS: ReadonlySet<string> = new Set(['web_fetch', 'nodes']);
+
 /** True when the turn may have read words of others: of a sender who is no owner, of a page, of a tool that is not built in, or of a program. */
 function readsOthers({ journal, transcript }: OpenedTurn, ownerIds: readonly string[]): boolean {
   const isSentByOthers = journal.at.inputs.some(({ kind, body }) => {
@@ -148,6 +151,8 @@ function readsOthers({ journal, transcript }: OpenedTurn, ownerIds: readonly str
       // A summary does not say what it was made from.
       kind === 'summary' ||
       (kind === 'answer' &&
-        listToolUses(content).some(({ name }) => name === 'web_fetch' || !BUILT_IN_TOOLS.includes(name.toLowerCase()))),
+        listToolUses(content).some(
+          ({ name }) => BRINGS_WORDS_OF_OTHERS.has(name) || !BUILT_IN_TOOLS.includes(name.toLowerCase()),
+        )),
   );
 }

@@ -7,7 +7,7 @@ import { cutHead } from '../../core/text.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { errorOutcome, textOutcome, type Tool } from '../../tools/tool.ts';
 import { markOf, untrusted, UNTRUSTED_CHARS_MAX } from '../../tools/untrusted-result.ts';
-import { rankTools, type OfferedTool } from './rules.ts';
+import { rankTools, type OfferedTool, type ToolDefinition } from './rules.ts';
 
 const FOUND_MAX = 8;
 const FOUND_CHARS_MAX = Math.floor(UNTRUSTED_CHARS_MAX / FOUND_MAX);
@@ -37,12 +37,17 @@ function createFind(tools: readonly CallableTool[], servers: readonly string[]):
         return Promise.resolve(
           textOutcome(`No tool of ${servers.join(', ')} has a word of this in its name or description.`),
         );
-      const lines = found.map(({ offeredAs, definition: { description, inputSchema } }) =>
-        cutHead(`${offeredAs}: ${description}\ninput: ${JSON.stringify(inputSchema)}`, FOUND_CHARS_MAX),
+      const lines = found.map(({ offeredAs, definition }) =>
+        cutHead(describeTool(offeredAs, definition), FOUND_CHARS_MAX),
       );
       return Promise.resolve(textOutcome(untrusted('List of tools', lines.join('\n\n'), markOf(call))));
     },
   });
+}
+
+/** A tool in words for a model. */
+export function describeTool(name: string, { description, inputSchema }: ToolDefinition): string {
+  return `${name}: ${description}\ninput: ${JSON.stringify(inputSchema)}`;
 }
 
 function createCall(tools: readonly CallableTool[]): Tool {

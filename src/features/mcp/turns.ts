@@ -7,8 +7,9 @@ import type { Tool } from '../../tools/tool.ts';
 import { connectionsOf, type Connections } from './connections.ts';
 import { createFindAndCall } from './find-and-call.ts';
 import { createMcpTool } from './mcp-tool.ts';
+import { createNodesTool } from './nodes.ts';
 import { judgeTools } from './rules.ts';
-import { readMcpLists, readMcpVersions, type StoredList } from './store/servers.ts';
+import { readMcpLists, readMcpStates, readMcpVersions, type StoredList } from './store/servers.ts';
 
 export function mcpInTurns({ config, database, logger }: TurnParts): TurnFeature {
   const servers = enabledServers(config);
@@ -33,7 +34,7 @@ export function mcpInTurns({ config, database, logger }: TurnParts): TurnFeature
       const lists = (await readLists(names)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
       return {
         version: JSON.stringify(lists.map(({ name, version }) => [name, version])),
-        choose: (rules) => chooseTools(config, { lists, connections, rules }),
+        choose: (rules) => chooseTools(config, { lists, connections, database, rules }),
       };
     },
   };
@@ -50,9 +51,14 @@ function serversOf(servers: Readonly<Record<string, McpServerSettings>>, agentId
 
 function chooseTools(
   { mcp }: Pick<Config, 'mcp'>,
-  parts: { lists: readonly StoredList[]; connections: Connections; rules: Parameters<ChangingTools['choose']>[0] },
+  parts: {
+    lists: readonly StoredList[];
+    connections: Connections;
+    database: TurnParts['database'];
+    rules: Parameters<ChangingTools['choose']>[0];
+  },
 ): Tool[] {
-  const { lists, connections, rules } = parts;
+  const { lists, connections, database, rules } = parts;
   const callable = lists.flatMap(({ name, tools }) => {
     const settings = mcp.servers[name];
     if (settings === undefined) return [];
@@ -61,6 +67,13 @@ function chooseTools(
       .map((tool) => ({ ...tool, tool: createMcpTool(tool, settings, connections) }))
       .filter(({ tool, offeredAs }) => rules.isAllowed(tool) && !rules.isTaken(offeredAs));
   });
-  if (callable.length > mcp.toolsMax) return createFindAndCall(callable);
-  return callable.map(({ tool }) => tool);
+  const isOfNode = ({ server }: { server: string }): boolean => mcp.servers[server]?.node === true;
+  const ofNodes = callable.filter(isOfNode);
+  const nodes =
+    ofNodes.length === 0 ? [] : [createNodesTool(ofNodes, async (names) => await readMcpStates(database, names))];
+  const others = callable.filter((each) => !isOfNode(each));
+  return [
+    ...nodes.filter((tool) => rules.isAllowed(tool) && !rules.isTaken(tool.spec.name)),
+    ...(others.length > mcp.toolsMax ? createFindAndCall(others) : others.map(({ tool }) => tool)),
+  ];
 }

@@ -126,6 +126,21 @@ export const readMcpVersions = literalQuery({
   answer: (rows: Pick<StoredList, 'name' | 'version'>[]) => rows,
 });
 
+/** How a server has answered last. */
+export interface ServerState {
+  name: string;
+  state: 'new' | 'connected' | 'lost';
+  changedAt: Date;
+}
+
+export const readMcpStates = literalQuery({
+  name: 'read-mcp-states',
+  purpose: 'Read how servers have answered last.',
+  text: `select name, state, changed_at as "changedAt" from holdfast.mcp_servers where name = any ($names::text[])`,
+  values: (names: readonly string[]) => ({ names }),
+  answer: (rows: ServerState[]) => rows,
+});
+
 export const readMcpLists = literalQuery({
   name: 'read-mcp-lists',
   purpose: 'Read the tools of servers.',
