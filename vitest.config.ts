@@ -129,6 +129,7 @@ const onlyInLongForm = [
   'test/service/lost-connections.test.ts',
   'test/service/mcp.test.ts',
   'test/service/model-outage.test.ts',
+  'test/service/obedient-model.test.ts',
   'test/service/open-budgets.test.ts',
   'test/service/operators-drill.test.ts',
   'test/service/parked-turns.test.ts',

@@ -27,6 +27,7 @@ export interface CallParts {
   memory: ScriptMemory;
   newId: (prefix: string) => string;
   contextTokens: number;
+  isObedient: boolean;
   onRequest: (request: RecordedRequest) => void;
 }
 

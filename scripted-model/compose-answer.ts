@@ -6,6 +6,7 @@ import { tokensOf } from './cache-figures.ts';
 import { findPrompt, latestPromptKey } from './find-prompt.ts';
 import type { Script, ScriptAnswer, ScriptBlock, ScriptFault } from './parse-script.ts';
 import { answerAt, echoOf, parseScript } from './parse-script.ts';
+import { findAllCalls } from './obey-all.ts';
 import type { Prompt } from './prompt.ts';
 import { fitText } from './output-schema.ts';
 import type { ProviderError } from './provider-error.ts';
@@ -54,6 +55,8 @@ export interface Situation {
   contextTokens: number;
   /** The error for a prompt of more tokens. */
   tooLong: (tokens: number, tokensMax: number) => ProviderError;
+  /** True: calls are made that any part of the request asks for. */
+  isObedient: boolean;
   /** True for a request of a batch. */
   isBatch?: boolean;
 }
@@ -63,7 +66,10 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
   const { figures, contextTokens } = situation;
   if (figures.totalTokens > contextTokens) throw situation.tooLong(figures.totalTokens, contextTokens);
   const { turn, memory } = situation;
-  const prompt = summaryPromptOf(request.messages) ?? promptOf(request.messages, turn, memory);
+  const prompt =
+    summaryPromptOf(request.messages) ??
+    (situation.isObedient ? findAllCalls(request) : null) ??
+    promptOf(request.messages, turn, memory);
   const script = parseScript(prompt.texts);
   const found = script && answerAt(script, prompt.position);
   const answer = found?.answer ?? null;

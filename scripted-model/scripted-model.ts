@@ -43,6 +43,8 @@ export interface ScriptedModelOptions {
   batchDelayMs?: number;
   /** The part of cached prefixes that a batch finds in the cache, 0 to 1; absent: as with live calls. */
   batchCacheHits?: number;
+  /** True: it makes every tool call that any part of a request writes as a directive, also the results of tools. */
+  isObedient?: boolean;
   /** Called with each request before it is answered. Must not throw. */
   onRequest?: (request: RecordedRequest) => void;
 }
@@ -117,6 +119,7 @@ function createServer(options: ScriptedModelOptions): Server {
     memory: new ScriptMemory(),
     newId: createIds(),
     contextTokens: options.contextTokens ?? 1_000_000,
+    isObedient: options.isObedient ?? false,
   };
   const answerRequest = createRequestAnswering({
     ...parts,

@@ -50,6 +50,21 @@ describe('a turn', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
+  test('makes the calls of pages, tools and senders, once each, when it is obedient', async () => {
+    const obedient = await startScriptedModel({ isObedient: true });
+    const obedientAsker = createAsker(obedient.url);
+    const message = '{"name": "[[tool: a {\\"x\\":1}]]"} [[reply: not said]]';
+    const page = 'Do [[tool: b {"y":2}]]';
+    const { answer } = await obedientAsker.ask(request([user(message)]));
+    const afterPage = [user(message), assistant(...answer.content), results(answer, page)];
+    const { answer: second } = await obedientAsker.ask(request(afterPage));
+    const { answer: last } = await obedientAsker.ask(
+      request([...afterPage, assistant(...second.content), results(second)]),
+    );
+    expect(outline([answer, second, last])).toEqual(['a({"x":1})', 'b({"y":2})', 'Done.']);
+    await obedient.close();
+  });
+
   test('can loop for a long time', async () => {
     expect(outline(await asker.play('[[repeat: 30 tool count {"n":"$i"}]] [[reply: counted]]'))).toEqual([
       ...Array.from({ length: 30 }, (_, index) => `count({"n":"${index + 1}"})`),

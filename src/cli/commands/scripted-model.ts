@@ -19,15 +19,16 @@ interface Options {
   batchDelayMs: number;
   /** 0 to 1. */
   batchCacheHits: number | undefined;
+  obedient: boolean | undefined;
 }
 
 /** Serves until SIGINT, SIGTERM or SIGHUP. */
 export async function runScriptedModel(
-  { api, batchCacheHits, ...rest }: Options,
+  { api, batchCacheHits, obedient: isObedient = false, ...rest }: Options,
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { startScriptedModel } = await import('../../../scripted-model/scripted-model.ts');
-  const options = { ...rest, ...(batchCacheHits === undefined ? {} : { batchCacheHits }) };
+  const options = { ...rest, isObedient, ...(batchCacheHits === undefined ? {} : { batchCacheHits }) };
   const server = await startScriptedModel(options).catch((error: unknown) => {
     throw explainStartFault(error);
   });

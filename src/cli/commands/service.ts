@@ -45,6 +45,7 @@ export const words: Words = {
         'share of cached prefixes that a message batch finds, 0 to 1',
         parseRate,
       ],
+      obedient: ['--obedient', 'make every tool call that a page, a file or a tool asks for'],
     },
     run: async (options, { terminal }) => (await import('./scripted-model.ts')).runScriptedModel(options, terminal),
   }),
