@@ -116,6 +116,7 @@ const onlyInLongForm = [
   'test/crash/scheduled-sweep.test.ts',
   'test/embedded-postgres/start-embedded-postgres.test.ts',
   'test/model/conformance.test.ts',
+  'test/mcp-server/conformance.test.ts',
   'test/mcp/mcp-sweep.test.ts',
   'test/mcp/mcp-tools.test.ts',
   'test/openai/files.test.ts',

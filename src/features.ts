@@ -25,6 +25,7 @@ import { tries } from './features/tries/feature.ts';
 import { approvals } from './features/approvals/feature.ts';
 import { catalogue } from './features/catalogue/feature.ts';
 import { mcp } from './features/mcp/feature.ts';
+import { mcpServer } from './features/mcp-server/feature.ts';
 import { sandbox } from './features/sandbox/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
@@ -54,5 +55,6 @@ export const FEATURES: readonly Feature[] = [
   approvals,
   catalogue,
   mcp,
+  mcpServer,
   sandbox,
 ];

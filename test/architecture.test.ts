@@ -188,6 +188,7 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
     'src/features/mcp/result-content.ts',
     'src/features/mcp/stdio-transport.ts',
   ],
+  '@modelcontextprotocol/server': ['src/features/mcp-server/answer-mcp.ts', 'src/features/mcp-server/call-tool.ts'],
   '@ai-sdk/google': ['src/model/ai-sdk/'],
   '@ai-sdk/openai': ['src/model/ai-sdk/'],
   '@ai-sdk/openai-compatible': ['src/model/ai-sdk/'],

@@ -13,7 +13,7 @@ const GONE = 'the client has disconnected';
 
 /** `isReplay`: an earlier request with the same key has stored it. `ended` makes the 200, `now` the 202. */
 export async function answerStored(
-  { request, context, services }: Api & { request: AnyRequest },
+  { request, context, services }: Omit<Api, 'routes'> & { request: AnyRequest },
   message: AwaitedMessage & { isReplay: boolean },
   bodies: { ended: (settlement: SettlementView) => Promise<object>; now: () => Promise<object> },
 ): Promise<Answer> {

@@ -11,21 +11,16 @@ import { answerBrokenRequest, isFormRoute, isLinesRoute } from './broken-request
 import type { ApiContext } from './context.ts';
 import { openApiDocument } from './openapi.ts';
 import { FORM_TYPE, LINE_TYPES } from './batch-lines.ts';
-import { answerWithin } from './deadline.ts';
-import { createErrorHandler, toProblem } from './error-handler.ts';
+import { createErrorHandler } from './error-handler.ts';
 import type { Identity } from './identify.ts';
-import type { Principal } from './key-ring.ts';
 import { createOnRequest, createRefusal, type RefuseUnknown } from './on-request.ts';
 import { parseJson } from './parse-json.ts';
 import type { CreateApiPart } from './part.ts';
-import { parseRequest, ANSWERED, roleOf, type Api, type Route, type ApiRequest } from './route.ts';
+import { apiOf, performRoute } from './perform-route.ts';
+import { ANSWERED, roleOf, type Api, type Route } from './route.ts';
 import { Problem } from './problem.ts';
 import { createServices, type ApiServices } from './services.ts';
 import { serveWebApp, WEB_DIST } from './web-app.ts';
-import { cutHead } from '../core/text.ts';
-import { recordChange, type ChangeEnd } from '../kernel/use-cases/record-change.ts';
-import type { Service } from '../kernel/use-cases/service.ts';
-import type { Answer } from './answer.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -40,8 +35,6 @@ declare module 'fastify' {
   }
 }
 
-/** The longest that an ordinary request takes before it is answered 503. */
-const REQUEST_MS_MAX = 10_000;
 /** The longest that a request may take to arrive; an upload of lines only has to keep arriving. */
 const ARRIVAL_MS_MAX = 60_000;
 const PARAM_CHARS_MAX = 2000;
@@ -119,7 +112,7 @@ export function createApi(
         role: roleOf(route),
       },
       ...(route.takesLines === undefined ? {} : { bodyLimit: route.takesLines.bodyBytesMax }),
-      handler: createHandler(route, { context, services, refuseUnknown }),
+      handler: createHandler(route, { context, services, routes, refuseUnknown }),
     });
   }
   serveWebApp(app, webDist);
@@ -180,17 +173,12 @@ function createOnResponse({ admission, metrics }: ApiServices) {
   };
 }
 
-/** The caller of a public route without a key. */
-const NOBODY: Principal = { name: 'nobody', role: 'viewer', keySha256: '' };
-
-function createHandler(route: Route, { context, services, refuseUnknown }: Api & { refuseUnknown: RefuseUnknown }) {
-  const own = route.method === 'GET' ? { ...context, views: context.reads } : context;
+function createHandler(route: Route, { refuseUnknown, ...api }: Api & { refuseUnknown: RefuseUnknown }) {
+  const own = apiOf(route, api);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (route.form?.isEnabled(context.config) === false) throw refuseUnknown(request, reply);
-    const parsed = parseRequest(route, request, reply, request.identity?.principal ?? NOBODY);
-    const handle = () => route.handle(parsed, { context: own, services });
-    const answering = request.identity === null ? handle() : audited(route, parsed, context.service, handle);
-    const answer = await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));
+    if (route.form?.isEnabled(api.context.config) === false) throw refuseUnknown(request, reply);
+    const principal = request.identity?.principal ?? null;
+    const answer = await performRoute(route, { request, reply, principal }, own);
     if (answer === ANSWERED) return reply;
     reply.code(answer.status);
     if (answer.headers !== undefined) reply.headers(answer.headers);
@@ -200,44 +188,4 @@ function createHandler(route: Route, { context, services, refuseUnknown }: Api &
     }
     return reply.send(answer.once === undefined ? answer.body : { ...(answer.body as object), ...answer.once });
   };
-}
-
-const LATE = 'The request timed out. It may still take effect.';
-
-const REASON_CHARS_MAX = 500;
-
-type Handled = Answer | typeof ANSWERED;
-
-/** Handles a request of a known principal, and writes it down if its route changes something. */
-function audited(
-  route: Route,
-  request: ApiRequest<object, unknown, unknown>,
-  service: Service,
-  handle: () => Promise<Handled>,
-): Promise<Handled> {
-  if (route.method === 'GET' || route.isAudited === false) return handle();
-  const { principal, list, body, query, reply } = request;
-  const change = {
-    principal: principal.name,
-    role: principal.role,
-    action: route.operationId,
-    target: list.path,
-    reason: parseReason(body) ?? parseReason(query),
-    requestId: reply.request.id,
-  };
-  return recordChange(service, change, { perform: handle, endOf: describeEnd });
-}
-
-/** The reason that the caller gave, if the request has one. */
-function parseReason(given: unknown): string | null {
-  const reason = (given as { reason?: unknown } | null)?.reason;
-  return typeof reason === 'string' ? cutHead(reason, REASON_CHARS_MAX) : null;
-}
-
-function describeEnd(ended: { result: Handled } | { error: unknown }): ChangeEnd {
-  if ('error' in ended) return { outcome: toProblem(ended.error, 0).code, made: null };
-  if (ended.result === ANSWERED) return { outcome: 'ok', made: null };
-  const { status, body } = ended.result;
-  const id = (body as { id?: unknown } | null | undefined)?.id;
-  return { outcome: 'ok', made: status === 201 && typeof id === 'string' ? id : null };
 }

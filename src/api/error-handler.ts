@@ -13,22 +13,13 @@ const RETRY_AFTER_MS = 1000;
 const QUERY_CANCELED = '57014';
 
 export function createErrorHandler(
-  { config, logger, outages }: Pick<ApiContext, 'config' | 'logger' | 'outages'>,
+  context: Pick<ApiContext, 'config' | 'logger' | 'outages'>,
   routes: readonly Route[],
 ) {
   const forms = new Set(routes.flatMap(({ form }) => form ?? []));
-  function log(problem: Problem, request: FastifyRequest): void {
-    const { code, status, cause } = problem;
-    const facts = { code, status, requestId: request.id, method: request.method, route: request.routeOptions.url };
-    // While the database is away, a request that waits for it too long is part of the outage too.
-    if (code === 'timeout' && outages.isOngoing) outages.failed(problem);
-    else if (code === 'database_unavailable') outages.report(cause, 'Request answered with status 503', facts);
-    else if (status >= 500) logger.error({ ...facts, err: cause }, 'Request failed');
-    else logger.info(facts, 'Request refused');
-  }
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const problem = toProblem(error, config.limits.bodyBytes);
-    log(problem, request);
+    const problem = toProblem(error, context.config.limits.bodyBytes);
+    logProblem(context, problem, request);
     if (problem.retryAfterMs !== undefined) {
       reply.header('retry-after', String(Math.max(1, Math.ceil(problem.retryAfterMs / 1000))));
     }
@@ -49,6 +40,23 @@ export function createErrorHandler(
       .header('content-type', 'application/problem+json; charset=utf-8')
       .send(problemBody(problem, request.url.split('?', 1)[0] ?? '', request.id));
   };
+}
+
+/** Logs what a request was refused for, or failed of; `more` has further ids. */
+export function logProblem(
+  { logger, outages }: Pick<ApiContext, 'logger' | 'outages'>,
+  problem: Problem,
+  request: FastifyRequest,
+  more: Record<string, string> = {},
+): void {
+  const { code, status, cause } = problem;
+  const { id: requestId, method } = request;
+  const facts = { code, status, requestId, method, route: request.routeOptions.url, ...more };
+  // While the database is away, a request that waits for it too long is part of the outage too.
+  if (code === 'timeout' && outages.isOngoing) outages.failed(problem);
+  else if (code === 'database_unavailable') outages.report(cause, 'Request answered with status 503', facts);
+  else if (status >= 500) logger.error({ ...facts, err: cause }, 'Request failed');
+  else logger.info(facts, 'Request refused');
 }
 
 /** True when the request has a body that has not arrived to its end. */

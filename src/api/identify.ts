@@ -57,15 +57,18 @@ function readCookie(request: FastifyRequest): string | undefined {
   return cookies.find((each) => each.startsWith(name))?.slice(name.length);
 }
 
+/** True for a request of a page of another origin: browsers say so in a header that no page can change. */
+export function isOfOtherOrigin({ origin, host }: FastifyRequest['headers']): boolean {
+  return origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host);
+}
+
 /** Throws unless a page of this service has sent the request. */
 function refuseOtherSites({ headers }: FastifyRequest): void {
-  const { origin, host } = headers;
   const site = headers['sec-fetch-site'];
   if (headers[REQUEST_HEADER] !== '1') {
     throw refusal(`A request with a cookie, other than GET, needs the header ${REQUEST_HEADER}: 1.`);
   }
-  const isForeign = origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host);
-  if (isForeign || (site !== undefined && site !== 'same-origin')) {
+  if (isOfOtherOrigin(headers) || (site !== undefined && site !== 'same-origin')) {
     throw refusal('A request with a cookie, other than GET, must come from a page of this service.');
   }
 }

@@ -1,13 +1,13 @@
 // What is checked of every request before its body is read, in this order: the host, the key, the route, the role of the key, the encoding of
 // the body, and how much is in flight.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { mayAct, type KeyRole } from '../core/key-role.ts';
 import { unauthorized, wrongKey } from './attempts.ts';
 import { isLinesBody } from './batch-lines.ts';
 import { isLinesRoute, limitArrival } from './broken-requests.ts';
 import type { ApiContext } from './context.ts';
 import { identify, type Identity } from './identify.ts';
 import { notFound, Problem } from './problem.ts';
+import { refuseRole } from './perform-route.ts';
 import type { Route } from './route.ts';
 import type { ApiServices } from './services.ts';
 import { MIMEType } from 'node:util';
@@ -66,15 +66,6 @@ export function createOnRequest(
       done(error as Error);
     }
   };
-}
-
-/** Throws unless a key with the role may do it. */
-function refuseRole(role: KeyRole, needed: KeyRole | undefined): void {
-  if (needed === undefined || mayAct(role, needed)) return;
-  throw new Problem(
-    'forbidden',
-    `The API key has the role ${role}; this request needs ${needed}. Use a key with that role; an admin can create one with "holdfast keys create".`,
-  );
 }
 
 export type RefuseUnknown = ReturnType<typeof createRefusal>;

@@ -123,7 +123,8 @@ function buildOperation(route: Route): Json {
   };
 }
 
-function listParameters(route: Route): Json[] {
+/** The parameters of the path, the query and the headers, each with its description and the schema of its value. */
+export function listParameters(route: Route): Json[] {
   const inPath = namesIn(route.path).map((name) => {
     const { description, schema } = PATH_PARAMETERS[name];
     return { name, in: 'path', required: true, description, schema };

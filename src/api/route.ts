@@ -26,6 +26,8 @@ type ParamsOf<Path> = Pick<PathValues, NamesIn<Path> & keyof PathValues>;
 export interface Api {
   context: ApiContext;
   services: ApiServices;
+  /** All routes of this API, for one that performs others. */
+  routes: readonly Route[];
 }
 
 /** A request whose parts are all checked. */
@@ -224,10 +226,13 @@ export function defineRoute<Path extends string, Query extends z.ZodType = NoFie
 // The checks between the wire and a route: path, query and body against the schemas of its row. What does not fit is refused with
 // the path of every field that is wrong; nothing is ignored.
 
+/** The parts of a request as they came, before any check. */
+export type RawRequest = Pick<FastifyRequest, 'url' | 'params' | 'query' | 'body' | 'headers'>;
+
 /** The checked request. Throws `Problem`. */
 export function parseRequest(
   route: Route,
-  request: FastifyRequest,
+  request: RawRequest,
   reply: FastifyReply,
   principal: Principal,
 ): ApiRequest<PathValues, unknown, unknown> {

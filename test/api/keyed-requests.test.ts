@@ -28,9 +28,10 @@ const newSession = (): string => `keyed-${(sessions += 1)}`;
 
 test('every POST route has a scenario', () => {
   // A request without an API key has no Idempotency-Key either. A chat is answered when its turn has ended: test/openai/chat.test.ts.
+  // The key of an MCP message is that of the route which it performs: test/mcp-server.
   const posts = ROUTES.filter(({ method, isPublic }) => method === 'POST' && isPublic !== true)
     .map(({ path }) => path)
-    .filter((path) => !path.endsWith('/chat/completions') && path !== '/openai/v1/files')
+    .filter((path) => !path.endsWith('/chat/completions') && path !== '/openai/v1/files' && path !== '/mcp')
     // A probe changes nothing.
     .filter((path) => !path.endsWith('/probe'));
   expect(new Set(KEYED_SCENARIOS.map(({ route }) => route))).toEqual(new Set(posts));

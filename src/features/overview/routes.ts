@@ -113,8 +113,9 @@ const postAcknowledge = defineEffect({
   summary: 'Acknowledge a problem: until it ends, it is not counted and stands last',
   body: acknowledgeRequest,
   answers,
-  async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
-    const { count } = await findEntry({ context, services }, attentionId);
+  async perform({ params: { attentionId }, body, principal, idempotency }, api) {
+    const { context } = api;
+    const { count } = await findEntry(api, attentionId);
     const decision = { id: attentionId, seconds: null, count, reason: body.reason ?? null, by: principal.name };
     await markAttention(context.service.database, decision, idempotency);
     return { id: attentionId };
@@ -128,8 +129,9 @@ const postSnooze = defineEffect({
   summary: 'Snooze a problem: for so many seconds, it is not counted and stands last; 0 ends what was decided before',
   body: snoozeRequest,
   answers,
-  async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
-    const { count } = await findEntry({ context, services }, attentionId);
+  async perform({ params: { attentionId }, body, principal, idempotency }, api) {
+    const { context } = api;
+    const { count } = await findEntry(api, attentionId);
     const { seconds = SNOOZE_SECONDS, reason = null } = body;
     await markAttention(
       context.service.database,

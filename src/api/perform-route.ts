@@ -1,0 +1,89 @@
+// Performs a route: the checks of its schemas, its function within its deadline, and the entry of the audit log. A request over HTTP comes here after
+// the checks of its head; a feature may perform a route for its caller, who then needs the role of that route.
+import type { FastifyReply } from 'fastify';
+import { mayAct, type KeyRole } from '../core/key-role.ts';
+import { cutHead } from '../core/text.ts';
+import { recordChange, type ChangeEnd } from '../kernel/use-cases/record-change.ts';
+import type { Service } from '../kernel/use-cases/service.ts';
+import type { Answer } from './answer.ts';
+import { answerWithin } from './deadline.ts';
+import { toProblem } from './error-handler.ts';
+import type { Principal } from './key-ring.ts';
+import { Problem } from './problem.ts';
+import { ANSWERED, parseRequest, type Api, type ApiRequest, type RawRequest, type Route } from './route.ts';
+
+/** The longest that an ordinary request takes before it is answered 503. */
+const REQUEST_MS_MAX = 10_000;
+
+const LATE = 'The request timed out. It may still take effect.';
+
+/** The caller of a public route without a key. */
+const NOBODY: Principal = { name: 'nobody', role: 'viewer', keySha256: '' };
+
+export interface RouteCall {
+  request: RawRequest;
+  /** That of the HTTP request, also for a route that is performed within another. */
+  reply: FastifyReply;
+  /** Null: a request without a key, which public routes allow. */
+  principal: Principal | null;
+}
+
+/** The API as a route gets it: one that reads has views of their own connections. */
+export function apiOf({ method }: Route, api: Api): Api {
+  return method === 'GET' ? { ...api, context: { ...api.context, views: api.context.reads } } : api;
+}
+
+/** Performs a route whose role the caller has. Throws `Problem`, or another error, which `toProblem` makes a `Problem` of. */
+export async function performRoute(route: Route, { request, reply, principal }: RouteCall, api: Api): Promise<Handled> {
+  const parsed = parseRequest(route, request, reply, principal ?? NOBODY);
+  const handle = () => route.handle(parsed, api);
+  const answering = principal === null ? handle() : audited(route, parsed, api.context.service, handle);
+  return await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));
+}
+
+/** Throws `Problem` 403 unless a key with the role may use a route that needs the other. */
+export function refuseRole(role: KeyRole, needed: KeyRole | undefined): void {
+  if (needed === undefined || mayAct(role, needed)) return;
+  throw new Problem(
+    'forbidden',
+    `The API key has the role ${role}; this request needs ${needed}. Use a key with that role; an admin can create one with "holdfast keys create".`,
+  );
+}
+
+const REASON_CHARS_MAX = 500;
+
+type Handled = Answer | typeof ANSWERED;
+
+/** Handles a request of a known principal, and writes it down if its route changes something. */
+function audited(
+  route: Route,
+  request: ApiRequest<object, unknown, unknown>,
+  service: Service,
+  handle: () => Promise<Handled>,
+): Promise<Handled> {
+  if (route.method === 'GET' || route.isAudited === false) return handle();
+  const { principal, list, body, query, reply } = request;
+  const change = {
+    principal: principal.name,
+    role: principal.role,
+    action: route.operationId,
+    target: list.path,
+    reason: parseReason(body) ?? parseReason(query),
+    requestId: reply.request.id,
+  };
+  return recordChange(service, change, { perform: handle, endOf: describeEnd });
+}
+
+/** The reason that the caller gave, if the request has one. */
+function parseReason(given: unknown): string | null {
+  const reason = (given as { reason?: unknown } | null)?.reason;
+  return typeof reason === 'string' ? cutHead(reason, REASON_CHARS_MAX) : null;
+}
+
+function describeEnd(ended: { result: Handled } | { error: unknown }): ChangeEnd {
+  if ('error' in ended) return { outcome: toProblem(ended.error, 0).code, made: null };
+  if (ended.result === ANSWERED) return { outcome: 'ok', made: null };
+  const { status, body } = ended.result;
+  const id = (body as { id?: unknown } | null | undefined)?.id;
+  return { outcome: 'ok', made: status === 201 && typeof id === 'string' ? id : null };
+}
