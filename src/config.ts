@@ -101,6 +101,13 @@ export function loadConfigWithSources(options: LoadOptions = {}): { config: Conf
   return { config, settings: listSettings({ config, file, env, secrets: secretsOf(config) }) };
 }
 
+/** As `loadConfigWithSources`, of this file and the environment of this process. Null: of no file. */
+export function loadConfigFile(path: string | null): { config: Config; settings: Setting[] } {
+  return path === null
+    ? loadConfigWithSources()
+    : loadConfigWithSources({ env: { ...process.env, HOLDFAST_CONFIG: path } });
+}
+
 function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.isTTY }: LoadOptions): {
   config: Config;
   file: LoadedFile;

@@ -27,6 +27,7 @@ import { catalogue } from './features/catalogue/feature.ts';
 import { mcp } from './features/mcp/feature.ts';
 import { mcpServer } from './features/mcp-server/feature.ts';
 import { sandbox } from './features/sandbox/feature.ts';
+import { gateway } from './features/gateway/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
 export const FEATURES: readonly Feature[] = [
@@ -57,4 +58,5 @@ export const FEATURES: readonly Feature[] = [
   mcp,
   mcpServer,
   sandbox,
+  gateway,
 ];

@@ -19,7 +19,7 @@ export type Refuse = (path: string, value: unknown, allowed: string) => void;
 export function collectFaults(check: (refuse: Refuse) => void): ConfigIssue[] {
   const issues: ConfigIssue[] = [];
   check((path, value, allowed) => {
-    issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
+    issues.push({ path, value, allowed, message: `is ${describeValue(path, value)}; allowed: ${allowed}` });
   });
   return issues;
 }
@@ -53,6 +53,6 @@ export function describeValue(path: string, value: unknown): string {
   const isText = typeof value === 'string';
   if (SECRET_PATH.test(path)) return isText ? `a text of ${value.length} characters` : typeof value;
   const plain = isText && URL_PATH.test(path) ? value.replace(/(:\/\/[^\s:/@]*:)[^\s/@]+@/, '$1[secret]@') : value;
-  const shown = JSON.stringify(plain) ?? typeof value;
+  const shown = JSON.stringify(plain, (key, inner: unknown) => (SECRET_PATH.test(key) ? typeof inner : inner));
   return shown.length > 80 ? `${cutHead(shown, 77)}...` : shown;
 }

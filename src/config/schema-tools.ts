@@ -86,6 +86,11 @@ export const toolsSchema = section({
       ),
     webhook: optional(deliveryUrl).describe('where new requests are sent, signed as deliveries are'),
   }),
+  gateway: section({
+    enabled: flag(false).describe(
+      '`true`: agents have the tool [`gateway`](gateway.md) in turns of owners; changes of the configuration wait for an approval',
+    ),
+  }),
   loopDetection: section({
     unknownToolThreshold: count(1, 1000)
       .default(3)

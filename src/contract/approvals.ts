@@ -15,7 +15,9 @@ export const approval = z.strictObject({
   tool: text.describe('The tool that would run'),
   input: z.unknown().describe('What the tool would be given'),
   shown: text.describe('The same as text for people: whole, with unseen characters as their numbers'),
-  reasons: z.array(text).describe('The conditions of the rule that hold; `rule`: the rule has none'),
+  reasons: z
+    .array(text)
+    .describe('The conditions of the rule that hold; `rule`: the rule has none; `tool`: no rule, the tool itself'),
   requestedAt: iso.describe('When the call was made'),
   expiresAt: iso.describe('From when it is denied'),
   decidedBy: text.nullable().describe('Who decided; null: no one did'),

@@ -168,6 +168,12 @@ export function isOwner(message: InboundMessage, ownerIds: readonly string[]): b
   return claims.some((claim) => ownerIds.includes(`${claim}`) || ownerIds.includes(`${channel}:${claim}`));
 }
 
+/** True for an input that an owner has written, or a caller with an API key who names no sender; false for what programs and Holdfast submit. */
+export function isOfOwner({ kind, body }: { kind: string; body: unknown }, ownerIds: readonly string[]): boolean {
+  const message = body as InboundMessage;
+  return kind === 'message' && !isOfProgram(message) && (message.sender === undefined || isOwner(message, ownerIds));
+}
+
 /**
  * The route of a message as one string: equal strings mean equal channel, account, chat, thread, reply address, sender
  * authority and options. Only messages of equal route may share a turn (G6). Stable: it is stored and compared without a time limit.

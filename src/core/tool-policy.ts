@@ -47,6 +47,9 @@ function matches(name: string, pattern: string): boolean {
   return matchesPattern(name.trim().toLowerCase(), pattern.trim().toLowerCase());
 }
 
+/** Only turns of owners have these. */
+export const OWNER_TOOLS: readonly string[] = ['gateway'];
+
 export const BUILT_IN_TOOLS: readonly string[] = [
   'read',
   'write',
@@ -57,6 +60,7 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   'process',
   'web_fetch',
   'nodes',
+  'gateway',
   'cron',
   'message',
   'agents_list',

@@ -98,6 +98,8 @@ export interface Tool {
   isIdempotent: boolean;
   /** For a tool that does other things with other inputs: true when this input may run twice. Absent: as `isIdempotent` says. */
   mayRepeat?: (input: unknown) => boolean;
+  /** True when a call with this input always waits for an approval, whatever the rules say. Absent: the rules decide. */
+  needsApproval?: (input: unknown) => boolean;
   /** For a tool that runs another one: the name of that one with this input. Absent or undefined: it runs itself. */
   runs?: (input: unknown) => string | undefined;
   /**

@@ -70,6 +70,7 @@ describe('a prompt with everything switched on', () => {
       '## Safety',
       '## Skills (mandatory)',
       '## Memory Recall',
+      '## Holdfast Self-Update',
       '## Model Aliases',
       '## Workspace',
       '## Documentation',
@@ -216,10 +217,12 @@ describe("Holdfast's facts about itself", () => {
     expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toContain('# Prompts');
   });
 
-  test('holds no commands and no updates, which agents cannot run', () => {
-    // A tool of that name does not change it.
-    expect(full.systemText).toContain('- gateway: ');
-    expect(full.systemText).not.toMatch(/Self-Update|CLI Quick Reference|config\.apply|update\.run|doctor` yourself/);
+  test('holds rules for changes of the configuration, and no commands and no updates, which agents cannot run', () => {
+    const text = sectionOf(full.systemText, '## Holdfast Self-Update').join('\n');
+    expect(text).toMatch(
+      /only when the user has expressly asked[^]*config\.schema[^]*config\.apply, which a person has to approve/,
+    );
+    expect(full.systemText).not.toMatch(/CLI Quick Reference|update\.run|doctor` yourself/);
   });
 });
 
@@ -229,6 +232,7 @@ describe('sections without their condition', () => {
     for (const heading of [
       '## Skills (mandatory)',
       '## Memory Recall',
+      '## Holdfast Self-Update',
       '## Model Aliases',
       '### message tool',
       '## Reactions',

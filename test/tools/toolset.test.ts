@@ -43,7 +43,10 @@ const store = {
 const keeper = { run: unused, wait: unused, poll: unused };
 
 /** For tools that are not run. */
-const service = new Proxy({}, { get: () => unused }) as Service;
+const service = new Proxy(
+  {},
+  { get: (_, name) => (name === 'config' ? { tools: { gateway: { enabled: true } } } : unused) },
+) as Service;
 
 const coreTools = createCoreTools({
   exec: { timeoutSeconds: 1_800, environment: {}, background: { keeper, dataDir: '', timeoutSeconds: 7_200 } },

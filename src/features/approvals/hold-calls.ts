@@ -5,6 +5,7 @@ import { isOfProgram, isOwner, type InboundMessage } from '../../core/inbound.ts
 import { listToolUses } from '../../core/content.ts';
 import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
 import type { Config } from '../../config.ts';
+import { APPROVAL_MS } from '../../config/schema-tools.ts';
 import { formatDuration } from '../../config/durations.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { newId } from '../../ids.ts';
@@ -15,6 +16,9 @@ import { approvalReason } from '../../kernel/rules/why.ts';
 import { canonicalInput, findRule, type CertainSandbox } from './rules.ts';
 import { findGiven, settleApprovals, type SettledApproval } from './store/approvals.ts';
 import { APPROVAL_PARTS, type NewApproval } from './store/approval-parts.ts';
+
+/** What holds a call whose tool says so, where no rule does. */
+const FORCED = { rule: { ask: 'always', timeout: APPROVAL_MS }, reasons: ['tool'] } as const;
 
 /** How long a call waits whose row of the approval was read while it was being decided. */
 const AGAIN_MS = 100;
@@ -27,9 +31,11 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
       async hold(turn, calls) {
         const { rules } = config.tools.approvals;
         const found = new Map<number, NewHold | Known>();
-        if (rules.length === 0) return found;
+        const mustAsk = ({ call, tool }: PlannedCall): boolean => tool?.needsApproval?.(call.input) === true;
+        if (rules.length === 0 && !calls.some(mustAsk)) return found;
         const isUntrusted = readsOthers(turn, config.owner.ids);
-        for (const { call, ordinal, tool } of calls) {
+        for (const planned of calls) {
+          const { call, ordinal, tool } = planned;
           if (tool === undefined) continue;
           const name = nameOf(tool, call.input);
           const { workspaceDir } = turn.agent;
@@ -40,10 +46,12 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
             leavesWorkspace: leavesFolder(call.input, workspaceDir),
             isUntrusted,
           };
-          const verdict = findRule(rules, judged);
+          const isForced = mustAsk(planned);
+          const verdict = findRule(rules, judged) ?? (isForced ? FORCED : null);
           if (verdict === null) continue;
           const whatSha256 = hashCall(turn, name, call.input);
-          if (verdict.rule.ask === 'once' && (await findGiven(database, turn.session.id, whatSha256))) continue;
+          if (verdict.rule.ask === 'once' && !isForced && (await findGiven(database, turn.session.id, whatSha256)))
+            continue;
           const id = newId<string>();
           const { reasons, rule } = verdict;
           const facts: NewApproval = { id, tool: name, input: call.input, folder: workspaceDir, whatSha256, reasons };

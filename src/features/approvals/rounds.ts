@@ -14,8 +14,9 @@ const IDLE_ROUND_MS = 60_000;
 
 export function openApprovalRounds({ service }: Process): ProcessPart {
   const failure = 'Requests for approvals could not be sent or settled; the next round retries';
-  const { length: rules } = service.config.tools.approvals.rules;
-  const pauseMs = every(rules === 0 ? IDLE_ROUND_MS : ROUND_MS);
+  const { approvals, gateway } = service.config.tools;
+  const mayAsk = approvals.rules.length > 0 || gateway.enabled;
+  const pauseMs = every(mayAsk ? ROUND_MS : IDLE_ROUND_MS);
   return { rounds: [{ round: () => runApprovalRound(service), pauseMs, failure }] };
 }
 

@@ -36,6 +36,19 @@ export const SURROUNDINGS: readonly Section[] = [
         : [],
   },
   {
+    name: 'self-update',
+    modes: FULL_ONLY,
+    lines: (input) =>
+      hasTool(input, 'gateway')
+        ? [
+            '## Holdfast Self-Update',
+            'Change the configuration only when the user has expressly asked for that change; when the request is not explicit, ask first.',
+            'Before you change or explain a setting, read its schema with gateway (config.schema): do not guess names or forms.',
+            'Actions of gateway: status, config.get, config.schema, and config.apply, which a person has to approve. You cannot update or restart Holdfast: ask the user to do it.',
+          ]
+        : [],
+  },
+  {
     name: 'model-aliases',
     modes: FULL_ONLY,
     origin: 'configuration',

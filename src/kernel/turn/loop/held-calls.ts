@@ -33,8 +33,16 @@ export async function findHolds(
     const left = calls.filter(({ ordinal }) => !found.has(ordinal));
     for (const [ordinal, hold] of await holds.hold(turn, left)) found.set(ordinal, hold);
   }
+  for (const { call, ordinal, tool } of calls)
+    if (!found.has(ordinal) && tool?.needsApproval?.(call.input) === true) found.set(ordinal, CANNOT_ASK);
   return found;
 }
+
+const CANNOT_ASK: Known = {
+  kind: 'known',
+  outcome: { content: 'Not run: this call needs an approval, and nothing here can ask for one.', isError: true },
+  status: 'skipped',
+};
 
 const NONE_HELD: ResumedHolds = { found: new Map(), failure: null };
 

@@ -19,7 +19,7 @@ import { settingsFor } from './own-inputs.ts';
 export async function measurePrompt(context: TurnContext, { sessionKey, input }: BatchItem): Promise<MeasuredPrompt> {
   const agentId = agentIdOf(sessionKey);
   const inputs = [waitingInput(input, context.clock.now().getTime())];
-  const agent = settingsFor(agentOf(context.config, agentId), inputs);
+  const agent = settingsFor(context.config, agentOf(context.config, agentId), inputs);
   const session = newSession(sessionKey, agentId);
   const claim: SessionClaim = {
     kind: 'claimed',

@@ -1,7 +1,8 @@
 // Settings that inputs written by Holdfast have for their turn, in addition to their text.
-import type { AgentSettings } from '../../../config.ts';
+import type { AgentSettings, Config } from '../../../config.ts';
 import { optionsOfInputs } from '../../../core/input-options.ts';
-import type { InboundMessage, OwnInput } from '../../../core/inbound.ts';
+import { isOfOwner, type InboundMessage, type OwnInput } from '../../../core/inbound.ts';
+import { OWNER_TOOLS } from '../../../core/tool-policy.ts';
 import type { WaitingEvent, WaitingInput } from '../../sessions/claim-session.ts';
 import { settleWithoutTurn } from '../../inbox/cancel-message.ts';
 import type { TurnContext } from '../context.ts';
@@ -32,12 +33,12 @@ export async function leaveOut(context: TurnContext, held: HeldSession, input: W
 }
 
 /** The settings of a turn with these inputs: its tools, the deadline of a tick, the prompt of what Holdfast has submitted. */
-export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
+export function settingsFor(config: Config, agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
   const [first] = inputs;
   if (first === undefined) return agent;
   const timeoutSeconds = toOwnInput(first)?.timeoutSeconds;
   const { promptMode, systemPrompt } = first.body as InboundMessage;
-  const toolPolicies = policiesFor(agent, inputs);
+  const toolPolicies = policiesFor(config, agent, inputs);
   const changes = given({ timeoutSeconds, promptMode, systemPromptOverride: systemPrompt });
   if (Object.keys(changes).length === 0 && toolPolicies === agent.toolPolicies) return agent;
   return {
@@ -51,9 +52,21 @@ export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): Ag
  * The policies of the agent and of the inputs. The items of a batch, which are often the texts of strangers, are answered without a person
  * who reads them first: without a list of what they may use, they only read.
  */
-function policiesFor({ toolPolicies }: AgentSettings, inputs: readonly Asking[]): AgentSettings['toolPolicies'] {
+function policiesFor(
+  { tools: { gateway }, owner }: Config,
+  { toolPolicies }: AgentSettings,
+  inputs: readonly Asking[],
+): AgentSettings['toolPolicies'] {
   const { tools } = optionsOfInputs(inputs);
-  const policies = tools === undefined ? toolPolicies : [...toolPolicies, tools];
+  const isForOthers = gateway.enabled && !inputs.every((input) => isOfOwner(input, owner.ids));
+  const policies =
+    tools === undefined && !isForOthers
+      ? toolPolicies
+      : [
+          ...toolPolicies,
+          ...(tools === undefined ? [] : [tools]),
+          ...(isForOthers ? [{ deny: [...OWNER_TOOLS] }] : []),
+        ];
   const isListed = policies.some(({ allow }) => allow !== undefined);
   return inputs[0]?.kind === 'batch' && !isListed ? [...policies, { readOnly: true }] : policies;
 }

@@ -33,7 +33,7 @@ export async function resumeTurn(
   held: HeldSession,
 ): Promise<OpenedTurn> {
   const { session } = claim;
-  const agent = settingsFor(resolveSettings(context, session), open.inputs);
+  const agent = settingsFor(context.config, resolveSettings(context, session), open.inputs);
   const transcript = buildTranscript(claim);
   const { sampling, formatSha256 = '' } = open.view;
   const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256, formatSha256]);

@@ -60,7 +60,7 @@ export async function startTurn(
   const claim = reason === null ? found : await resetTranscript(context, found, held, reason);
   const { session } = claim;
   const transcript = buildTranscript(claim);
-  const agent = settingsFor(resolveSettings(context, session), inputs);
+  const agent = settingsFor(context.config, resolveSettings(context, session), inputs);
   const parts = { session, agent, held, transcript, inputs };
   if (first.kind === 'compaction')
     return await openUnpromptedTurn(context, { ...parts, kind: 'compaction', failure: null });
@@ -132,7 +132,7 @@ async function giveUpFirst(
     held,
     transcript: buildTranscript(found),
     inputs,
-    agent: settingsFor(resolveSettings(context, found.session), inputs),
+    agent: settingsFor(context.config, resolveSettings(context, found.session), inputs),
     failure: notOpened(),
   });
 }
