@@ -128,6 +128,7 @@ shareAmongTests(async (onEnd) => {
         deny: ['cron', 'notes__delete'],
         exec: { sandbox: 'required' },
         fetch: { allowPrivate: [pageHost] },
+        gateway: { enabled: true },
         approvals: { rules: [{ tools: ['edit', 'http_effect', 'notes__publish', 'gateway'], timeout: '1s' }] },
       },
       mcp: { servers: { notes: { command: process.execPath, args: [server, notes] } } },

@@ -135,6 +135,6 @@ export const FORBIDDEN: readonly Forbidden[] = [
   {
     title: 'a change of the configuration',
     tool: 'gateway',
-    input: () => ({ action: 'config.apply', patch: { owner: { ids: ['42'] } } }),
+    input: () => ({ action: 'config.apply', patch: { owner: { ids: ['42'] } }, baseHash: '0'.repeat(64) }),
   },
 ];
