@@ -9,6 +9,8 @@ import {
   names,
   optional,
   path,
+  reachable,
+  LIST_MAX,
   section,
   seconds,
 } from './schema-scalars.ts';
@@ -52,7 +54,15 @@ const server = z.strictObject({
     .record(z.string().regex(/^[A-Za-z_]\w*$/, 'the name of an environment variable'), z.string().max(100_000))
     .default({})
     .describe('its environment, beside HOME, LOGNAME, PATH, SHELL, TERM and USER of the worker'),
-  cwd: optional(path).describe('its working directory; none: that of the worker'),
+  cwd: optional(path).describe(
+    'its working directory, which it may write; none: a folder of its own in the sandbox, that of the worker outside',
+  ),
+  sandbox: optional(z.enum(['auto', 'off'])).describe(
+    '`auto` or none: it runs in the [sandbox](mcp.md#in-the-sandbox) as `tools.exec.sandbox` says of commands; `off`: outside',
+  ),
+  network: optional(z.union([z.literal('none'), z.array(reachable).max(LIST_MAX)])).describe(
+    'the hosts that it can reach in the sandbox, through a proxy, as `sandbox.network`; none: all public ones (`["*"]`)',
+  ),
   url: optional(httpUrl).describe('the address of a server that speaks streamable HTTP'),
   headers: z
     .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP header name'), headerValue)
@@ -103,7 +113,7 @@ export function checkMcp({ servers }: McpSettings, agentIds: readonly string[], 
 }
 
 function checkTransport(at: string, settings: McpServerSettings, refuse: Refuse): void {
-  const { type, command, url, args, env, cwd, headers, auth } = settings;
+  const { type, command, url, args, env, cwd, sandbox, network, headers, auth } = settings;
   if ((command === undefined) === (url === undefined)) {
     const value = command === undefined ? null : { command, url };
     refuse(at, value, '"command" with "args" for a server that Holdfast starts, or "url" for one that runs already');
@@ -111,9 +121,9 @@ function checkTransport(at: string, settings: McpServerSettings, refuse: Refuse)
   }
   if (type !== undefined && (type === 'stdio') !== (command !== undefined))
     refuse(`${at}.type`, type, command === undefined ? '"http" with "url"' : '"stdio" with "command"');
-  const other = command === undefined ? { args, env, cwd } : { headers, auth };
+  const other = command === undefined ? { args, env, cwd, sandbox, network } : { headers, auth };
   for (const [field, value = {}] of Object.entries(other)) {
-    const given = Object.keys(value);
+    const given = typeof value === 'string' ? value : Object.keys(value);
     if (given.length > 0)
       refuse(`${at}.${field}`, given, `nothing with "${command === undefined ? 'url' : 'command'}"`);
   }

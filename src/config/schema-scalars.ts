@@ -100,6 +100,14 @@ export const path = z
 /** A host with or without a port, as `URL` writes it. */
 const host = z.string().max(300).refine(isHost, 'a host such as "wiki.lan", "10.0.0.7:8080" or "[fd00::1]"');
 export const hosts = z.array(host).max(LIST_MAX).default([]);
+/** A host that a sandbox lets programs reach: a name or an address, alone or with a port, `*.` before a name for all below it, or `*`. */
+export const reachable = z
+  .string()
+  .max(300)
+  .regex(
+    /^(?:\*|(?:\*\.)?[A-Za-z0-9][\w.-]*(?::\d{1,5})?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]+)$/,
+    'a host such as "pypi.org", "*.pypi.org", "wiki.lan:8080" or "*"',
+  );
 export const httpUrl = z.string().max(4096).refine(isHttpUrl, 'a URL that begins with http:// or https://');
 /** Where a reply may be sent on behalf of a client. The text of a refusal must not repeat the URL: it may contain a password. */
 export const deliveryUrl = z

@@ -20,6 +20,7 @@ import {
   names,
   optional,
   path,
+  reachable,
   reloads,
   section,
   STORED_MAX_MS,
@@ -130,15 +131,6 @@ const owner = section({
 /** Where `sandbox.enabled` is set without a sandbox that exists, prompts would say what is not true. */
 export const SANDBOX_ENABLED =
   'true together with tools.exec.sandbox "required", or with sandbox.runtime "external", by which you state that the worker itself runs inside a container';
-
-/** A host of `sandbox.network`: a name or an address, alone or with a port, `*.` before a name for all below it, or `*`. */
-const reachable = z
-  .string()
-  .max(300)
-  .regex(
-    /^(?:\*|(?:\*\.)?[A-Za-z0-9][\w.-]*(?::\d{1,5})?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]+)$/,
-    'a host such as "pypi.org", "*.pypi.org", "wiki.lan:8080" or "*"',
-  );
 
 const GIB = 1_073_741_824;
 const PETABYTE = 1e15;

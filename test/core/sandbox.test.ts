@@ -7,6 +7,7 @@ import { isHostAllowed, sandboxEnvironment, type SandboxPolicy } from '../../src
 const policy: SandboxPolicy = {
   workspaceDir: '/srv/data/workspace',
   isReadOnly: false,
+  writable: [],
   readable: ['/opt/tools'],
   hidden: [
     { path: '/srv/data', isFolder: true },

@@ -27,7 +27,7 @@ shareAmongTests(async (onEnd) => {
   servers = [far, own];
   onEnd(() => Promise.all(servers.map((server) => server.remove())));
   const url = `http://127.0.0.1:${await far.listen()}/mcp`;
-  const mcp = { servers: { far: { url, trust: 'hints' }, own: { ...own.settings, trust: 'hints' } } };
+  const mcp = { servers: { far: { url, trust: 'hints' }, own: { ...own.settings, sandbox: 'auto', trust: 'hints' } } };
   const made = await startCrashRig({ databaseUrl: testDatabase.url, workers: sweptWorkers, settings: { mcp } });
   onEnd(() => made.close());
   rig = made;

@@ -90,7 +90,14 @@ export async function countingServer(more: { env?: Record<string, string>; scrip
   let child: ChildProcessByStdio<null, Readable, null> | undefined;
   return {
     file,
-    settings: { command: process.execPath, args: [script, 'stdio'], env: { COUNT_FILE: file, ...more.env } },
+    /** Outside the sandbox, which has tests of its own: inside, a start takes longer. */
+    settings: {
+      command: process.execPath,
+      args: [script, 'stdio'],
+      cwd: folder,
+      env: { COUNT_FILE: file, ...more.env },
+      sandbox: 'off',
+    },
     /** The keys that it has run, as often as it did; and what it noted of them. */
     async runs(): Promise<string[]> {
       const text = await readFile(file, 'utf8').catch(() => '');

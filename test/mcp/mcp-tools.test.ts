@@ -52,6 +52,16 @@ test('a changed tool is there at the next turn, and its change is shown', async 
   expect(before.toolsShown()[0]?.description).toBe('add a remark');
 });
 
+test('a server that ends at a question of the newer protocol is asked in the earlier one', async () => {
+  const { settings } = await counting();
+  const { command, args } = settings;
+  // The filter ends at the first message unless that is the one of the earlier protocol.
+  const filter =
+    'read -r line; case "$line" in *initialize*) ;; *) exit 1 ;; esac; (echo "$line"; exec cat) | exec "$@"';
+  const rig = await rigWith({ old: { ...settings, command: '/bin/sh', args: ['-c', filter, 'sh', command, ...args] } });
+  expect(await rig.call([{ tool: 'old__add' }])).toMatchObject([{ status: 'done' }]);
+});
+
 test('a process of a server sees the configured environment and what every program needs, nothing else', async () => {
   const server = await counting();
   const rig = await rigWith({ notes: server.settings });

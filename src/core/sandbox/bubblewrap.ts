@@ -49,11 +49,12 @@ export function bubblewrapArguments(policy: SandboxPolicy, { argv, workdir }: Co
 }
 
 function mounts(policy: SandboxPolicy): string[] {
-  const { workspaceDir, isReadOnly, readable, hidden, proxySocket, limits } = policy;
+  const { workspaceDir, isReadOnly, writable, readable, hidden, proxySocket, limits } = policy;
   // Only what lies in a folder that can be read needs a lid: nothing else is there at all.
-  const shown = [...SYSTEM_PATHS, ...readable, workspaceDir];
+  const shown = [...SYSTEM_PATHS, ...readable, workspaceDir, ...writable];
   const covered = hidden.filter(({ path }) => shown.some((folder) => isAtOrBelow(path, folder)));
-  const isInWorkspace = ({ path }: HiddenPath): boolean => isAtOrBelow(path, workspaceDir);
+  const isInWorkspace = ({ path }: HiddenPath): boolean =>
+    [workspaceDir, ...writable].some((folder) => isAtOrBelow(path, folder));
   return [
     ...SYSTEM_PATHS.flatMap((path) => ['--ro-bind-try', path, path]),
     ...'--proc /proc --dev /dev'.split(' '),
@@ -66,6 +67,7 @@ function mounts(policy: SandboxPolicy): string[] {
     isReadOnly ? '--ro-bind' : '--bind',
     workspaceDir,
     workspaceDir,
+    ...writable.flatMap((path) => ['--bind', path, path]),
     ...covered.filter(isInWorkspace).flatMap(cover),
     ...(proxySocket === null ? [] : ['--ro-bind', proxySocket, SOCKET]),
     ...'--remount-ro /'.split(' '),
@@ -84,5 +86,6 @@ function tmpfs(path: string, bytes: number): string[] {
 /** `prlimit` counts bytes, which no shell's `ulimit` does in the same way. */
 function limitArguments({ limits: { cpuSeconds, memoryBytes, processes, fileBytes } }: SandboxPolicy): string[] {
   const set = { cpu: cpuSeconds, data: memoryBytes, nproc: processes, fsize: fileBytes, core: 0 };
-  return ['prlimit', ...Object.entries(set).map(([name, value]) => `--${name}=${value}`), '--'];
+  const written = (value: number): string => (value === Infinity ? 'unlimited' : String(value));
+  return ['prlimit', ...Object.entries(set).map(([name, value]) => `--${name}=${written(value)}`), '--'];
 }

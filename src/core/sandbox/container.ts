@@ -39,11 +39,12 @@ export function containerCommand(program: string, policy: SandboxPolicy, command
  * read settings from the workspace, where the agent could write them.
  */
 export function containerArguments(policy: SandboxPolicy, command: ContainerCommand): string[] {
-  const { workspaceDir, isReadOnly, readable, hidden, proxySocket, limits, image } = policy;
+  const { workspaceDir, isReadOnly, writable, readable, hidden, proxySocket, limits, image } = policy;
   const { cpuSeconds, memoryBytes, processes, fileBytes, tmpBytes } = limits;
   const mounts = [
     ...readable.map((path) => bind(path, 'ro')),
     bind(workspaceDir, isReadOnly ? 'ro' : 'rw'),
+    ...writable.map((path) => bind(path, 'rw')),
     ...(proxySocket === null ? [] : [`type=bind,source=${proxySocket},target=${SOCKET},readonly`]),
   ];
   const covered = hidden.filter(
@@ -59,7 +60,7 @@ export function containerArguments(policy: SandboxPolicy, command: ContainerComm
     '--tmpfs=/run:ro,size=4096',
     ...covered.map(({ path }) => `--tmpfs=${path}:ro,size=4096`),
     ...mounts.map((mount) => `--mount=${mount}`),
-    `--ulimit=cpu=${cpuSeconds}`,
+    `--ulimit=cpu=${cpuSeconds === Infinity ? -1 : cpuSeconds}`,
     `--ulimit=fsize=${fileBytes}`,
     `--memory=${memoryBytes}`,
     `--pids-limit=${processes}`,

@@ -2,7 +2,7 @@
 
 /** Limits of a command. */
 export interface SandboxLimits {
-  /** Of each process. */
+  /** Of each process. Infinite for a program that runs as long as the service. */
   cpuSeconds: number;
   /** The memory that each process may write to. */
   memoryBytes: number;
@@ -15,9 +15,11 @@ export interface SandboxLimits {
 }
 
 export interface SandboxPolicy {
-  /** Real path; the one folder of the machine that it may write. */
+  /** Real path; the folder of the machine that it may write, and its home. */
   workspaceDir: string;
   isReadOnly: boolean;
+  /** Real paths of further folders that it may write. */
+  writable: readonly string[];
   /** Real paths that it can read, besides the folders of the system. */
   readable: readonly string[];
   /** Real paths that it must not reach, even below one that it can read. */

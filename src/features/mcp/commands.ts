@@ -15,6 +15,7 @@ export const words: Words = {
         (terminal) => [
           { title: 'SERVER', value: (row) => row.name },
           { title: 'STATE', value: (row) => row.state, style: (row) => (row.state === 'lost' ? 'red' : 'green') },
+          { title: 'SANDBOX', value: (row) => row.sandbox ?? '', dropOrder: 5 },
           { title: 'TOOLS', value: (row) => row.toolCount },
           { title: 'LEFT OUT', value: (row) => row.leftOutCount, dropOrder: 2 },
           { title: 'CHANGED', value: (row) => row.changedCount, dropOrder: 3 },

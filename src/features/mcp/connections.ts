@@ -1,6 +1,6 @@
 // The connections of a process to MCP servers: opened when a server is first used, shared by all calls, closed when none has used them for a while.
 // A worker that ends closes all of them.
-import type { McpServerSettings } from '../../config.ts';
+import type { Config, McpServerSettings } from '../../config.ts';
 import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../logger.ts';
 import type { OpenClient } from './open-client.ts';
@@ -16,6 +16,7 @@ interface Connection {
 }
 
 export interface ConnectionParts {
+  config: Config;
   servers: Readonly<Record<string, McpServerSettings>>;
   database: Database;
   logger: Logger;
@@ -97,20 +98,23 @@ export class Connections {
 
   async #openClient(server: string, settings: McpServerSettings): Promise<OpenClient> {
     const { openClient } = await import('./open-client.ts');
-    const { logger, database } = this.#parts;
+    const { config, logger, database } = this.#parts;
     // The list is asked for again by the process that claims it.
     const ask = (): void =>
       void requestMcpList(database, server).catch((error: unknown) =>
         database.outages.report(error, 'MCP server could not be marked'),
       );
-    const client = await openClient(settings, {
-      changed: ask,
-      closed: () => {
-        logger.warn({ server }, 'MCP server has ended its connection; the next call opens another');
-        this.#removeClient(server, client);
-        ask();
+    const client = await openClient(
+      { config, name: server, settings },
+      {
+        changed: ask,
+        closed: () => {
+          logger.warn({ server }, 'MCP server has ended its connection; the next call opens another');
+          this.#removeClient(server, client);
+          ask();
+        },
       },
-    });
+    );
     logger.info({ server, ...client.info }, 'MCP server is connected');
     return client;
   }

@@ -9,11 +9,12 @@ import {
   StreamableHTTPClientTransport,
   type CallToolResult,
 } from '@modelcontextprotocol/client';
-import type { McpServerSettings } from '../../config.ts';
+import type { Config, McpServerSettings } from '../../config.ts';
 import { holdfastVersion } from '../../cli/holdfast-version.ts';
 import { given } from '../../core/given.ts';
 import { storableValue } from '../../core/text.ts';
 import type { ListedTool } from './rules.ts';
+import { placeServer } from './server-place.ts';
 import { NotSentError, StdioTransport } from './stdio-transport.ts';
 import type { ServerInfo } from './store/servers.ts';
 
@@ -21,7 +22,7 @@ import type { ServerInfo } from './store/servers.ts';
 const CONNECT_MS = 30_000;
 const LIST_MS = 30_000;
 /** A server of the earlier protocol may not answer the question for the newer one at all. */
-const PROBE_MS = 3_000;
+const PROBE_MS = { stdio: 15_000, http: CONNECT_MS };
 const PING_MS = 5_000;
 /** The deadline of a call is that of its tool, which aborts it. */
 const NO_TIMEOUT_MS = 2_147_483_647;
@@ -55,24 +56,15 @@ export interface OpenClient {
 }
 
 export async function openClient(
-  settings: McpServerSettings,
+  { config, name, settings }: { config: Config; name: string; settings: McpServerSettings },
   on: { changed: () => void; closed: () => void },
 ): Promise<OpenClient> {
-  const transport = openTransport(settings);
-  const client = new Client(
-    { name: 'holdfast', version: holdfastVersion() },
-    {
-      versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },
-      listChanged: { tools: { autoRefresh: false, onChanged: on.changed } },
-    },
-  );
-  try {
-    await client.connect(transport, { timeout: CONNECT_MS });
-  } catch (error) {
-    await client.close().catch(() => undefined);
-    await transport.close().catch(() => undefined);
-    throw new Error(reasonOf(error, transport), { cause: error });
-  }
+  const opening = { config, name, settings, changed: on.changed };
+  const { client, transport, sandbox } = await connect(opening, 'auto').catch(async (error: unknown) => {
+    // A server of the earlier protocol may end at the question for the newer one.
+    if (settings.command === undefined || !isNegotiationFault(error)) throw error;
+    return await connect(opening, 'legacy');
+  });
   client.onclose = on.closed;
   const version = client.getServerVersion();
   return {
@@ -80,6 +72,7 @@ export async function openClient(
       name: version?.name ?? null,
       version: version?.version ?? null,
       protocol: client.getNegotiatedProtocolVersion() ?? null,
+      ...(sandbox === undefined ? {} : { sandbox }),
     },
     listTools: () => listTools(client),
     call: (call) => callTool(client, call, transport),
@@ -97,15 +90,58 @@ export async function openClient(
   };
 }
 
+interface Opening {
+  config: Config;
+  name: string;
+  settings: McpServerSettings;
+  changed: () => void;
+}
+
+async function connect({ config, name, settings, changed }: Opening, mode: 'auto' | 'legacy') {
+  const { transport, sandbox } = await openTransport(config, name, settings);
+  const timeoutMs = PROBE_MS[settings.command === undefined ? 'http' : 'stdio'];
+  const client = new Client(
+    { name: 'holdfast', version: holdfastVersion() },
+    {
+      versionNegotiation: { mode, probe: { timeoutMs } },
+      listChanged: { tools: { autoRefresh: false, onChanged: changed } },
+    },
+  );
+  try {
+    await client.connect(transport, { timeout: CONNECT_MS });
+    return { client, transport, sandbox };
+  } catch (error) {
+    await client.close().catch(() => undefined);
+    await transport.close().catch(() => undefined);
+    throw new Error(reasonOf(error, transport), { cause: error });
+  }
+}
+
+function isNegotiationFault(error: unknown): boolean {
+  const { cause } = error as Error;
+  return cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed;
+}
+
 type ServerTransport = StdioTransport | StreamableHTTPClientTransport;
 
-function openTransport({ command, args, env, cwd, url, headers, auth }: McpServerSettings): ServerTransport {
-  if (command !== undefined) return new StdioTransport({ command, args, env, cwd });
+interface OpenedTransport {
+  transport: ServerTransport;
+  sandbox?: ServerInfo['sandbox'];
+}
+
+async function openTransport(config: Config, name: string, settings: McpServerSettings): Promise<OpenedTransport> {
+  const { command, args, env, url, headers, auth } = settings;
+  if (command !== undefined) {
+    const place = await placeServer(config, name, settings);
+    const sandbox = { isOn: place.wrap !== null, reason: place.reason };
+    return { transport: new StdioTransport({ command, args, env, place }), sandbox };
+  }
   const authorization = auth === undefined ? {} : { authorization: `Bearer ${auth.token}` };
   // The configuration has one of the two.
-  return new StreamableHTTPClientTransport(new URL(url as string), {
+  const transport = new StreamableHTTPClientTransport(new URL(url as string), {
     requestInit: { headers: { ...headers, ...authorization } },
   });
+  return { transport };
 }
 
 async function listTools(client: Client): Promise<ListedTool[]> {

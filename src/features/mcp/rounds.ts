@@ -34,7 +34,7 @@ export async function openMcp({ service, logger }: Pick<Process, 'service' | 'lo
   const servers = enabledServers(config);
   const names = Object.keys(servers);
   if (names.length === 0) return {};
-  const connections = connectionsOf({ servers, database, logger });
+  const connections = connectionsOf({ config, servers, database, logger });
   const asking = { servers, database, connections, logger };
   await noteMcpServers(database, names);
   const stopped = new AbortController();

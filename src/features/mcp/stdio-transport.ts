@@ -4,9 +4,11 @@ import { ReadBuffer, serializeMessage, type JSONRPCMessage, type Transport } fro
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { cutTail } from '../../core/text.ts';
 import { endProcessGroup } from '../../tools/process-group.ts';
 import { guardProcessGroup, releaseProcessGroup } from '../../tools/process-guard.ts';
+import type { ServerPlace } from './server-place.ts';
 
 /** A larger message ends the server. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
@@ -20,7 +22,7 @@ export interface ServerCommand {
   command: string;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
-  cwd?: string | undefined;
+  place: ServerPlace;
 }
 
 export class StdioTransport implements Transport {
@@ -38,13 +40,23 @@ export class StdioTransport implements Transport {
     this.#command = command;
   }
 
+  /** By these two, the library knows a transport to a process: there, silence means a server of the earlier protocol. */
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  get stderr(): Readable | null {
+    return this.#child?.stderr ?? null;
+  }
+
   async start(): Promise<void> {
-    const { command, args, env, cwd } = this.#command;
+    const { argv, environment, place } = this.#wrapped();
     // The shell waits for a line before it becomes the server: if this process crashes before the group is guarded, nothing runs.
-    const child = spawn('/bin/sh', ['-c', 'read -r go && exec "$@"', 'sh', command, ...args], {
-      cwd,
-      env: { ...getDefaultEnvironment(), ...env },
+    const child = spawn('/bin/sh', ['-c', 'read -r go && exec "$@"', 'sh', ...argv], {
+      cwd: place.workdir,
+      env: environment,
       detached: true,
+      ...(place.user === null ? {} : { uid: place.user.uid, gid: place.user.gid }),
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     child.stdin.on('error', (error) => this.onerror?.(error));
@@ -60,6 +72,14 @@ export class StdioTransport implements Transport {
     guardProcessGroup(this.#child.pid);
     child.once('exit', () => void this.close());
     child.stdin.write('go\n');
+  }
+
+  #wrapped() {
+    const { command, args, env, place } = this.#command;
+    const [argv, environment] = [[command, ...args], getDefaultEnvironment()];
+    if (place.wrap === null) return { argv, environment: { ...environment, ...env }, place };
+    const workdir = place.workdir ?? '/';
+    return { ...place.wrap({ argv, workdir, environment, own: env, user: place.user }), place };
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -83,6 +103,7 @@ export class StdioTransport implements Transport {
       await endProcessGroup(child.pid, KILL_GRACE_MS);
       releaseProcessGroup(child.pid);
     }
+    await this.#command.place.close();
     this.#buffer.clear();
     this.onclose?.();
   }

@@ -14,7 +14,7 @@ import { readMcpLists, readMcpStates, readMcpVersions, type StoredList } from '.
 export function mcpInTurns({ config, database, logger }: TurnParts): TurnFeature {
   const servers = enabledServers(config);
   if (Object.keys(servers).length === 0) return {};
-  const connections = connectionsOf({ servers, database, logger });
+  const connections = connectionsOf({ config, servers, database, logger });
   const known = new Map<string, StoredList>();
 
   /** The lists of servers as they are stored now. */

@@ -17,6 +17,7 @@ export async function listServers({ mcp }: Pick<Config, 'mcp'>, db: ViewDatabase
 
 function viewServer(name: string, settings: McpServerSettings, row: ServerRow | undefined): McpServerView {
   const tools = judgeTools(name, settings, row?.tools ?? []);
+  const { sandbox } = (settings.command === undefined ? null : row?.info) ?? {};
   const offered = tools.filter(({ leftOut }) => leftOut === null);
   return {
     name,
@@ -28,6 +29,8 @@ function viewServer(name: string, settings: McpServerSettings, row: ServerRow | 
     serverName: row?.info?.name ?? null,
     serverVersion: row?.info?.version ?? null,
     protocol: row?.info?.protocol ?? null,
+    sandbox: sandbox === undefined ? null : sandbox.isOn ? 'on' : 'off',
+    sandboxReason: sandbox?.reason ?? null,
     toolCount: settings.enabled ? offered.length : 0,
     leftOutCount: tools.length - offered.length,
     changedCount: row?.tools.filter(({ changedAt }) => changedAt !== null).length ?? 0,

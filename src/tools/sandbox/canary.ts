@@ -19,18 +19,25 @@ const NAMESPACES = ['pid', 'mnt', 'net', 'ipc'];
 export interface CanaryOptions {
   config: Config;
   workspaceDir: string;
+  isReadOnly: boolean;
   user: OsUser | null;
   wrap: WrapCommand;
 }
 
 /** Why the sandbox does not work in a workspace; null: it works. Rejects when the canary could not be sent. */
-export async function sendCanary({ config, workspaceDir, user, wrap }: CanaryOptions): Promise<string | null> {
+export async function sendCanary({
+  config,
+  workspaceDir,
+  isReadOnly,
+  user,
+  wrap,
+}: CanaryOptions): Promise<string | null> {
   if (!existsSync(workspaceDir)) return `the workspace ${workspaceDir} does not exist yet; the first start makes it`;
   const bait = join(config.runtime.dataDir, 'sandbox-canary');
   await writeFile(bait, 'A command of an agent that can read this file is not in a sandbox.\n');
   const environment = { ...processEnvironment(), [MARK]: 'set', HOLDFAST_IDEMPOTENCY_KEY: newId<string>() };
   const end = await runCommand({
-    command: await script({ bait, workspaceDir, isReadOnly: config.sandbox.workspaceAccess === 'read-only' }),
+    command: await script({ bait, workspaceDir, isReadOnly }),
     workdir: workspaceDir,
     environment: Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined)) as Record<
       string,

@@ -2,12 +2,13 @@
 // minutes: a command that tries to reach what it must not (`canary.ts`). That a program is installed says nothing. Where the sandbox is required and
 // the canary fails, no command runs (G37).
 import type { Config } from '../../config.ts';
-import { sandboxEnvironment, type SandboxPolicy } from '../../core/sandbox/policy.ts';
+import type { OsUser } from '../../config/os-users.ts';
+import { sandboxEnvironment } from '../../core/sandbox/policy.ts';
 import type { Logger } from '../../logger.ts';
 import { describeCommands, planAllCommands, type CommandPlan } from '../command-user.ts';
 import { sendCanary } from './canary.ts';
 import { HostProxy } from './host-proxy.ts';
-import { policyOf } from './policy-of.ts';
+import { policyOf, type ServerAccess } from './policy-of.ts';
 import type { SandboxRuntime, WrapCommand } from './port.ts';
 import { findRuntime } from './runtimes.ts';
 
@@ -23,16 +24,26 @@ export interface SandboxState {
   checkedAt: Date | null;
 }
 
-/** No command runs. */
+/** No command runs, or no server of tools. */
 export class SandboxRequiredError extends Error {
   readonly code = 'sandbox_required';
 
-  constructor(reason: string) {
+  constructor(reason: string, what = 'commands are off') {
     super(
-      `commands are off: the sandbox is required, and ${reason}. The operator can run "holdfast sandbox check", or set tools.exec.sandbox to "auto"`,
+      `${what}: the sandbox is required, and ${reason}. The operator can run "holdfast sandbox check", or set tools.exec.sandbox to "auto"`,
     );
     this.name = 'SandboxRequiredError';
   }
+}
+
+/** A place where programs run in the sandbox: the workspace of an agent, or the folder of a server of tools. */
+interface SandboxPlace {
+  workspaceDir: string;
+  user: OsUser | null;
+  /** The way to the network; null: there is none. */
+  proxy: HostProxy | null;
+  /** Absent: commands run there. */
+  server?: ServerAccess;
 }
 
 const CHECK_MS = 600_000;
@@ -107,38 +118,53 @@ export class Sandbox {
     return this.#isUsed && this.#checkedAt === null ? null : this.#stateNow();
   }
 
-  /** How commands, and servers of tools, get into the sandbox of a workspace; null: they run outside. Throws `SandboxRequiredError`. */
+  /** How commands get into the sandbox of a workspace; null: they run outside. Throws `SandboxRequiredError`. */
   async enter(workspaceDir: string): Promise<WrapCommand | null> {
     if (!this.#isUsed) return null;
     // A process without `start` sends one when it is needed.
     if (this.#checkedAt === null || Date.now() - this.#checkedAt.getTime() > STALE_MS) await this.check();
     const fault = this.#faults.get(workspaceDir);
-    if (fault === null) return this.#wrapFor(workspaceDir);
+    if (fault === null) return this.#wrapFor({ workspaceDir, user: null, proxy: this.#proxy });
     if (this.#config.tools.exec.sandbox === 'required') throw new SandboxRequiredError(fault ?? 'it was not checked');
     return null;
   }
 
+  /**
+   * How a server of tools gets into the sandbox of its folder, which a canary of its own has checked; a text: it runs outside, for this reason. Throws
+   * `SandboxRequiredError`.
+   */
+  async enterAsServer(place: SandboxPlace & { server: ServerAccess }): Promise<WrapCommand | string> {
+    if (!this.#isUsed) return this.#stateNow().reason ?? '';
+    const fault = await this.#checkOne(place);
+    if (fault === null) return this.#wrapFor(place);
+    if (this.#config.tools.exec.sandbox === 'required') throw new SandboxRequiredError(fault, 'it is not started');
+    return fault;
+  }
+
   async #checkAll(): Promise<void> {
     const found = new Map<string, string | null>();
-    for (const plan of this.#plans) found.set(plan.workspaceDir, await this.#checkOne(plan));
+    for (const plan of this.#plans) found.set(plan.workspaceDir, await this.#checkOne({ ...plan, proxy: this.#proxy }));
     this.#faults = found;
     this.#checkedAt = new Date();
   }
 
-  async #checkOne({ workspaceDir, user }: CommandPlan): Promise<string | null> {
+  async #checkOne(place: SandboxPlace): Promise<string | null> {
+    const { workspaceDir, user, proxy, server } = place;
     if (typeof this.#runtime === 'string') return this.#runtime;
     try {
-      await this.#proxy?.open();
-      return await sendCanary({ config: this.#config, workspaceDir, user, wrap: this.#wrapFor(workspaceDir) });
+      await proxy?.open();
+      const isReadOnly = server === undefined && this.#config.sandbox.workspaceAccess === 'read-only';
+      const wrap = this.#wrapFor(place);
+      return await sendCanary({ config: this.#config, workspaceDir, isReadOnly, user, wrap });
     } catch (error) {
       return `its check failed: ${(error as Error).message}`;
     }
   }
 
-  #wrapFor(workspaceDir: string): WrapCommand {
+  #wrapFor({ proxy, ...place }: SandboxPlace): WrapCommand {
     // A runtime that there is not has failed its check.
     const runtime = this.#runtime as SandboxRuntime;
-    const policy: SandboxPolicy = policyOf(this.#config, workspaceDir, this.#proxy?.socket ?? null);
+    const policy = policyOf(this.#config, place, proxy?.socket ?? null);
     return ({ environment, own, ...command }) =>
       runtime.wrap(policy, { ...command, environment: { ...sandboxEnvironment(environment, policy), ...own } });
   }

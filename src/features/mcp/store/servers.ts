@@ -12,6 +12,8 @@ export interface ServerInfo {
   name: string | null;
   version: string | null;
   protocol: string | null;
+  /** Of a server that is a process. */
+  sandbox?: { isOn: boolean; reason: string | null };
 }
 
 export const noteMcpServers = literalQuery({

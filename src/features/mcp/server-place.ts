@@ -1,0 +1,96 @@
+// Where a server that is a process runs: in the sandbox, with a folder of its own that is its home, or outside. What its command line names it can
+// read, so that a configuration of another client works as it is; it reaches public hosts, and nothing of this machine.
+import { chown } from 'node:fs/promises';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { processEnvironment, type Config, type McpServerSettings } from '../../config.ts';
+import { canReach, type OsUser } from '../../config/os-users.ts';
+import { ensurePassableFolder, ensurePrivateFolder } from '../../config/private-folder.ts';
+import { planCommands } from '../../tools/command-user.ts';
+import { HostProxy } from '../../tools/sandbox/host-proxy.ts';
+import type { WrapCommand } from '../../tools/sandbox/port.ts';
+import { sandboxOf } from '../../tools/sandbox/sandbox.ts';
+
+export interface ServerPlace {
+  /** Null: it runs outside. */
+  wrap: WrapCommand | null;
+  /** Why it runs outside; null: it does not. */
+  reason: string | null;
+  /** Null: the user of this process. */
+  user: OsUser | null;
+  workdir: string | undefined;
+  /** To call when the server has ended. */
+  close(): Promise<void>;
+}
+
+type PlacedServer = Pick<McpServerSettings, 'command' | 'args' | 'cwd' | 'sandbox' | 'network'>;
+
+/** Throws `SandboxRequiredError` where the sandbox is required and does not work. */
+export async function placeServer(config: Config, name: string, settings: PlacedServer): Promise<ServerPlace> {
+  const { cwd, sandbox = 'auto', network = ['*'] } = settings;
+  const outside = (reason: string): ServerPlace => ({ wrap: null, reason, user: null, workdir: cwd, close: closeNone });
+  if (sandbox === 'off') return outside(`mcp.servers.${name}.sandbox is "off"`);
+  if (config.tools.exec.sandbox === 'off') return outside('tools.exec.sandbox is "off"');
+  const readable = readableOf(settings);
+  const home = join(config.runtime.dataDir, 'mcp', name);
+  await ensurePassableFolder(dirname(home));
+  await ensurePrivateFolder(home);
+  const user = await userOf(config, { home, cwd, readable });
+  const proxy = network === 'none' ? null : new HostProxy(network);
+  const server = { readable, writable: cwd === undefined ? [] : [cwd] };
+  try {
+    const wrap = await sandboxOf(config).enterAsServer({ workspaceDir: home, user, proxy, server });
+    if (typeof wrap !== 'string')
+      return { wrap, reason: null, user, workdir: cwd ?? home, close: () => proxy?.close() ?? closeNone() };
+    await proxy?.close();
+    return outside(wrap);
+  } catch (error) {
+    await proxy?.close();
+    throw error;
+  }
+}
+
+async function closeNone(): Promise<void> {}
+
+/** The user of commands in the server's folder, if that user can reach all that the server needs; else that of this process. */
+async function userOf(
+  config: Config,
+  { home, cwd, readable }: { home: string; cwd: string | undefined; readable: readonly string[] },
+): Promise<OsUser | null> {
+  const { user } = planCommands(config, cwd ?? home);
+  if (user === null) return null;
+  if (statSync(home).uid === 0) await chown(home, user.uid, user.gid);
+  const needed = [home, ...(cwd === undefined ? [] : [cwd]), ...readable];
+  return needed.every((path) => canReach(path, user)) ? user : null;
+}
+
+/** What a command line needs beside the folders of the system: its program, and the files and folders that it names. Real paths and links. */
+export function readableOf({ command = '', args }: Pick<PlacedServer, 'command' | 'args'>): string[] {
+  const program = findProgram(command);
+  const programs = program === null ? [] : [program, realpathSync(program)].flatMap(foldersOfProgram);
+  const named = args.filter((arg) => isAbsolute(arg) && arg !== '/' && existsSync(arg)).map(packageOf);
+  return [...new Set([...programs, ...named])];
+}
+
+/** A program with the libraries that are installed with it: `bin` and `lib` of its prefix. */
+function foldersOfProgram(path: string): string[] {
+  const folder = dirname(path);
+  if (folder === homedir()) return [path];
+  const library = join(dirname(folder), 'lib');
+  return [folder, ...(basename(folder) === 'bin' && existsSync(library) ? [library] : [])];
+}
+
+function findProgram(command: string): string | null {
+  if (command.includes('/')) return existsSync(command) ? command : null;
+  const folders = (processEnvironment()['PATH'] ?? '').split(':').filter(isAbsolute);
+  return folders.map((folder) => join(folder, command)).find((path) => existsSync(path)) ?? null;
+}
+
+/** The package that a script belongs to, which has its libraries; never a whole home. */
+function packageOf(path: string): string {
+  if (statSync(path).isDirectory()) return path;
+  for (let folder = dirname(path); folder !== dirname(folder) && folder !== homedir(); folder = dirname(folder))
+    if (['package.json', 'pyproject.toml'].some((name) => existsSync(join(folder, name)))) return folder;
+  return dirname(path) === homedir() || dirname(path) === '/' ? path : dirname(path);
+}
