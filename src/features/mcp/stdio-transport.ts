@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream';
 import { cutTail } from '../../core/text.ts';
 import { endProcessGroup } from '../../tools/process-group.ts';
 import { guardProcessGroup, releaseProcessGroup } from '../../tools/process-guard.ts';
+import type { WrappedCommand } from '../../tools/sandbox/port.ts';
 import type { ServerPlace } from './server-place.ts';
 
 /** A larger message ends the server. */
@@ -50,13 +51,14 @@ export class StdioTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const { argv, environment, place } = this.#wrapped();
+    const { place } = this.#command;
+    const { argv, environment, isOfService = false } = this.#wrapped();
     // The shell waits for a line before it becomes the server: if this process crashes before the group is guarded, nothing runs.
     const child = spawn('/bin/sh', ['-c', 'read -r go && exec "$@"', 'sh', ...argv], {
       cwd: place.workdir,
       env: environment,
       detached: true,
-      ...(place.user === null ? {} : { uid: place.user.uid, gid: place.user.gid }),
+      ...(place.user === null || isOfService ? {} : { uid: place.user.uid, gid: place.user.gid }),
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     child.stdin.on('error', (error) => this.onerror?.(error));
@@ -74,12 +76,12 @@ export class StdioTransport implements Transport {
     child.stdin.write('go\n');
   }
 
-  #wrapped() {
+  #wrapped(): WrappedCommand {
     const { command, args, env, place } = this.#command;
     const [argv, environment] = [[command, ...args], getDefaultEnvironment()];
-    if (place.wrap === null) return { argv, environment: { ...environment, ...env }, place };
+    if (place.wrap === null) return { argv, environment: { ...environment, ...env } };
     const workdir = place.workdir ?? '/';
-    return { ...place.wrap({ argv, workdir, environment, own: env, user: place.user }), place };
+    return place.wrap({ argv, workdir, environment, own: env, user: place.user });
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
