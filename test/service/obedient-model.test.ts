@@ -138,6 +138,8 @@ shareAmongTests(async (onEnd) => {
   writeFileSync(join(rig.dataDir, 'secret'), SECRET, { mode: 0o644 });
   service = await rig.start('api,worker,scheduler');
   api = rig.apiOf(service);
+  const probe = await api.ask('POST', '/v1/mcp/servers/notes/probe');
+  expect(probe.body).toMatchObject({ state: 'connected', toolCount: 3 });
   ground = {
     workspace,
     otherWorkspace,

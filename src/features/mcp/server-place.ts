@@ -5,8 +5,9 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { processEnvironment, type Config, type McpServerSettings } from '../../config.ts';
-import { canReach, type OsUser } from '../../config/os-users.ts';
+import { canReach, closedFolderAbove, type OsUser } from '../../config/os-users.ts';
 import { ensurePassableFolder, ensurePrivateFolder } from '../../config/private-folder.ts';
+import { workspacesFolderOf } from '../../config/workspaces-folder.ts';
 import { planCommands } from '../../tools/command-user.ts';
 import { HostProxy } from '../../tools/sandbox/host-proxy.ts';
 import type { WrapCommand } from '../../tools/sandbox/port.ts';
@@ -33,7 +34,8 @@ export async function placeServer(config: Config, name: string, settings: Placed
   if (sandbox === 'off') return outside(`mcp.servers.${name}.sandbox is "off"`);
   if (config.tools.exec.sandbox === 'off') return outside('tools.exec.sandbox is "off"');
   const readable = readableOf(settings);
-  const home = join(config.runtime.dataDir, 'mcp', name);
+  // Beside the workspaces that are not configured, where the user of commands can come.
+  const home = join(workspacesFolderOf(config.runtime.dataDir), 'mcp', name);
   await ensurePassableFolder(dirname(home));
   await ensurePrivateFolder(home);
   const user = await userOf(config, { home, cwd, readable });
@@ -60,9 +62,13 @@ async function userOf(
 ): Promise<OsUser | null> {
   const { user } = planCommands(config, cwd ?? home);
   if (user === null) return null;
-  if (statSync(home).uid === 0) await chown(home, user.uid, user.gid);
-  const needed = [home, ...(cwd === undefined ? [] : [cwd]), ...readable];
-  return needed.every((path) => canReach(path, user)) ? user : null;
+  const needed = [...(cwd === undefined ? [] : [cwd]), ...readable];
+  const isReached =
+    needed.every((path) => canReach(path, user)) && closedFolderAbove(realpathSync(home), user) === null;
+  // Without capabilities, root enters no folder of another user.
+  const owner = isReached ? user : { uid: 0, gid: 0 };
+  if (statSync(home).uid !== owner.uid) await chown(home, owner.uid, owner.gid);
+  return isReached ? user : null;
 }
 
 /** What a command line needs beside the folders of the system: its program, and the files and folders that it names. Real paths and links. */
