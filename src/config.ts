@@ -39,6 +39,7 @@ import {
 import { findReloadablePart } from './config/reloadable.ts';
 import { processEnvironment, type Environment } from './config/process-environment.ts';
 import { adoptSecretFile, ensureSecretFile, isSecretVariable } from './config/secret-file.ts';
+import { addSearchKeys } from './config/search-providers.ts';
 import { listSettings, type Setting } from './config/sources.ts';
 
 export {
@@ -71,6 +72,7 @@ export {
 export { DOCS_PATH } from './config/schema.ts';
 export type { Config, ConfigChange, Lane, Setting };
 export type { ProviderKey, ServedProvider } from './config/providers.ts';
+export type { SearchAccess } from './config/search-providers.ts';
 export type { McpServerSettings } from './config/schema-mcp.ts';
 export type { ProviderSettings } from './config/schema-models.ts';
 export type { AgentSettings } from './config/agent-settings.ts';
@@ -116,6 +118,7 @@ function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.i
   const file = loadFile(configPath, cwd);
   const settings = completeSettings(file.settings, environment.dataDir, file.baseDir);
   addFromEnvironment(settings, environment);
+  addSearchKeys(settings, environment);
   const faults = [
     ...issues,
     ...file.issues,
@@ -167,8 +170,10 @@ export async function ensureWebhookSecrets(config: Config): Promise<string[]> {
 
 /** Every secret in the configuration: the logger must never write one of them (G31). */
 export function secretsOf(config: Config): string[] {
-  const { runtime, models, channels, api, owner, mcp } = config;
-  const urls = Object.values(mcp.servers).map(({ url }) => url);
+  const { runtime, models, channels, api, owner, mcp, tools } = config;
+  const { brave, tavily, exa, searxng } = tools.search;
+  const servers = Object.values(mcp.servers).map(({ url }) => url);
+  const urls = [...servers, ...[brave, tavily, exa, searxng].map(({ baseUrl }) => baseUrl)];
   const passwords = [runtime.databaseUrl, runtime.redisUrl, runtime.traceEndpoint, ...urls].flatMap(listPasswords);
   const others = [
     runtime.apiKey,
@@ -182,6 +187,7 @@ export function secretsOf(config: Config): string[] {
       ...('options' in provider ? secretOptions(provider.options) : []),
     ]),
     ...api.keys.map((each) => each.key),
+    ...[brave, tavily, exa].map(({ apiKey }) => apiKey),
     ...Object.values(mcp.servers).flatMap(({ auth, headers, env }) => [
       auth?.token,
       ...Object.values(headers),

@@ -28,6 +28,7 @@ import { mcp } from './features/mcp/feature.ts';
 import { mcpServer } from './features/mcp-server/feature.ts';
 import { sandbox } from './features/sandbox/feature.ts';
 import { gateway } from './features/gateway/feature.ts';
+import { webSearch } from './features/web-search/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
 export const FEATURES: readonly Feature[] = [
@@ -59,4 +60,5 @@ export const FEATURES: readonly Feature[] = [
   mcpServer,
   sandbox,
   gateway,
+  webSearch,
 ];

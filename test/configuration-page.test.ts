@@ -25,7 +25,7 @@ test('every variable that the configuration reads is a row, and no row names ano
     .join('\n');
   const read = new Set(
     sources
-      .match(/'(?:HOLDFAST|ANTHROPIC|DATABASE|REDIS|OPENAI|GOOGLE|GEMINI|XAI|OPENROUTER)_[A-Z_]+'/g)
+      .match(/'(?:HOLDFAST|ANTHROPIC|DATABASE|REDIS|OPENAI|GOOGLE|GEMINI|XAI|OPENROUTER|BRAVE|TAVILY|EXA)_[A-Z_]+'/g)
       ?.map((name) => name.slice(1, -1)),
   );
   const rows = tableRows(reference, ['variable', 'default', 'meaning']).flatMap(([names = '']) =>

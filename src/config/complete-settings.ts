@@ -7,6 +7,7 @@ import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts'
 import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
 import { checkProvider } from './providers.ts';
 import { approvalRulesOf, checkMcp } from './schema-mcp.ts';
+import { checkSearch } from './search-providers.ts';
 import { SANDBOX_ENABLED, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
 import { workspacesFolderOf } from './workspaces-folder.ts';
 
@@ -76,6 +77,7 @@ export function crossCheck(settings: FileSettings, dataDir: string): ConfigIssue
       refuse,
     );
     checkSandbox(settings, refuse);
+    checkSearch(settings, refuse);
     checkCrons(settings, refuse);
     checkModels(settings, listProviders(settings), refuse);
   });

@@ -17,6 +17,9 @@ export const FILE_VARIABLES = [
   'GEMINI_API_KEY',
   'XAI_API_KEY',
   'OPENROUTER_API_KEY',
+  'BRAVE_API_KEY',
+  'TAVILY_API_KEY',
+  'EXA_API_KEY',
 ] as const;
 
 const SECRET_BYTES_MAX = 65_536;

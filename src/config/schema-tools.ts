@@ -7,7 +7,9 @@ import {
   deliveryUrl,
   duration,
   flag,
+  headerValue,
   hosts,
+  httpUrl,
   LIST_MAX,
   names,
   optional,
@@ -18,6 +20,17 @@ import {
 
 /** How long a call waits for a person that nothing else is said of. */
 export const APPROVAL_MS = 86_400_000;
+
+/** In the order in which they are asked unless the configuration has another. */
+export const SEARCH_PROVIDERS = ['brave', 'tavily', 'exa', 'searxng'] as const;
+
+export type SearchProviderName = (typeof SEARCH_PROVIDERS)[number];
+
+const keyed = (variable: string) =>
+  section({
+    apiKey: optional(headerValue).describe(`its key; \`${variable}\` overrides it`),
+    baseUrl: optional(httpUrl).describe('another address in place of its own, such as that of a proxy'),
+  });
 
 export const toolsSchema = section({
   allow: optional(names).describe(
@@ -42,6 +55,23 @@ export const toolsSchema = section({
     allowPrivate: hosts.describe(
       'hosts (`wiki.lan`, `10.0.0.7:8080`) that can be fetched although their addresses are not public',
     ),
+  }),
+  search: section({
+    providers: optional(
+      z
+        .array(z.enum(SEARCH_PROVIDERS))
+        .min(1)
+        .refine((list) => new Set(list).size === list.length, 'each provider once'),
+    ).describe(
+      'the providers of [`web_search`](web-search.md), in the order in which they are asked; none: those that have a key or an address, in the order brave, tavily, exa, searxng',
+    ),
+    brave: keyed('BRAVE_API_KEY'),
+    tavily: keyed('TAVILY_API_KEY'),
+    exa: keyed('EXA_API_KEY'),
+    searxng: section({
+      baseUrl: optional(httpUrl).describe('the address of a SearXNG, which can be in a private network'),
+    }),
+    timeoutSeconds: seconds().default(10).describe('how long one provider may take to answer'),
   }),
   message: section({
     enabled: flag(true).describe('`false`: no `message` tool'),

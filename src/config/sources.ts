@@ -7,6 +7,7 @@ import type { LoadedFile } from './load-file.ts';
 import { findFileVariable } from './read-secret-files.ts';
 import { createRedact } from './redact-secrets.ts';
 import { PROVIDER_VARIABLES } from './providers.ts';
+import { SEARCH_VARIABLES } from './search-providers.ts';
 import { environmentSchema, listVariables } from './schema-environment.ts';
 import { fileSchema, type Config } from './schema.ts';
 import { isSecret, shownSecret, shownValue } from './check-input.ts';
@@ -85,7 +86,7 @@ function inFile(path: string): string {
 }
 
 function findVariable(path: string, env: Environment): string | undefined {
-  const decidedBy = PROVIDER_VARIABLES.get(path);
+  const decidedBy = PROVIDER_VARIABLES.get(path) ?? SEARCH_VARIABLES.get(path);
   const [room, setting = '', part = ''] = (decidedBy === undefined ? path : `runtime.${decidedBy}`).split('.');
   const schema = room === 'runtime' ? RUNTIME[setting] : undefined;
   const saidBy = (name: string): string => env[findFileVariable(name, env) ?? name]?.trim() ?? '';

@@ -58,6 +58,7 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   'glob',
   'exec',
   'process',
+  'web_search',
   'web_fetch',
   'nodes',
   'gateway',
@@ -74,3 +75,6 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   'memory_search',
   'memory_get',
 ];
+
+/** The built-in tools that send what the model writes to the internet, and bring back what others write. */
+export const WEB_TOOLS: ReadonlySet<string> = new Set(['web_search', 'web_fetch']);

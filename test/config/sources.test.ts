@@ -173,9 +173,15 @@ test('a secret that is not set says so', async () => {
     'owner.displaySecret',
     'runtime.anthropicApiKey',
     'runtime.apiKey',
+    'runtime.braveApiKey',
+    'runtime.exaApiKey',
     'runtime.googleApiKey',
     'runtime.openaiApiKey',
     'runtime.openrouterApiKey',
+    'runtime.tavilyApiKey',
     'runtime.xaiApiKey',
+    'tools.search.brave.apiKey',
+    'tools.search.exa.apiKey',
+    'tools.search.tavily.apiKey',
   ]);
 });

@@ -42,10 +42,12 @@ const store = {
 };
 const keeper = { run: unused, wait: unused, poll: unused };
 
+const search = { timeoutSeconds: 10, brave: { apiKey: 'key' }, tavily: {}, exa: {}, searxng: {} };
+
 /** For tools that are not run. */
 const service = new Proxy(
   {},
-  { get: (_, name) => (name === 'config' ? { tools: { gateway: { enabled: true } } } : unused) },
+  { get: (_, name) => (name === 'config' ? { tools: { gateway: { enabled: true }, search } } : unused) },
 ) as Service;
 
 const coreTools = createCoreTools({

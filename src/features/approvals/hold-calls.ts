@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { isOfProgram, isOwner, type InboundMessage } from '../../core/inbound.ts';
 import { listToolUses } from '../../core/content.ts';
-import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
+import { BUILT_IN_TOOLS, WEB_TOOLS } from '../../core/tool-policy.ts';
 import type { Config } from '../../config.ts';
 import { APPROVAL_MS } from '../../config/schema-tools.ts';
 import { formatDuration } from '../../config/durations.ts';
@@ -140,7 +140,7 @@ function leavesFolder(input: unknown, folder: string): boolean {
 }
 
 /** The built-in tools whose results others have written. */
-const BRINGS_WORDS_OF_OTHERS: ReadonlySet<string> = new Set(['web_fetch', 'nodes']);
+const BRINGS_WORDS_OF_OTHERS: ReadonlySet<string> = new Set([...WEB_TOOLS, 'nodes']);
 
 /** True when the turn may have read words of others: of a sender who is no owner, of a page, of a tool that is not built in, or of a program. */
 function readsOthers({ journal, transcript }: OpenedTurn, ownerIds: readonly string[]): boolean {

@@ -1,7 +1,7 @@
 // Which calls a rule holds back, why, and what a person is shown of them. Nothing here reads a command to find out whether it is safe: what cannot be
 // known counts as yes.
 import type { ApprovalAsk, ApprovalCondition } from '../../core/tool-approval.ts';
-import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
+import { BUILT_IN_TOOLS, WEB_TOOLS } from '../../core/tool-policy.ts';
 import { matchesPattern } from '../../core/text-filter.ts';
 
 export const APPROVAL_STATUSES = ['open', 'approved', 'denied', 'expired', 'cancelled'] as const;
@@ -69,7 +69,7 @@ function holds(condition: ApprovalCondition, { tool, sandbox, leavesWorkspace, i
     case 'outside-workspace':
       return isUnknown || (isCommand && !sandbox.isConfined) || (FILE_TOOLS.has(tool) && leavesWorkspace);
     case 'network':
-      return isUnknown || (isCommand && !sandbox.isOffline) || tool === 'web_fetch';
+      return isUnknown || (isCommand && !sandbox.isOffline) || WEB_TOOLS.has(tool);
     case 'untrusted':
       return isUntrusted;
     default:
