@@ -14,6 +14,7 @@ export const SCREENS = [
   'compare',
   'sessions',
   'crons',
+  'approvals',
   'heartbeats',
   'processes',
   'batches',

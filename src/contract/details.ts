@@ -4,7 +4,8 @@ import { CAUSE_KINDS } from '../kernel/rules/message-cause.ts';
 import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costOf, simulated } from './costs.ts';
 import { RUN_STATUSES } from './subagents.ts';
-import { MESSAGE_KINDS, systemEvent, toolCall } from './views.ts';
+import { toolCall } from './tool-calls.ts';
+import { MESSAGE_KINDS, systemEvent } from './views.ts';
 import { text, flag, uuid, iso, count, sessionKey, createdAt, endedAt, tokens } from './fields.ts';
 
 const used = z.strictObject({ tokens: tokens.describe('The tokens of its calls'), ...costOf, simulated });

@@ -1,5 +1,6 @@
 // MCP servers and their tools on the wire.
 import { z } from 'zod';
+import { APPROVAL_ASKS } from '../core/tool-approval.ts';
 import { count, flag, iso, text } from './fields.ts';
 
 export const MCP_STATES = ['new', 'connected', 'lost', 'disabled'] as const;
@@ -52,6 +53,12 @@ export const mcpTool = z.strictObject({
   inputSchema: z.record(text, z.unknown()).describe('The JSON Schema of its input'),
   isReadOnly: flag.describe('Whether a call counts as one that only reads'),
   isIdempotent: flag.describe('Whether a call is sent again when its outcome is not known'),
+  approval: z
+    .enum(APPROVAL_ASKS)
+    .nullable()
+    .describe(
+      'Whether a person is asked before a call, as the configuration of its server says; null: it says nothing',
+    ),
   leftOut: text.nullable().describe('Why no agent has it; null: agents have it'),
   seenAt: iso.describe('When the server listed it last'),
   changedAt: iso.nullable().describe('When it changed last; null: it has not changed'),

@@ -185,6 +185,7 @@ export const stats = z.strictObject({
   queueDepth: z.record(z.enum(LANES), count).describe('The number of jobs in the queue, by lane'),
   systemEventsWaiting: count.describe('The number of waiting system events of all sessions'),
   deadLetters: count.describe('The number of open dead letters'),
+  approvals: count.describe('The number of tool calls that wait for an approval'),
   attention: z
     .strictObject({
       errors: count.describe('The number of problems of which each keeps something from working'),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { fault } from './faults.ts';
 import { message, session, turn } from './views.ts';
 import { text, flag, uuid, iso, count, sessionKey, createdAt, startedAt, endedAt } from './fields.ts';
+import { waitsFor } from './tool-calls.ts';
 
 const CALL_STATES = ['running', 'waiting', 'done', 'failed', 'unknown', 'skipped'] as const;
 
@@ -10,7 +11,8 @@ const entryCall = z.strictObject({
   id: text.describe('The id of the tool call'),
   state: z
     .enum(CALL_STATES)
-    .describe('How it ended; `waiting`: its client has to send the result; `unknown`: its outcome is not known'),
+    .describe('How it ended; `waiting`: it waits for something outside; `unknown`: its outcome is not known'),
+  waitsFor,
   startedAt,
   endedAt,
 });

@@ -10,6 +10,7 @@ import type { Why } from '../kernel/rules/why.ts';
 import { costFields, costOf, tokenCounts } from './costs.ts';
 import { fault } from './faults.ts';
 import { text, flag, uuid, iso, count, sessionKey, lane, createdAt, startedAt, endedAt, tokens } from './fields.ts';
+import { toolCall } from './tool-calls.ts';
 
 export const MESSAGE_KINDS = [
   'message',
@@ -155,21 +156,6 @@ const modelCall = z.strictObject({
   notes: callNotes.nullable().describe('Measurements of the call; null: it was never sent'),
 });
 export type ModelCallView = z.output<typeof modelCall>;
-
-export const toolCall = z.strictObject({
-  callId: text.describe('The id of the tool call'),
-  name: text.describe('The name of the tool'),
-  status: z
-    .enum(['intent', 'waiting', 'done', 'failed', 'unknown', 'skipped'])
-    .describe(
-      'How it ended; `intent`: it has not; `waiting`: it waits for an approval or for a result from outside; `unknown`: a crash interrupted it',
-    ),
-  isIdempotent: flag.describe('Whether the call may run again after a crash'),
-  runs: count.describe('How often the call was started'),
-  startedAt,
-  endedAt,
-});
-export type ToolCallView = z.output<typeof toolCall>;
 
 export const step = z.strictObject({
   n: count.describe('The number of the step, counted from 1'),

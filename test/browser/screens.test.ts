@@ -195,6 +195,7 @@ test('every screen has no violation that axe finds and no sideways scrolling, in
     '/sessions',
     '/sessions/agent:main:told',
     '/sessions/agent:main:told/family',
+    '/approvals',
     '/crons',
     `/crons/${cronId}`,
     '/heartbeats',
@@ -208,7 +209,7 @@ test('every screen has no violation that axe finds and no sideways scrolling, in
     `/deliveries?open=${deliveryId}`,
     '/dead-letters',
     '/events',
-    ...['keys', 'alerts', 'changes', 'configuration', 'versions', 'prices'].map((tab) => `/settings?tab=${tab}`),
+    ...['keys', 'alerts', 'changes', 'configuration', 'mcp', 'versions', 'prices'].map((tab) => `/settings?tab=${tab}`),
   ];
   // The short form looks at every sixth.
   for (const path of paths.filter((_, at) => isLongForm() || at % 6 === 0)) {

@@ -52,7 +52,7 @@ function callAndResult(n: number, isError: boolean, kept: Entry['calls']): Entry
 
 test('a call has the state and the duration that the service knows, otherwise what its result says', () => {
   const known = (state: Entry['calls'][number]['state'], endedAt: string | null = '2026-01-01T00:00:02Z') => {
-    return [{ id: 'c1', state, startedAt: '2026-01-01T00:00:00Z', endedAt }];
+    return [{ id: 'c1', state, waitsFor: null, startedAt: '2026-01-01T00:00:00Z', endedAt }];
   };
   const shownOf = (isError: boolean, kept: Entry['calls'], until = 2) => {
     const [row] = rowsOf(callAndResult(1, isError, kept).slice(0, until));
@@ -68,7 +68,11 @@ test('a call has the state and the duration that the service knows, otherwise wh
 
 test('a folded run shows the calls that failed, and those whose outcome is unknown', () => {
   const entries = [1, 2, 3, 4].flatMap((n) =>
-    callAndResult(n, n > 2, n === 4 ? [{ id: 'c4', state: 'unknown', startedAt: '', endedAt: null }] : []),
+    callAndResult(
+      n,
+      n > 2,
+      n === 4 ? [{ id: 'c4', state: 'unknown', waitsFor: null, startedAt: '', endedAt: null }] : [],
+    ),
   );
   const shown = shownRows(rowsOf(entries), () => false);
   expect(shown.flatMap((row) => (row.kind === 'said' ? row.calls.map(({ state }) => state) : row.kind))).toEqual([

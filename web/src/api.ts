@@ -16,6 +16,7 @@ export type Span = Schemas['Span'];
 export type TurnInputs = Awaited<ReturnType<typeof api.getTurnInputs>>;
 export type ModelRequest = Schemas['ModelRequest'];
 export type Delivery = Schemas['Delivery'];
+export type Approval = Awaited<ReturnType<typeof api.getApproval>>;
 export type DeadLetterGroup = Schemas['DeadLetterGroup'];
 export type Batch = Schemas['Batch'];
 export type BatchItem = Schemas['BatchItem'];

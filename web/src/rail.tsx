@@ -28,6 +28,7 @@ const GROUPS = [
   {
     name: 'Work',
     screens: [
+      { to: '/approvals', name: 'Approvals', key: 'a' },
       { to: '/crons', name: 'Crons', key: 'c' },
       { to: '/heartbeats', name: 'Heartbeats', key: 'h' },
       { to: '/batches', name: 'Batches', key: 'b' },
@@ -64,6 +65,7 @@ export function Rail(): ReactElement {
   const counts: Partial<Record<string, number>> = {
     '/': errors + warnings,
     '/dead-letters': stats?.deadLetters,
+    '/approvals': stats?.approvals,
     '/waiting': stats?.messages['waiting'],
   };
   const linkTo = ({ to, name }: ScreenLink): ReactElement => (
@@ -86,6 +88,7 @@ export function Rail(): ReactElement {
       <ul>{main.screens.map(linkTo)}</ul>
       <button type="button" className="more-button" data-palette popoverTarget="more">
         More
+        {(stats?.approvals ?? 0) > 0 && <Chip tone="warn">{stats?.approvals}</Chip>}
         {(stats?.deadLetters ?? 0) > 0 && <Chip tone="bad">{stats?.deadLetters}</Chip>}
       </button>
       <div

@@ -1,4 +1,5 @@
 // Which tools of MCP servers agents have, under which names, and what is believed of them. Pure.
+import type { ApprovalAsk } from '../../core/tool-approval.ts';
 import { nameMcpTool } from '../../core/mcp-names.ts';
 import { isToolAllowed } from '../../core/tool-policy.ts';
 
@@ -11,6 +12,7 @@ interface ServerRules {
 interface ToolRule {
   readOnly?: boolean;
   idempotent?: boolean;
+  approval?: ApprovalAsk;
 }
 
 /** What a server says of a tool, as it is stored. */
@@ -34,6 +36,8 @@ export interface OfferedTool extends ListedTool {
   offeredAs: string;
   isReadOnly: boolean;
   isIdempotent: boolean;
+  /** Whether a person is asked before a call; null: `tools.approvals.rules` say it. */
+  approval: ApprovalAsk | null;
   /** Why no agent has it; null: agents have it. */
   leftOut: string | null;
 }
@@ -71,7 +75,8 @@ function believe({ tools, trust }: ServerRules, { name, definition: { annotation
   const said = settingsOfTool(tools, name);
   const hints = trust === 'hints' ? annotations : {};
   const isReadOnly = said.readOnly ?? hints.readOnlyHint === true;
-  return { isReadOnly, isIdempotent: isReadOnly || (said.idempotent ?? hints.idempotentHint === true) };
+  const isIdempotent = isReadOnly || (said.idempotent ?? hints.idempotentHint === true);
+  return { isReadOnly, isIdempotent, approval: said.approval ?? null };
 }
 
 function settingsOfTool(tools: ServerRules['tools'], name: string): ToolRule {

@@ -65,7 +65,7 @@ export async function listTools(
   const [row] = await viewMcpServers(db, [server]);
   const stored = row?.tools ?? [];
   return judgeTools(server, settings, stored).map(
-    ({ name, offeredAs, definition, isReadOnly, isIdempotent, leftOut }, at) => {
+    ({ name, offeredAs, definition, isReadOnly, isIdempotent, approval, leftOut }, at) => {
       const { seenAt, changedAt = null, previous = null } = stored[at] ?? {};
       return {
         name,
@@ -74,6 +74,7 @@ export async function listTools(
         inputSchema: definition.inputSchema,
         isReadOnly,
         isIdempotent,
+        approval,
         leftOut,
         seenAt: time(seenAt) ?? '',
         changedAt: time(changedAt),

@@ -98,10 +98,14 @@ export function callsSql(source: string): string {
 export const toolStatusSql = (x: string): string =>
   `case when ${x}.status = 'intent' and ${x}.runs = 0 then 'waiting' else ${x}.status end`;
 
-/** The same of its tool calls. */
-export function toolsSql(source: string): string {
+/** What such a call waits for; null: it does not wait. */
+export const toolWaitSql = (x: string): string =>
+  `case when ${x}.status = 'intent' and ${x}.runs = 0 then ${x}.held_for end`;
+
+/** The same of its tool calls. `waitSql`: what each waits for; of a turn that ends, none waits. */
+export function toolsSql(source: string, waitSql = 'null'): string {
   return `(select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
-    'name', x.name, 'status', ${toolStatusSql('x')}, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
+    'name', x.name, 'status', ${toolStatusSql('x')}, 'waitsFor', ${waitSql}, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
     'startedAt', ${isoSql('x.intent_at')}, 'endedAt', ${isoSql('x.ended_at')})) order by x.step, x.ordinal)
   from ${source} x where x.turn_id = t.id)`;
 }

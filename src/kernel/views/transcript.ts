@@ -97,6 +97,7 @@ export const readCalls = viewQuery({
   purpose: 'Read the states of tool calls ($callIds) of turns ($turnIds), the newest first.',
   text: `select t.id as "turnId", c.call_id as id, case when c.status <> 'intent' then c.status when t.ended_at is not null then 'unknown'
     when c.held_for is not null and c.runs = 0 then 'waiting' else 'running' end as state,
+  case when c.status = 'intent' and t.ended_at is null and c.runs = 0 then c.held_for end as "waitsFor",
   ${isoSql('c.intent_at')} as "startedAt", ${isoSql('c.ended_at')} as "endedAt"
 from holdfast.turns t cross join lateral (
   select call_id, status, intent_at, ended_at, held_for, runs from holdfast.tool_calls

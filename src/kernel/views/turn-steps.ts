@@ -1,12 +1,13 @@
 // What a turn did, step by step, from its journal: the model calls with their tokens and the tool calls with their ends. Payloads are in the transcript;
 // one tool call is shown with what it was given and what came back.
-import type { ModelCallView, StepView, ToolCallView, TurnView } from '../../contract/views.ts';
+import type { ToolCallView } from '../../contract/tool-calls.ts';
+import type { ModelCallView, StepView, TurnView } from '../../contract/views.ts';
 import type { ToolCallDetail } from '../../contract/details.ts';
 import { isObject } from '../../core/given.ts';
 import { parseKeepingIntegers } from '../../core/parse-exactly.ts';
 import { readPartText, type StoredBlock } from '../../core/entry.ts';
 import { isoSql } from '../sessions/session-facts.ts';
-import { toolStatusSql } from './settlement-sql.ts';
+import { toolStatusSql, toolWaitSql } from './settlement-sql.ts';
 import { literal } from '../../database/statement.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 
@@ -53,7 +54,7 @@ export const FIND_TOOL_CALL = literal({
   name: 'find-tool-call',
   purpose:
     'Read a call of a tool ($2) of a turn ($1), with the entries of the turn that name it. $3: its id as JSON. An id that was used twice: the last.',
-  text: `select c.step, c.call_id as "callId", c.name, ${toolStatusSql('c')} as status, c.is_idempotent as "isIdempotent", c.runs, ${isoSql('c.intent_at')} as "startedAt",
+  text: `select c.step, c.call_id as "callId", c.name, ${toolStatusSql('c')} as status, ${toolWaitSql('c')} as "waitsFor", c.is_idempotent as "isIdempotent", c.runs, ${isoSql('c.intent_at')} as "startedAt",
   ${isoSql('c.ended_at')} as "endedAt", c.result, s.key as "sessionKey", (
     select coalesce(json_agg(e.content order by e.seq), '[]') from holdfast.entries e
     where e.session_id = t.session_id and e.seq >= t.prompt_seq and e.turn_id = t.id and e.kind in ('answer', 'results')

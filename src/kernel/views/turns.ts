@@ -1,11 +1,12 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
-import { callsSql, toolsSql, turnSql } from './settlement-sql.ts';
+import { callsSql, toolsSql, toolWaitSql, turnSql } from './settlement-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import { buildSteps, fillOutput, type TurnRow, type TurnSummary } from './turn-steps.ts';
-import type { AttemptView, ListedTurn, SpanView, StepView, ToolCallView, TurnView } from '../../contract/views.ts';
+import type { ToolCallView } from '../../contract/tool-calls.ts';
+import type { AttemptView, ListedTurn, SpanView, StepView, TurnView } from '../../contract/views.ts';
 import { cutPiece } from '../../core/text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import { turnStep } from '../rules/failure-steps.ts';
@@ -23,7 +24,7 @@ export const VIEW_TURNS = literal({
     'Read turns ($1), newest first. $2: with their calls. $3: at most this many characters of each reply. $4: with the beginnings of what they answer.',
   text: `select ${turnSql('case when $3::int is null then t.reply else left(t.reply, $3) end')} as turn,
   case when $2::boolean then ${callsSql('holdfast.model_calls')} end as calls,
-  case when $2::boolean then ${toolsSql('holdfast.tool_calls')} end as tools,
+  case when $2::boolean then ${toolsSql('holdfast.tool_calls', toolWaitSql('x'))} end as tools,
   case when t.ended_at is null then ${waitSql('t.session_id', 't.claimed_at')} end as wait,
   case when $4::boolean then (select json_build_object('text', ${WORDS_SQL}, 'announcement', i.body -> 'announcement',
       'person', ${PERSON_SQL}, 'channel', i.body ->> 'channel')

@@ -1,6 +1,6 @@
 // A transcript as a conversation: what was said, and each tool call with its result.
 import type { Entry, ListedTurn } from '../api.ts';
-import { callMs, runsOf, type NamedCall } from '../words/calls.ts';
+import { callMs, runsOf, type CallWait, type NamedCall } from '../words/calls.ts';
 
 export type EntryContent = Entry['content'][number];
 
@@ -18,6 +18,8 @@ export interface Call extends NamedCall {
   /** null: there is no result yet. */
   result: PartPlace | null;
   ms: number | null;
+  /** Of a call that waits. */
+  waitsFor: CallWait;
 }
 
 /** An entry of the conversation; results have joined their answer. */
@@ -139,12 +141,12 @@ function withResult(call: Call, entry: Entry, results: readonly PartPlace[]): Ca
 }
 
 /** How a call ended, and how long it took; of one that is not kept, what its result says. */
-function factsOf({ calls }: Entry, { block }: PartPlace): Pick<Call, 'id' | 'state' | 'ms'> {
+function factsOf({ calls }: Entry, { block }: PartPlace): Pick<Call, 'id' | 'state' | 'ms' | 'waitsFor'> {
   const id = idOf(block);
   const known = calls.find((call) => call.id === id);
-  if (known !== undefined) return { id, state: known.state, ms: callMs(known.state, known) };
+  if (known !== undefined) return { id, state: known.state, ms: callMs(known.state, known), waitsFor: known.waitsFor };
   const state = block.type === 'tool_use' ? 'unknown' : block['is_error'] === true ? 'failed' : 'done';
-  return { id, state, ms: null };
+  return { id, state, ms: null, waitsFor: null };
 }
 
 /** The texts of a result, which can have images, too. */

@@ -30,9 +30,11 @@ function staleBy(event: ClientEvent): string[] {
   const { type } = event;
   if (type.startsWith('turn.') || type.startsWith('model.') || type.startsWith('tool.'))
     return ['turn', 'session', 'stats'];
+  if (type.startsWith('approval.')) return ['approvals', 'turn', 'session', 'waiting', 'stats'];
   if (type.startsWith('message.')) return ['session', 'waiting', 'stats'];
   if (type.startsWith('delivery.')) return ['deliveries', 'dead-letters', 'stats'];
   if (type.startsWith('bulk.')) return ['bulk', 'dead-letters'];
+  if (type.startsWith('mcp.')) return ['mcp'];
   if (type.startsWith('worker.')) return ['stats', 'waiting'];
   if (type.startsWith('batch.')) return ['batches'];
   if (type.startsWith('budget.')) return ['budgets'];

@@ -165,10 +165,10 @@ function EntryTools({ sessionKey, entry, last, onFork, children }: ToolsProps): 
 }
 
 function CallLine({ call, sessionKey }: { call: Call; sessionKey: string }): ReactElement {
-  const { id, name, state, ms, use, result } = call;
+  const { id, name, state, waitsFor, ms, use, result } = call;
   return (
     <ToolLine
-      {...{ id, name, state, ms }}
+      {...{ id, name, state, waitsFor, ms }}
       input={use?.block['input']}
       result={result === null ? undefined : resultText(result.block)}
     >

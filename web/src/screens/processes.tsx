@@ -5,10 +5,10 @@ import { api, type Pause } from '../api.ts';
 import { bytesText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { useCanAct } from '../me.ts';
-import { Age, Empty, Facts, Status } from '../parts/bits.tsx';
+import { Age, Chip, Empty, Facts, Status } from '../parts/bits.tsx';
 import { ConfirmButton } from '../parts/dialog-button.tsx';
 import { KeyLink, TurnLink } from '../parts/links.tsx';
-import { NoData } from '../parts/loading.tsx';
+import { Fault, NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
 import { Pauses, PauseWork } from './pauses.tsx';
@@ -29,8 +29,22 @@ export function useWorkers() {
   return useQuery({ ...workersQuery, refetchInterval: isLive ? REPORT_MS : false });
 }
 
+/** What the commands of each process run in, as it last reported. */
+function useSandboxes() {
+  const { isLive } = useSettings();
+  return useQuery({
+    queryKey: ['stats', 'sandbox'],
+    queryFn: () => api.getSandbox(),
+    refetchInterval: isLive ? REPORT_MS : false,
+  });
+}
+
+type Sandbox = Awaited<ReturnType<typeof api.getSandbox>>['items'][number];
+
 export function Processes(): ReactElement {
   const list = useWorkers();
+  const sandboxes = useSandboxes();
+  const sandboxOf = ({ id }: Worker) => sandboxes.data?.items.find(({ workerId }) => workerId === id);
   const lost = list.data?.items.filter(({ state }) => state === 'lost') ?? [];
   const present = list.data?.items.filter(({ state }) => state !== 'lost') ?? [];
   return (
@@ -46,9 +60,10 @@ export function Processes(): ReactElement {
       )}
       <div className="processes">
         {present.map((worker) => (
-          <Process key={worker.id} worker={worker} />
+          <Process key={worker.id} worker={worker} sandbox={sandboxOf(worker)} />
         ))}
       </div>
+      <Fault query={sandboxes} />
       {lost.length > 0 && (
         <>
           <h2>Lost</h2>
@@ -57,7 +72,7 @@ export function Processes(): ReactElement {
           </p>
           <div className="processes">
             {lost.map((worker) => (
-              <Process key={worker.id} worker={worker} />
+              <Process key={worker.id} worker={worker} sandbox={undefined} />
             ))}
           </div>
         </>
@@ -71,7 +86,13 @@ export function Processes(): ReactElement {
   );
 }
 
-function Process({ worker }: { worker: Worker }): ReactElement {
+interface ProcessProps {
+  worker: Worker;
+  /** undefined: it runs no commands, or has not said in what. */
+  sandbox: Sandbox | undefined;
+}
+
+function Process({ worker, sandbox }: ProcessProps): ReactElement {
   const canAct = useCanAct();
   const { id, name, host, pid, roles, version, state, startedAt, seenAt, memoryBytes, loopDelayMs, queueAwaySince } =
     worker;
@@ -105,11 +126,45 @@ function Process({ worker }: { worker: Worker }): ReactElement {
           'Last report': <Age at={seenAt} />,
           Memory: memoryBytes === null ? 'not reported' : bytesText(memoryBytes),
           'Event loop delay, p99': loopDelayMs === null ? 'not reported' : durationText(loopDelayMs),
+          Commands: sandbox !== undefined && <SandboxState sandbox={sandbox} />,
           'Queue away since': queueAwaySince !== null && <Age at={queueAwaySince} />,
         }}
       />
       <Slots worker={worker} />
     </article>
+  );
+}
+
+const SANDBOXES = {
+  on: { words: 'run in a sandbox', tone: 'good' },
+  off: { words: 'run outside a sandbox', tone: 'warn' },
+  refused: { words: 'do not run: the sandbox is required and does not work', tone: 'bad' },
+  external: { words: 'run in the container of the process', tone: undefined },
+} as const;
+
+function SandboxState({ sandbox: { status, runtime, reason, checkedAt } }: { sandbox: Sandbox }): ReactElement {
+  const { words, tone } = SANDBOXES[status];
+  return (
+    <>
+      <Chip tone={tone}>{status}</Chip> {words}
+      {status === 'on' && (
+        <>
+          {' ('}
+          <SafeText text={runtime} />)
+        </>
+      )}
+      {reason !== null && (
+        <>
+          : <SafeText text={reason} />
+        </>
+      )}
+      {checkedAt !== null && (
+        <span className="soft">
+          {' '}
+          checked <Age at={checkedAt} />
+        </span>
+      )}
+    </>
   );
 }
 

@@ -8,6 +8,7 @@ import { AlertDestinations } from './alert-destinations.tsx';
 import { ApiKeys } from './api-keys.tsx';
 import { ChangeLog } from './change-log.tsx';
 import { Configuration } from './configuration.tsx';
+import { McpServers } from './mcp-servers.tsx';
 import { PriceTable } from './price-table.tsx';
 import { Versions } from './versions.tsx';
 
@@ -18,6 +19,7 @@ const TABS = {
   alerts: { name: 'Alerts', isForAdmins: true, view: () => <AlertDestinations /> },
   changes: { name: 'Audit log', isForAdmins: true, view: () => <ChangeLog /> },
   configuration: { name: 'Configuration', isForAdmins: true, view: () => <Configuration /> },
+  mcp: { name: 'MCP', isForAdmins: false, view: () => <McpServers /> },
   versions: { name: 'Versions', isForAdmins: true, view: () => <Versions /> },
   prices: { name: 'Price table', isForAdmins: false, view: () => <PriceTable /> },
 } as const;

@@ -45,6 +45,7 @@ export function Steps({ turn }: { turn: Turn }): ReactElement {
                   id={tool.callId}
                   name={tool.name}
                   state={stateOf(tool, turn)}
+                  waitsFor={tool.waitsFor}
                   ms={callMs(stateOf(tool, turn), tool)}
                   input={parts.get(tool.callId)?.input}
                   result={parts.get(tool.callId)?.result}

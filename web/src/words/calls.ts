@@ -4,13 +4,13 @@ import { namedCountText } from '../format/amounts.ts';
 import { shortened } from '../format/long-text.ts';
 import { lengthMs } from '../format/time.ts';
 
-export type CallState = Entry['calls'][number]['state'];
+type EntryCall = Entry['calls'][number];
+export type CallState = EntryCall['state'];
+/** What a waiting call waits for; null: nothing is known of it. */
+export type CallWait = EntryCall['waitsFor'];
 
 /** How long a call has taken so far; null: nothing is known of when it ended, or it did not run. */
-export function callMs(
-  state: CallState,
-  { startedAt, endedAt }: Pick<Entry['calls'][number], 'startedAt' | 'endedAt'>,
-) {
+export function callMs(state: CallState, { startedAt, endedAt }: Pick<EntryCall, 'startedAt' | 'endedAt'>) {
   return state === 'unknown' || state === 'skipped' ? null : lengthMs(startedAt, endedAt);
 }
 

@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from 'react';
 import { isWrittenNumber, parseKeepingIntegers } from '../format/json-text.ts';
 import { durationText } from '../format/time.ts';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
-import { argumentsLine, lineOf, type CallState } from './calls.ts';
+import { argumentsLine, lineOf, type CallState, type CallWait } from './calls.ts';
 import { JsonTree } from './json-tree.tsx';
 import { useKept } from './kept.ts';
 
@@ -13,8 +13,16 @@ const STATES: Readonly<Record<CallState, { icon: string; word: string; tone: str
   failed: { icon: '✕', word: 'failed', tone: 'bad' },
   unknown: { icon: '?', word: 'unknown', tone: 'warn' },
   skipped: { icon: '–', word: 'skipped', tone: 'warn' },
-  waiting: { icon: '◔', word: 'waiting for the client', tone: 'warn' },
+  waiting: { icon: '◔', word: 'waiting', tone: 'warn' },
   running: { icon: '●', word: 'running', tone: 'live' },
+};
+
+/** What a waiting call waits for. */
+const WAITS: Readonly<Record<NonNullable<CallWait>, string>> = {
+  caller: 'waiting for the client',
+  approval: 'waiting for an approval',
+  external_tool: 'waiting for its result from outside',
+  task: 'waiting for a task of its server',
 };
 
 export interface ToolLineProps {
@@ -22,6 +30,8 @@ export interface ToolLineProps {
   id: string;
   name: string;
   state: CallState;
+  /** Of a call that waits. */
+  waitsFor?: CallWait | undefined;
   /** How long it took; null: not known. */
   ms?: number | null | undefined;
   /** The arguments as a value, or the beginning of their JSON; undefined: not known. */
@@ -35,7 +45,7 @@ export interface ToolLineProps {
 }
 
 export function ToolLine(props: ToolLineProps): ReactElement {
-  const { id, name, state, ms, input, result, details, children } = props;
+  const { id, name, state, waitsFor, ms, input, result, details, children } = props;
   const [isOpen, setOpen] = useKept(`call ${id}`, state === 'failed');
   const { icon, word, tone } = STATES[state];
   return (
@@ -63,7 +73,7 @@ export function ToolLine(props: ToolLineProps): ReactElement {
         </span>
         {ms != null && <span className="tool-time soft">{durationText(ms)}</span>}
         <span className="tool-state" data-tone={tone}>
-          {word}
+          {state === 'waiting' && waitsFor != null ? WAITS[waitsFor] : word}
         </span>
       </summary>
       {isOpen && (

@@ -6,6 +6,7 @@ import { HEALTH_KINDS, wordsOfHealth, type HealthFact, type HealthWords } from '
 const OWN_KINDS = [
   'dependency',
   'dead_letters',
+  'approval',
   'worker_silent',
   'lock_expired',
   'cron_missed',
@@ -22,7 +23,7 @@ export const ATTENTION_KINDS = [...OWN_KINDS, ...HEALTH_KINDS] as const;
 /** A trouble as it is stored. */
 export type AttentionFact = OwnFact | HealthFact;
 
-/** `name`: a dependency, an error code, a worker, a session key, the id of a cron or a submission, a channel, a model or an alert destination. */
+/** `name`: a dependency, an error code, a tool, a worker, a session key, the id of a cron or a submission, a channel, a model or an alert destination. */
 interface OwnFact extends Omit<HealthFact, 'kind'> {
   kind: (typeof OWN_KINDS)[number];
 }
@@ -50,7 +51,7 @@ export const ATTENTION_STATES = ['open', 'acknowledged', 'snoozed'] as const;
 
 /**
  * Whether a mark holds for an item. A snooze holds until its time. An acknowledgement holds for what had begun before it, so a problem that
- * ended and has come back is open again, and so are dead letters when there are more of them.
+ * ended and has come back is open again, and so are dead letters and approvals when there are more of them.
  */
 export function attentionState(
   { kind, count, since }: Pick<AttentionItem, 'kind' | 'count' | 'since'>,
@@ -59,7 +60,8 @@ export function attentionState(
   if (mark?.holds !== true) return 'open';
   if (mark.until !== null) return 'snoozed';
   const isNew = since !== null && since > mark.at;
-  return isNew || (kind === 'dead_letters' && count > mark.count) ? 'open' : 'acknowledged';
+  const isMore = (kind === 'dead_letters' || kind === 'approval') && count > mark.count;
+  return isNew || isMore ? 'open' : 'acknowledged';
 }
 
 type Ranked = Pick<AttentionItem, 'severity' | 'since'> & { state: (typeof ATTENTION_STATES)[number] };
@@ -108,6 +110,12 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => H
     text: `${counted(count, 'dead letter')} with the code ${name}`,
     href: `/dead-letters?code=${encodeURIComponent(name)}`,
     fix: `${failureStep(name) ?? 'Correct the cause, then redrive them.'} All of them: holdfast dead redrive ${name}`,
+  }),
+  approval: (name, count) => ({
+    severity: 'warning',
+    text: `${counted(count, 'call')} of ${name} wait${count === 1 ? 's' : ''} for an approval`,
+    href: '/approvals',
+    fix: 'Approve or deny what would run. A call about which no person decides is denied when its time is over.',
   }),
   worker_silent: (name) => ({
     severity: 'error',

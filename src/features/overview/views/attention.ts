@@ -25,6 +25,9 @@ facts as (
   (${factSql('dead_letters', 'code', 'count(*)', 'min(created_at)')}
   from (select code, created_at from holdfast.dead_letters where state = 'open' limit ${COUNT_MAX}) as letters
   group by code order by count(*) desc limit ${NAMES_MAX})
+  union all (${factSql('approval', 'tool', 'count(*)', 'min(requested_at)')}
+  from (select tool, requested_at from holdfast.approvals where status = 'open' and expires_at > clock_timestamp() limit ${COUNT_MAX}) as requests
+  group by tool order by count(*) desc limit ${NAMES_MAX})
   union all (${factSql('worker_silent', 'w.name', '1', 'w.seen_at')}
   from silent w where w.place > (
     select count(*) from holdfast.workers r where r.seen_at >= ${LOST_SQL} and r.started_at > w.seen_at and r.roles @> w.roles
@@ -61,7 +64,7 @@ select kind, name, count, ${isoSql('since')} as since from facts`,
 });
 
 /** Kinds of which the rows that are read are grouped by name. */
-const COUNTED_KINDS: readonly string[] = ['dead_letters', 'outbox_stalled', 'deliveries_failing'];
+const COUNTED_KINDS: readonly string[] = ['dead_letters', 'approval', 'outbox_stalled', 'deliveries_failing'];
 
 /** The kinds of which there may be more than was read: what such a list does not have may be there. */
 export function listCutKinds(items: readonly Pick<AttentionItem, 'kind' | 'count'>[]): ReadonlySet<string> {

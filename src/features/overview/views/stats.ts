@@ -33,7 +33,8 @@ const LIVE_FIELDS = `'oldestWaitMs', (select round(greatest(extract(epoch from c
   'queueDepth', (select json_object_agg(lane, (select count(*) from doors where doors.lane = lanes.lane and not is_held and is_parked is not true))
     from unnest(array['main', 'subagent', 'cron', 'batch']) as lanes (lane)),
   'systemEventsWaiting', (select count(*) from holdfast.system_events where state = 'queued'),
-  'deadLetters', (select count(*) from holdfast.dead_letters where state = 'open')`;
+  'deadLetters', (select count(*) from holdfast.dead_letters where state = 'open'),
+  'approvals', (select count(*) from holdfast.approvals where status = 'open' and expires_at > clock_timestamp())`;
 
 /**
  * The CTE of the sessions that are held or have work, with more columns of a doorbell `d`. Every such session has a row of doorbells, unless
