@@ -1,12 +1,13 @@
 // What needs more than one value of the configuration: paths made absolute, aliases that exist, limits that fit each other.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { BROWSER_SERVER, browserServer } from './browser-preset.ts';
 import { checkModels, listProviders, writtenAgents } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
 import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
 import { checkProvider } from './providers.ts';
-import { approvalRulesOf, checkMcp } from './schema-mcp.ts';
+import { approvalRulesOf, checkMcp, type McpServerSettings } from './schema-mcp.ts';
 import { checkSearch } from './search-providers.ts';
 import { SANDBOX_ENABLED, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
 import { workspacesFolderOf } from './workspaces-folder.ts';
@@ -46,6 +47,9 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
     if ('package' in provider && provider.package?.startsWith('.') === true)
       provider.package = absolute(provider.package, baseDir);
   }
+  if (tools.browser.executablePath?.startsWith('.') === true)
+    tools.browser.executablePath = absolute(tools.browser.executablePath, baseDir);
+  if (tools.browser.enabled) mcp.servers[BROWSER_SERVER] ??= browserServer(tools);
   tools.approvals.rules.unshift(...approvalRulesOf(mcp));
   for (const server of Object.values(mcp.servers)) {
     if (server.cwd !== undefined) server.cwd = absolute(server.cwd, baseDir);
@@ -76,6 +80,9 @@ export function crossCheck(settings: FileSettings, dataDir: string): ConfigIssue
       settings.agents.list.map(({ id }) => id),
       refuse,
     );
+    const browser: McpServerSettings | undefined = settings.mcp.servers[BROWSER_SERVER];
+    if (settings.tools.browser.enabled && browser?.perSession !== true)
+      refuse('tools.browser.enabled', true, `false with a server of mcp.servers that is named "${BROWSER_SERVER}"`);
     checkSandbox(settings, refuse);
     checkSearch(settings, refuse);
     checkCrons(settings, refuse);

@@ -44,7 +44,7 @@ const toolsOfServer = z
   .catchall(toolSettings)
   .prefault({});
 
-const server = z.strictObject({
+export const mcpServerSchema = z.strictObject({
   type: optional(z.enum(['stdio', 'http', 'streamable-http'])).describe(
     'as other clients write it; `command` or `url` says the same',
   ),
@@ -83,7 +83,8 @@ const server = z.strictObject({
   timeoutSeconds: seconds().default(60).describe('the deadline of a call'),
   node: flag(false).describe('`true`: a paired device; agents have its tools through the tool `nodes`, not one by one'),
 });
-export type McpServerSettings = z.output<typeof server>;
+/** `perSession`: each session has a process of its own. Only presets have it. */
+export type McpServerSettings = z.output<typeof mcpServerSchema> & { perSession?: true };
 
 export const mcpSchema = section({
   toolsMax: count(0, 1000)
@@ -92,7 +93,7 @@ export const mcpSchema = section({
       'the most tools of MCP servers that an agent is shown; with more, it gets `mcp_find` and `mcp_call` in their place',
     ),
   servers: z
-    .record(z.string().regex(SERVER_NAME, SERVER_NAME_TEXT), server)
+    .record(z.string().regex(SERVER_NAME, SERVER_NAME_TEXT), mcpServerSchema)
     .default({})
     .describe('[MCP servers](mcp.md) by name'),
 });

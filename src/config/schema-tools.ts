@@ -13,6 +13,7 @@ import {
   LIST_MAX,
   names,
   optional,
+  path,
   seconds,
   section,
   word,
@@ -115,6 +116,12 @@ export const toolsSchema = section({
         'senders (`42` or `telegram:42`) who can decide with `/approve` and `/deny` in a chat; none: no sender can',
       ),
     webhook: optional(deliveryUrl).describe('where new requests are sent, signed as deliveries are'),
+  }),
+  browser: section({
+    enabled: flag(false).describe(
+      '`true`: agents have a [browser](browser.md): the MCP server `browser`, for which `@playwright/mcp` has to be installed',
+    ),
+    executablePath: optional(path).describe('the Chromium that is started; none: the Chrome of the machine'),
   }),
   gateway: section({
     enabled: flag(false).describe(

@@ -6,12 +6,27 @@ import type { Logger } from '../../logger.ts';
 import type { OpenClient } from './open-client.ts';
 import { requestMcpList } from './store/servers.ts';
 
+/** The most processes of sessions at once. Each browser has some 200 MB. */
+const OF_SESSIONS_MAX = 20;
+/** No name of a server has it. */
+const BETWEEN = '#';
+
+/** Names the connection of a server, or that of a session to a server which has one for each. */
+export function connectionKey(server: string, { perSession }: McpServerSettings, sessionKey: string): string {
+  return perSession === true ? `${server}${BETWEEN}${sessionKey}` : server;
+}
+
+function serverOf(key: string): string {
+  return key.split(BETWEEN, 1)[0] ?? key;
+}
+
 /** A connection that no call uses is closed after this time. */
 const IDLE_MS = 5 * 60_000;
 
 interface Connection {
   client: Promise<OpenClient>;
   users: number;
+  wasUsed: boolean;
   idle: NodeJS.Timeout | undefined;
 }
 
@@ -42,27 +57,30 @@ export class Connections {
     this.#parts = parts;
   }
 
-  /** Gives the work a connection to a server. Rejects with the reason when there is none, and with that of the signal after an abort. */
+  /** Gives the work a connection, and whether it is the first to use it. Rejects with the reason when there is none, and with that of the signal after an abort. */
   async use<Result>(
-    server: string,
-    { signal, work }: { signal: AbortSignal; work: (client: OpenClient) => Promise<Result> },
+    key: string,
+    { signal, work }: { signal: AbortSignal; work: (client: OpenClient, isNew: boolean) => Promise<Result> },
   ): Promise<Result> {
-    const connection = this.#connect(server);
+    const connection = this.#connect(key);
     connection.users += 1;
     clearTimeout(connection.idle);
     try {
-      return await work(await raceAbort(connection.client, signal));
+      const client = await raceAbort(connection.client, signal);
+      const isNew = !connection.wasUsed;
+      connection.wasUsed = true;
+      return await work(client, isNew);
     } finally {
       connection.users -= 1;
-      if (connection.users === 0) this.#closeWhenIdle(server, connection);
+      if (connection.users === 0) this.#closeWhenIdle(key, connection);
     }
   }
 
   /** Closes a connection that is of no use any more; calls on it are lost. */
-  drop(server: string): void {
-    const connection = this.#open.get(server);
+  drop(key: string): void {
+    const connection = this.#open.get(key);
     if (connection === undefined) return;
-    this.#open.delete(server);
+    this.#open.delete(key);
     clearTimeout(connection.idle);
     const closing = connection.client.then((client) => client.close()).catch(() => undefined);
     this.#closing.add(closing);
@@ -70,35 +88,48 @@ export class Connections {
   }
 
   /** Closes the connection to a server that answers nothing: one whose call has timed out may hang. */
-  async dropIfSilent(server: string): Promise<void> {
-    const connection = this.#open.get(server);
+  async dropIfSilent(key: string): Promise<void> {
+    const connection = this.#open.get(key);
     const client = await connection?.client.catch(() => undefined);
     if (client === undefined || (await client.ping())) return;
-    if (this.#open.get(server) === connection) this.drop(server);
+    if (this.#open.get(key) === connection) this.drop(key);
   }
 
   /** Closes all, and opens none from now on. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    for (const server of this.#open.keys()) this.drop(server);
+    for (const key of this.#open.keys()) this.drop(key);
     await Promise.all(this.#closing);
   }
 
-  #connect(server: string): Connection {
-    const known = this.#open.get(server);
+  #connect(key: string): Connection {
+    const known = this.#open.get(key);
     if (known !== undefined) return known;
+    const server = serverOf(key);
     const settings = this.#parts.servers[server];
     if (settings === undefined) throw new Error(`no server of the configuration is named ${server}`);
     if (this.#isStopped) throw new Error('the worker is shutting down');
-    const connection: Connection = { client: this.#openClient(server, settings), users: 0, idle: undefined };
-    this.#open.set(server, connection);
-    connection.client.catch(() => this.#remove(server, connection));
+    if (key !== server) this.#makeRoom(server);
+    const client = this.#openClient(key, settings);
+    const connection: Connection = { client, users: 0, wasUsed: false, idle: undefined };
+    this.#open.set(key, connection);
+    connection.client.catch(() => this.#remove(key, connection));
     return connection;
   }
 
-  async #openClient(server: string, settings: McpServerSettings): Promise<OpenClient> {
+  /** Closes the process that has not been used for the longest time, if there are too many. */
+  #makeRoom(server: string): void {
+    const own = [...this.#open].filter(([key]) => key !== server && serverOf(key) === server);
+    if (own.length < OF_SESSIONS_MAX) return;
+    const [unused] = own.find(([, { users }]) => users === 0) ?? [];
+    if (unused === undefined) throw new Error(`${OF_SESSIONS_MAX} sessions use it at once; try again later`);
+    this.drop(unused);
+  }
+
+  async #openClient(key: string, settings: McpServerSettings): Promise<OpenClient> {
     const { openClient } = await import('./open-client.ts');
     const { config, logger, database } = this.#parts;
+    const server = serverOf(key);
     // The list is asked for again by the process that claims it.
     const ask = (): void =>
       void requestMcpList(database, server).catch((error: unknown) =>
@@ -110,7 +141,7 @@ export class Connections {
         changed: ask,
         closed: () => {
           logger.warn({ server }, 'MCP server has ended its connection; the next call opens another');
-          this.#removeClient(server, client);
+          this.#removeClient(key, client);
           ask();
         },
       },
@@ -119,23 +150,23 @@ export class Connections {
     return client;
   }
 
-  #remove(server: string, connection: Connection): void {
+  #remove(key: string, connection: Connection): void {
     clearTimeout(connection.idle);
-    if (this.#open.get(server) === connection) this.#open.delete(server);
+    if (this.#open.get(key) === connection) this.#open.delete(key);
   }
 
-  #removeClient(server: string, client: OpenClient): void {
-    const connection = this.#open.get(server);
+  #removeClient(key: string, client: OpenClient): void {
+    const connection = this.#open.get(key);
     void connection?.client.then(
-      (open) => open === client && this.#remove(server, connection),
+      (open) => open === client && this.#remove(key, connection),
       () => undefined,
     );
   }
 
-  #closeWhenIdle(server: string, connection: Connection): void {
+  #closeWhenIdle(key: string, connection: Connection): void {
     clearTimeout(connection.idle);
-    if (this.#open.get(server) !== connection) return;
-    connection.idle = setTimeout(() => this.drop(server), this.#parts.idleMs ?? IDLE_MS);
+    if (this.#open.get(key) !== connection) return;
+    connection.idle = setTimeout(() => this.drop(key), this.#parts.idleMs ?? IDLE_MS);
     connection.idle.unref();
   }
 }

@@ -7,7 +7,7 @@ import { cutHead } from '../../core/text.ts';
 import { neutralise } from '../../prompt/untrusted-text.ts';
 import { errorOutcome, ToolTimeoutError, type Tool, type ToolCall, type ToolOutcome } from '../../tools/tool.ts';
 import { markOf } from '../../tools/untrusted-result.ts';
-import type { Connections } from './connections.ts';
+import { connectionKey, type Connections } from './connections.ts';
 import type { CallReply } from './open-client.ts';
 import { toOutcome } from './result-content.ts';
 import type { OfferedTool } from './rules.ts';
@@ -24,6 +24,7 @@ const REASON_CHARS_MAX = 1_000;
 export function createMcpTool(tool: OfferedTool, settings: McpServerSettings, connections: Connections): Tool {
   const { offeredAs, server, definition, isIdempotent, isReadOnly } = tool;
   const timeoutMs = settings.timeoutSeconds * 1000;
+  const keyOf = ({ sessionKey }: ToolCall): string => connectionKey(server, settings, sessionKey);
   return {
     spec: {
       name: offeredAs,
@@ -39,11 +40,11 @@ export function createMcpTool(tool: OfferedTool, settings: McpServerSettings, co
       // The server checks the rest against its own schema.
       if (!isObject(input)) return errorOutcome(`${offeredAs}: the input must be an object`);
       try {
-        return await runCall(tool, { input, call, connections });
+        return await runCall(tool, { input, call, connections, key: keyOf(call) });
       } catch (error) {
         if (!(call.signal.aborted && call.signal.reason instanceof ToolTimeoutError)) throw error;
         // A server that hangs would hold up the next call, too.
-        void connections.dropIfSilent(server);
+        void connections.dropIfSilent(keyOf(call));
         const said = `${server} has not answered within ${settings.timeoutSeconds} s`;
         return isIdempotent ? errorOutcome(`${offeredAs}: ${said}. Call it again later.`) : unknownOutcome(said);
       }
@@ -55,6 +56,8 @@ interface Run {
   input: Record<string, unknown>;
   call: ToolCall;
   connections: Connections;
+  /** Names the connection. */
+  key: string;
 }
 
 async function runCall(tool: OfferedTool, run: Run): Promise<ToolOutcome> {
@@ -62,10 +65,13 @@ async function runCall(tool: OfferedTool, run: Run): Promise<ToolOutcome> {
   const { server, offeredAs, isIdempotent } = tool;
   for (let sent = 1; ; sent += 1) {
     const end = await sendOnce(tool, run);
-    if (end.kind === 'answered') return toOutcome(server, end.result, markOf(call));
+    if (end.kind === 'answered') {
+      const outcome = toOutcome(server, end.result, markOf(call));
+      return end.isNew && run.key !== server ? withNote(outcome) : outcome;
+    }
     const reason = neutralise(cutHead(end.reason, REASON_CHARS_MAX));
     if (end.kind === 'refused') return errorOutcome(`${offeredAs}: ${server} answers with an error: ${reason}`);
-    run.connections.drop(server);
+    run.connections.drop(run.key);
     if (end.kind === 'unreachable' || (sent >= SENT_MAX && end.kind === 'not-sent'))
       return errorOutcome(`${offeredAs}: the MCP server ${server} cannot be reached, so nothing was done: ${reason}`);
     if (end.kind === 'lost' && !isIdempotent) return unknownOutcome(`the connection to ${server} was lost: ${reason}`);
@@ -78,24 +84,35 @@ async function runCall(tool: OfferedTool, run: Run): Promise<ToolOutcome> {
 
 async function sendOnce(
   tool: OfferedTool,
-  { input, call, connections }: Run,
-): Promise<CallReply | { kind: 'unreachable'; reason: string }> {
+  { input, call, connections, key }: Run,
+): Promise<(CallReply & { isNew: boolean }) | { kind: 'unreachable'; reason: string }> {
   let isConnected = false;
   try {
-    return await connections.use(tool.server, {
+    return await connections.use(key, {
       signal: call.signal,
-      work: async (client) => {
+      work: async (client, isNew) => {
         isConnected = true;
         call.lease.assertHeld();
         const traced = call.traceparent === undefined ? {} : { traceparent: call.traceparent };
         const meta = { [KEY_FIELD]: call.idempotencyKey, ...traced };
-        return await client.call({ tool: tool.name, input, meta, signal: call.signal });
+        return { ...(await client.call({ tool: tool.name, input, meta, signal: call.signal })), isNew };
       },
     });
   } catch (error) {
     if (isConnected || call.signal.aborted) throw error;
     return { kind: 'unreachable', reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+const NEW_PROCESS =
+  '[The browser of this session has just started, without pages and cookies. Those of before, if there were some, are lost.]';
+
+function withNote({ content, ...outcome }: ToolOutcome): ToolOutcome {
+  const noted =
+    typeof content === 'string'
+      ? `${NEW_PROCESS}\n${content}`
+      : [{ type: 'text' as const, text: NEW_PROCESS }, ...content];
+  return { ...outcome, content: noted };
 }
 
 function unknownOutcome(why: string): ToolOutcome {

@@ -111,6 +111,7 @@ export const SURROUNDINGS: readonly Section[] = [
             `Container workspace: ${literal(workspaceDir)}`,
             box.hostMount === undefined ? null : `Host mount: ${literal(box.hostMount)}`,
             `Workspace access: ${box.workspaceAccess}`,
+            input.tools.some(({ name }) => name.startsWith('browser__')) ? 'Sandbox browser: enabled.' : null,
             box.browserUrl === undefined ? null : `Browser: ${literal(box.browserUrl)}`,
           ];
     },

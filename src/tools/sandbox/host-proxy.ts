@@ -1,10 +1,11 @@
 // The only way from a sandbox to the network: a proxy on a socket that is put into the sandbox. It connects to the hosts of a list, by name, and
-// to no address inside (loopback, private networks, metadata) unless the list names that very address.
+// to no address inside (loopback, private networks, metadata) unless the list names that very address. Browsers reach the network by the same
+// proxy on a port of loopback.
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { connect, isIP, type Socket } from 'node:net';
+import { connect, isIP, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -16,12 +17,15 @@ const CONNECTIONS_MAX = 256;
 
 export class HostProxy {
   readonly #hosts: readonly string[];
+  readonly #allowPrivate: readonly string[];
   readonly #open = new Set<Duplex>();
   #server: Server | undefined;
   #folder: string | undefined;
 
-  constructor(hosts: readonly string[]) {
+  /** `allowPrivate`: hosts that may have addresses inside. */
+  constructor(hosts: readonly string[], allowPrivate: readonly string[] = []) {
     this.#hosts = hosts;
+    this.#allowPrivate = allowPrivate;
   }
 
   /** Where it listens; null: it does not. */
@@ -34,6 +38,18 @@ export class HostProxy {
     this.#folder = await mkdtemp(join(tmpdir(), 'holdfast-proxy-'));
     // Another user runs the commands. What the socket allows, every user of the machine may do anyway.
     await chmod(this.#folder, 0o711);
+    await this.#listen(join(this.#folder, 'proxy'));
+    await chmod(join(this.#folder, 'proxy'), 0o666);
+  }
+
+  /** Listens on a port of loopback instead; resolves with the port. */
+  async openPort(): Promise<number> {
+    const server = await this.#listen({ host: '127.0.0.1', port: 0 });
+    // A port has no other form.
+    return (server.address() as AddressInfo).port;
+  }
+
+  async #listen(at: string | { host: string; port: number }): Promise<Server> {
     const server = createServer((asked, answer) => void this.#forward(asked, answer));
     server.on(
       'connect',
@@ -42,11 +58,11 @@ export class HostProxy {
     server.on('connection', (socket) => this.#follow(socket));
     server.on('clientError', (_error, socket) => socket.destroy());
     server.maxConnections = CONNECTIONS_MAX;
-    server.listen(join(this.#folder, 'proxy'));
+    server.listen(at);
     await once(server, 'listening');
-    await chmod(join(this.#folder, 'proxy'), 0o666);
     server.unref();
     this.#server = server;
+    return server;
   }
 
   async close(): Promise<void> {
@@ -99,12 +115,13 @@ export class HostProxy {
     if (host === '' || !isHostAllowed({ host, port }, this.#hosts))
       throw new Error(`${host}:${port} is not in sandbox.network`);
     const found = isIP(host) === 0 ? await lookup(host, { all: true }) : [{ address: host }];
-    const isNamed =
+    const isNamedAddress =
       isIP(host) !== 0 &&
       isHostAllowed(
         { host, port },
         this.#hosts.filter((each) => !each.startsWith('*')),
       );
+    const isNamed = isNamedAddress || isHostAllowed({ host, port }, this.#allowPrivate);
     const address = found.map((each) => each.address).find((each) => isNamed || isPublicAddress(each));
     if (address === undefined) throw new Error(`${host} is not on the public internet`);
     const socket = connect({ host: address, port });
