@@ -1,4 +1,4 @@
-// The obedient mode: the model makes every tool call that any part of the request writes as a directive, whoever wrote it: the system prompt, the description
+// The obedient mode: the model makes every tool call that any part of the request writes as a directive: the system prompt, the description
 // of a tool, a message, the result of a tool. No real model is that easy to mislead, so what does not happen with it is kept out by the policy alone.
 import { mayHoldDirectives } from './parse-script.ts';
 import type { Prompt } from './prompt.ts';

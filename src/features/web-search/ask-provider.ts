@@ -31,7 +31,8 @@ export async function askProvider(
   const provider = PROVIDERS[name];
   const { path, headers, body } = provider.request(query, apiKey ?? '', Date.now());
   // The configuration has the address of one that has none of its own.
-  const url = new URL((baseUrl ?? provider.baseUrl ?? '').replace(/\/+$/, '') + path);
+  const base = baseUrl ?? provider.baseUrl ?? '';
+  const url = new URL((base.endsWith('/') ? base.slice(0, -1) : base) + path);
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await sendGuarded({
