@@ -26,6 +26,7 @@ import { approvals } from './features/approvals/feature.ts';
 import { catalogue } from './features/catalogue/feature.ts';
 import { mcp } from './features/mcp/feature.ts';
 import { mcpServer } from './features/mcp-server/feature.ts';
+import { externalTools } from './features/external-tools/feature.ts';
 import { sandbox } from './features/sandbox/feature.ts';
 import { gateway } from './features/gateway/feature.ts';
 import { webSearch } from './features/web-search/feature.ts';
@@ -58,6 +59,7 @@ export const FEATURES: readonly Feature[] = [
   catalogue,
   mcp,
   mcpServer,
+  externalTools,
   sandbox,
   gateway,
   webSearch,

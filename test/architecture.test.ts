@@ -155,6 +155,7 @@ const WORDS_OF_KERNEL = [
   'dead-letters',
   'deliveries',
   'gateway',
+  'external-tools',
   'heartbeats',
   'keys',
   'limits',

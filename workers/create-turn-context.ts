@@ -145,8 +145,9 @@ const TOOLSETS_MAX = 100;
 function createToolsets(tools: readonly Tool[], features: readonly TurnFeature[]): TurnContext['toolsetOf'] {
   const known = new Map<string, Toolset>();
   const asked = features.flatMap((feature) => feature.tools ?? []);
-  return async ({ id, toolPolicies }, role) => {
-    const changing = (await Promise.all(asked.map((ask) => ask(id)))).filter((each) => each !== null);
+  return async (agent, role) => {
+    const { id, toolPolicies } = agent;
+    const changing = (await Promise.all(asked.map((ask) => ask(id, agent)))).filter((each) => each !== null);
     const name = JSON.stringify([role, toolPolicies, ...changing.map(({ version }) => version)]);
     let toolset = known.get(name);
     if (toolset === undefined) {

@@ -30,6 +30,7 @@ export const PATH_PARAMETERS = {
     },
   } satisfies PathParameter<number>,
   callId: defineText('The id of a tool call'),
+  toolCallId: defineText('The id of a call of an external tool'),
   model: defineText('The name of a model'),
   responseId: defineText('The id of a response'),
   fileId: defineText('The id of a file'),

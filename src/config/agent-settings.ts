@@ -1,6 +1,7 @@
 // The settings of one agent: its entry of `agents.list` over the defaults. Made once per configuration and agent, frozen.
 import { join } from 'node:path';
 import { catalogueRow, type ModelFacts } from '../core/catalogue/catalogue.ts';
+import type { ExternalTool } from '../core/external-tools.ts';
 import type { ToolPolicy } from '../core/tool-policy.ts';
 import { deepFreeze, mergeOver } from './walk-schema.ts';
 import type { AgentDefaults, AgentEntry, Config } from './schema.ts';
@@ -12,6 +13,8 @@ export interface AgentSettings extends AgentDefaults {
   workspaceDir: string;
   /** The policy of all agents and that of this one, and in a turn those of its inputs: a tool must pass all of them. */
   toolPolicies: readonly ToolPolicy[];
+  /** In a turn, those of its inputs that another program runs; absent: none. */
+  externalTools?: readonly ExternalTool[];
 }
 
 /** An agent id that the configuration does not list. */

@@ -1,21 +1,29 @@
 // Refuses policies that name what does not exist. A misspelt name in `deny` denies nothing, so it would leave on what was meant to be off
 // (G30): it stops the start instead. Patterns with `*` may match nothing, because tools of plugins come and go.
+import type { ExternalTool } from '../core/external-tools.ts';
 import { BUILT_IN_TOOLS, type ToolPolicy } from '../core/tool-policy.ts';
 import { findClosest } from './find-closest.ts';
 import { collectFaults, refuseFaults, type Refuse } from './config-error.ts';
 import type { DeepPartial } from './walk-schema.ts';
 import type { Config, FileSettings } from './schema.ts';
 
+/** Those that stand in for the tools of MCP servers where there are too many. */
+const MCP_TOOLS = ['mcp_find', 'mcp_call'];
+
 type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins' | 'cron' | 'mcp'>;
 
-/** Throws `ConfigError` with every name of a policy that is none of these tools, nor a built-in one. */
+/** Throws `ConfigError` with every name of a policy that is none of these tools, nor a built-in one, and every external tool with the name of one. */
 export function checkKnownTools(config: Config, tools: readonly string[]): void {
-  refuseFaults((refuse) => refuseUnknownTools(config, [...BUILT_IN_TOOLS, ...tools], refuse));
+  refuseFaults((refuse) => {
+    refuseUnknownTools(config, [...BUILT_IN_TOOLS, ...tools], refuse);
+    refuseTakenNames(config, [...BUILT_IN_TOOLS, ...tools], refuse);
+  });
 }
 
 /** Refuses unknown names as far as they can be known before plugins are loaded: with plugins, tools are checked afterwards. */
 export function checkPolicies(settings: PolicySettings, refuse: Refuse): void {
   if (settings.plugins.modules.length === 0) refuseUnknownTools(settings, BUILT_IN_TOOLS, refuse);
+  refuseTakenNames(settings, BUILT_IN_TOOLS, refuse);
   refuseUnknownAgents(settings, refuse);
 }
 
@@ -34,13 +42,34 @@ export function noteAddedTools(config: Config, tools: readonly string[]): void {
 export function toolPolicyFault(
   config: Config,
   policy: ToolPolicy | undefined,
+  externalTools: readonly ExternalTool[] = [],
 ): { path: string; message: string } | null {
   const added = addedTools.get(config) ?? (config.plugins.modules.length === 0 ? [] : null);
-  if (policy === undefined || added === null) return null;
-  const known = knownTools(config, [...BUILT_IN_TOOLS, ...added]);
-  const [fault] = collectFaults((refuse) => refuseUnknownNames({ path: 'tools', policy }, known, refuse));
+  const names = [...BUILT_IN_TOOLS, ...(added ?? [])];
+  const [fault] = collectFaults((refuse) => {
+    const taken = [...names, ...config.tools.external.map(({ name }) => name)];
+    refuseTakenNames({ mcp: config.mcp, tools: { external: externalTools } }, taken, refuse);
+    if (policy === undefined || added === null) return;
+    const known = knownTools(config, [...names, ...externalTools.map(({ name }) => name)]);
+    refuseUnknownNames({ path: 'tools', policy }, known, refuse);
+  });
   if (fault === undefined) return null;
   return { path: fault.path, message: `expected ${fault.allowed}, got ${JSON.stringify(fault.value)}` };
+}
+
+/** Refuses external tools with the name that another tool has, or that a tool of an MCP server may have. */
+function refuseTakenNames(
+  { tools, mcp }: { tools: { external: readonly Pick<ExternalTool, 'name'>[] }; mcp: { servers: object } },
+  taken: readonly string[],
+  refuse: Refuse,
+): void {
+  const folded = new Set([...taken, ...MCP_TOOLS].map((name) => name.toLowerCase()));
+  const prefixes = Object.keys(mcp.servers).map((server) => `${server}__`.toLowerCase());
+  for (const [at, { name }] of tools.external.entries()) {
+    const written = name.toLowerCase();
+    if (folded.has(written) || prefixes.some((prefix) => written.startsWith(prefix)))
+      refuse(`tools.external[${at}].name`, name, 'a name that no other tool has (letter case aside)');
+  }
 }
 
 interface KnownTools {
@@ -49,7 +78,8 @@ interface KnownTools {
   prefixes: readonly string[];
 }
 
-function knownTools({ mcp }: Pick<PolicySettings, 'mcp'>, names: readonly string[]): KnownTools {
+function knownTools({ mcp, tools }: Pick<PolicySettings, 'mcp' | 'tools'>, own: readonly string[]): KnownTools {
+  const names = [...own, ...tools.external.map(({ name }) => name)];
   return { names, prefixes: Object.keys(mcp.servers).map((server) => `${server}__`.toLowerCase()) };
 }
 

@@ -3,7 +3,11 @@ import { z } from 'zod';
 import { TAGS_MAX, type InputOptions } from '../core/input-options.ts';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
 import { findSchemaFault, SCHEMA_CHARS_MAX, type ResponseFormat } from '../core/response-format.ts';
-import { word } from './schema-scalars.ts';
+import { EXTERNAL_TOOLS_MAX, TOOL_NAME, TOOL_NAME_TEXT, type ExternalTool } from '../core/external-tools.ts';
+import { distinct, duration, TEXT_MAX, word } from './schema-scalars.ts';
+
+/** How long a call of an external tool waits whose definition does not say it. */
+const EXTERNAL_TOOL_MS = 3_600_000;
 
 const NAMES_MAX = 100;
 /** As of the metadata of OpenAI's clients, which become tags. */
@@ -13,6 +17,29 @@ const TAG_KEY_TEXT = 'expected a key of 1 to 64 characters without a colon or co
 const STORABLE_TEXT = 'a text without NUL characters or lone surrogates';
 
 const toolNames = z.array(word).max(NAMES_MAX);
+
+/** A tool that another program runs, as it is defined in the configuration and by a message. */
+export const externalTool = z.strictObject({
+  name: z.string().regex(TOOL_NAME, TOOL_NAME_TEXT).describe('its name, which no other tool has'),
+  description: z.string().min(1).max(TEXT_MAX).describe('what it does, for the model'),
+  inputSchema: z
+    .record(z.string(), z.unknown())
+    .superRefine((schema, context) => {
+      const fault = findSchemaFault(schema, 'the input of a tool');
+      if (fault !== null) context.addIssue({ code: 'custom', ...fault, input: schema });
+    })
+    .describe(`JSON Schema of its input, of type object, of at most ${SCHEMA_CHARS_MAX} characters`),
+  timeout: duration(1, 1_000, 30 * 86_400_000)
+    .default(EXTERNAL_TOOL_MS)
+    .describe('how long a call waits for its result; after it, the model reads that none has come'),
+}) satisfies z.ZodType<ExternalTool>;
+
+/** Tools that other programs run; no two of them have the same name. */
+export const externalTools = distinct(externalTool, {
+  key: 'name',
+  of: ({ name }) => name.toLowerCase(),
+  what: 'a name that no other of these tools has (letter case aside)',
+});
 
 export const inputOptions = {
   tools: z
@@ -40,6 +67,18 @@ export const inputOptions = {
     .describe('Facts by which its turns are found again, and everything that these start')
     .exactOptional(),
 } satisfies Partial<Record<keyof InputOptions, z.ZodType>>;
+
+/** The tools of a message: which of the agent's it has, and more that another program runs. */
+export const messageTools = inputOptions.tools
+  .unwrap()
+  .extend({
+    external: externalTools
+      .max(EXTERNAL_TOOLS_MAX)
+      .exactOptional()
+      .describe('More tools of its turn, which another program runs: see external-tools.md'),
+  })
+  .describe("Which of the agent's tools its turn has, and everything that it starts; and more tools of its own")
+  .exactOptional();
 
 export const responseFormat = z
   .strictObject({

@@ -1,6 +1,7 @@
 // The shape of `tools`: which there are, and the limits of those that have some.
 import { z } from 'zod';
 import { APPROVAL_ASKS, APPROVAL_CONDITIONS } from './choices.ts';
+import { externalTools } from './schema-inputs.ts';
 import {
   choice,
   count,
@@ -128,6 +129,12 @@ export const toolsSchema = section({
       '`true`: agents have the tool [`gateway`](gateway.md) in turns of owners; changes of the configuration wait for an approval',
     ),
   }),
+  external: externalTools
+    .default([])
+    .describe(
+      'tools that other programs run: a call waits for its result, as [external tools](external-tools.md) describe',
+    ),
+  externalWebhook: optional(deliveryUrl).describe('where calls of external tools are sent, signed as deliveries are'),
   loopDetection: section({
     unknownToolThreshold: count(1, 1000)
       .default(3)

@@ -130,6 +130,12 @@ const FIELDS = {
     tool: text.describe('The tool that would run'),
     expiresInMs: count.describe('The time until it is denied, in milliseconds'),
   },
+  'tool.requested': {
+    toolCallId: text.describe('The id of the call, for `/v1/tool-calls/{id}`'),
+    callId: text.describe("The model's id of the call"),
+    name: text.describe('The name of the tool'),
+    expiresInMs: count.describe('The time until no result is accepted, in milliseconds'),
+  },
   'approval.decided': {
     approvalId: uuid.describe('The id of the request'),
     tool: text.describe('The tool that would run'),

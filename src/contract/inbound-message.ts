@@ -2,7 +2,7 @@
 // epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
-import { messageVia, turnOptions } from '../config/schema-inputs.ts';
+import { messageTools, messageVia, turnOptions } from '../config/schema-inputs.ts';
 import { count, timeText } from '../config/schema-scalars.ts';
 import { nestOptions } from '../core/input-options.ts';
 import type { InboundMessage } from '../core/inbound.ts';
@@ -115,6 +115,7 @@ const fields = z.strictObject({
   via: messageVia.exactOptional(),
   deliver: deliverTo.describe('Where the reply is delivered; null: nowhere; absent: as configured'),
   ...turnOptions,
+  tools: messageTools,
   expiresAt: time.describe('If its answer has not started by this time, the message fails with the code `expired`'),
   deliverAt: time.describe('When it arrives in its session, as if it were sent then; until then it is `delayed`'),
   priority: count(-PRIORITY_MAX, PRIORITY_MAX)
@@ -134,6 +135,7 @@ const CUSTOM_ID_CHARS_MAX = 200;
 
 /** An item of a batch, which runs as its batch says. */
 export const batchItem = fields.omit({ mode: true, via: true, deliverAt: true, priority: true }).extend({
+  tools: turnOptions.tools,
   text: z.string().min(1, 'must not be empty'),
   customId: z.string().min(1).max(CUSTOM_ID_CHARS_MAX).exactOptional(),
   sessionKey: word,

@@ -2,6 +2,7 @@
 // core/delivery-payload.ts; the channel adds `deliveryId`.
 import { z } from 'zod';
 import { approval } from './approvals.ts';
+import { externalCall } from './external-tools.ts';
 import { alertPayload } from './alerts.ts';
 import { BATCH_OUTCOMES } from '../features/batches/rules/batch.ts';
 import { DELIVERY_TYPES, type DeliveryType } from '../core/delivery-payload.ts';
@@ -78,6 +79,11 @@ export const webhookPayloads = {
     ...common,
     approval: approval.describe('The request, as `GET /v1/approvals/{id}` answers it'),
   }),
+  'tool.requested': z.strictObject({
+    type: z.literal('tool.requested').describe('The type of the delivery'),
+    ...common,
+    toolCall: externalCall.describe('The call, as `GET /v1/tool-calls/{id}` answers it'),
+  }),
   batch: z.strictObject({
     type: z.literal('batch').describe('The type of the delivery'),
     ...common,
@@ -101,6 +107,7 @@ const SUMMARIES: Record<DeliveryType, string> = {
   failure: 'A turn has ended without an answer',
   command: 'The answer to a chat command',
   'approval.requested': 'A tool call waits for an approval',
+  'tool.requested': 'A call of an external tool waits for its result',
   batch: 'A batch has ended',
 };
 

@@ -1,12 +1,20 @@
 // The payload that the outbox passes to a channel, described in docs/deliveries.md. The schema on the wire is src/contract/webhooks.ts.
 import type { ReplyAddress } from './reply-address.ts';
 
-export const DELIVERY_TYPES = ['reply', 'message', 'failure', 'command', 'batch', 'approval.requested'] as const;
+export const DELIVERY_TYPES = [
+  'reply',
+  'message',
+  'failure',
+  'command',
+  'batch',
+  'approval.requested',
+  'tool.requested',
+] as const;
 
 /**
  * `reply`: the answer of a turn. `message`: what an agent says before its turn ends. `failure`: a turn ended without an answer. `command`:
  * the answer to a chat command. `batch`: the end of a batch. `approval.requested`: a tool call waits for an
- * approval.
+ * approval. `tool.requested`: a call of an external tool waits for its result.
  */
 export type DeliveryType = (typeof DELIVERY_TYPES)[number];
 

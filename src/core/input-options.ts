@@ -1,5 +1,6 @@
 // What an input says about its turn and about everything that this turn starts: subagents, messages to other sessions, follow-ups, crons.
 // It is one field of the body of every input, whatever its kind, so code that writes an input passes it on as it is.
+import type { ExternalTool } from './external-tools.ts';
 import { given } from './given.ts';
 import type { ResponseFormat } from './response-format.ts';
 import { narrowPolicy, type ToolPolicy } from './tool-policy.ts';
@@ -16,6 +17,8 @@ export interface InputOptions {
   tags?: Tags;
   /** The form of the turn's answer; absent: any text. What the turn starts does not take it over. */
   responseFormat?: ResponseFormat;
+  /** Tools that another program runs, in addition to those of the agent. What the turn starts does not take them over. */
+  externalTools?: readonly ExternalTool[];
 }
 
 /** The part of a body that has them; none where there are none, so that bodies without options are as short as before. */
@@ -38,7 +41,11 @@ export function inheritOptions(outer: InputOptions, own: InputOptions): InputOpt
 }
 
 /** The options that what a turn starts takes over. */
-export function sharedOptions({ responseFormat: _format, ...shared }: InputOptions): InputOptions {
+export function sharedOptions({
+  responseFormat: _format,
+  externalTools: _external,
+  ...shared
+}: InputOptions): InputOptions {
   return shared;
 }
 
@@ -52,7 +59,12 @@ export function joinOptions(outer: InputOptions, own: InputOptions): InputOption
     outer.tags === undefined || own.tags === undefined
       ? (own.tags ?? outer.tags)
       : Object.fromEntries(Object.entries({ ...own.tags, ...outer.tags, ...own.tags }).slice(0, TAGS_MAX));
-  return pickOptions({ tools, tags, responseFormat: own.responseFormat ?? outer.responseFormat });
+  return pickOptions({
+    tools,
+    tags,
+    responseFormat: own.responseFormat ?? outer.responseFormat,
+    externalTools: own.externalTools ?? outer.externalTools,
+  });
 }
 
 /** The options as a part of a body. */
@@ -65,28 +77,41 @@ export function storedOptions(options: InputOptions = {}): string | null {
   return Object.keys(options).length === 0 ? null : JSON.stringify(options);
 }
 
-/** The options among the fields of a request. */
+/** The options among these fields. */
 export function pickOptions({
   tools,
   tags,
   responseFormat,
+  externalTools,
 }: {
-  [Name in keyof InputOptions]: InputOptions[Name] | undefined;
+  [Name in keyof InputOptions]?: InputOptions[Name] | undefined;
 }): InputOptions {
   const hasTags = tags !== undefined && Object.keys(tags).length > 0;
-  return given({ tools, tags: hasTags ? tags : undefined, responseFormat });
+  return given({ tools, tags: hasTags ? tags : undefined, responseFormat, externalTools });
+}
+
+/** Options as requests have them: the tools that another program runs are among the other tools. */
+interface RequestOptions extends Omit<InputOptions, 'tools' | 'externalTools'> {
+  tools?: ToolPolicy & { external?: readonly ExternalTool[] };
 }
 
 /** A request with the options among its own fields, as a body has them. */
-export function nestOptions<Request extends InputOptions>(request: Request) {
-  const { tools: _tools, tags: _tags, responseFormat: _format, ...rest } = request;
-  return { ...rest, ...withOptions(pickOptions(request)) };
+export function nestOptions<Request extends RequestOptions>(request: Request) {
+  const { tools: asked, tags, responseFormat, ...rest } = request;
+  if (asked?.external === undefined)
+    return { ...rest, ...withOptions(pickOptions({ tools: asked, tags, responseFormat })) };
+  const { external, ...policy } = asked;
+  const tools = Object.keys(policy).length === 0 ? undefined : policy;
+  const externalTools = external.length === 0 ? undefined : external;
+  return { ...rest, ...withOptions(pickOptions({ tools, tags, responseFormat, externalTools })) };
 }
 
 /** Stable: equal options have equal texts. Null: there are none. */
-export function keyOfOptions({ tools, tags, responseFormat }: InputOptions): string | null {
-  if (tools === undefined && tags === undefined && responseFormat === undefined) return null;
+export function keyOfOptions(options: InputOptions): string | null {
+  const { tools, tags, responseFormat, externalTools } = options;
+  if (Object.values(options).every((option) => option === undefined)) return null;
   const sorted = Object.entries(tags ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const policy = [tools?.allow ?? null, tools?.deny ?? null, sorted];
-  return JSON.stringify(responseFormat === undefined ? policy : [...policy, responseFormat]);
+  const more = [responseFormat ?? null, ...(externalTools === undefined ? [] : [externalTools])];
+  return JSON.stringify(responseFormat === undefined && externalTools === undefined ? policy : [...policy, ...more]);
 }

@@ -40,12 +40,13 @@ export interface SchemaFault {
   message: string;
 }
 
-export function findSchemaFault(schema: Record<string, unknown>): SchemaFault | null {
+/** `what` is of this schema, for people. */
+export function findSchemaFault(schema: Record<string, unknown>, what = 'the answer'): SchemaFault | null {
   const { length } = JSON.stringify(schema);
   if (length > SCHEMA_CHARS_MAX)
     return { path: [], message: `expected at most ${SCHEMA_CHARS_MAX} characters of JSON, got ${length}` };
   if (schema['type'] !== 'object')
-    return { path: ['type'], message: `expected "object": the answer is a JSON object, got ${show(schema['type'])}` };
+    return { path: ['type'], message: `expected "object": ${what} is a JSON object, got ${show(schema['type'])}` };
   if (holdsKeptInteger(schema)) return { path: [], message: 'it has an integer that is too large to be compared' };
   return findFault(schema, {
     root: schema,

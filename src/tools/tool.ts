@@ -36,6 +36,8 @@ export interface ToolCall {
   tokens: TurnTokens;
   /** The model's id of this call (`toolu_...`). */
   callId: string;
+  /** The model answer of the turn that it is in, and its place there, both from 1. */
+  place: { step: number; ordinal: number };
   /** The same for every run of the same call; a tool passes it on to the systems that it changes. */
   idempotencyKey: string;
   /** The agent's workspace, absolute and existing. */
@@ -73,6 +75,8 @@ export interface Later {
   facts?: unknown;
   /** The id of what it waits for, for people. */
   ref?: string;
+  /** True: a signed webhook is to be sent about it. A round of the feature does that, with `sendHeldNotices`. */
+  isNoticed?: boolean;
   /** Events of this wait, stored with it. */
   events?: readonly { type: string; data: Record<string, unknown> }[];
 }

@@ -41,6 +41,7 @@ export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): T
     tokens: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextTokens: 0 },
     callId: 'toolu_1',
     idempotencyKey: `key-${randomUUID()}`,
+    place: { step: 1, ordinal: 1 },
     lease: { epoch: 1, assertHeld: () => undefined },
     signal: new AbortController().signal,
     ...call,

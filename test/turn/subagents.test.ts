@@ -114,6 +114,7 @@ async function callIn(name: string): Promise<ToolCall> {
     idempotencyKey: `${turnId}:${callId}`,
     workspaceDir: '/',
     tokens: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextTokens: 0 },
+    place: { step: 1, ordinal: 1 },
     lease: { epoch: 1, assertHeld: () => undefined },
     signal: new AbortController().signal,
   };

@@ -36,6 +36,7 @@ async function call(input: object, more: { sessionKey?: string; idempotencyKey?:
     idempotencyKey: newId<string>(),
     workspaceDir: '/nowhere',
     tokens: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextTokens: 0 },
+    place: { step: 1, ordinal: 1 },
     lease: { epoch: 1, assertHeld: () => undefined },
     signal: new AbortController().signal,
     ...more,

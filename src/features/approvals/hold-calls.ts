@@ -29,7 +29,8 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
     holds: {
       code: 'approval',
       async hold(turn, calls) {
-        const { rules } = config.tools.approvals;
+        const { rules, webhook } = config.tools.approvals;
+        const isNoticed = webhook !== undefined;
         const found = new Map<number, NewHold | Known>();
         const mustAsk = ({ call, tool }: PlannedCall): boolean => tool?.needsApproval?.(call.input) === true;
         if (rules.length === 0 && !calls.some(mustAsk)) return found;
@@ -57,7 +58,15 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
           const facts: NewApproval = { id, tool: name, input: call.input, folder: workspaceDir, whatSha256, reasons };
           const data = { approvalId: id, callId: call.id, tool: name, expiresInMs: rule.timeout };
           const events = [{ type: 'approval.requested' as const, data }];
-          found.set(ordinal, { kind: 'held', code: 'approval', forMs: rule.timeout, facts, events, ref: id });
+          found.set(ordinal, {
+            kind: 'held',
+            code: 'approval',
+            forMs: rule.timeout,
+            facts,
+            events,
+            ref: id,
+            isNoticed,
+          });
         }
         return found;
       },

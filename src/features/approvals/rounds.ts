@@ -1,11 +1,9 @@
 // The round of approvals: puts new requests into the outbox for the webhook, and notes which have ended without a decision.
-import type { DeliveryId } from '../../core/ids.ts';
-import { newId } from '../../ids.ts';
-import { sendMessage } from '../../kernel/inbox/send-message.ts';
+import { sendHeldNotices } from '../../kernel/inbox/held-notices.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { findUnsent, noteSent, settleLeft } from './store/approvals.ts';
+import { findRequest, settleLeft } from './store/approvals.ts';
 import { viewApproval } from './views.ts';
 
 const ROUND_MS = 2_000;
@@ -21,25 +19,15 @@ export function openApprovalRounds({ service }: Process): ProcessPart {
 }
 
 export async function runApprovalRound(service: Service): Promise<void> {
-  const { config, database, views, publish } = service;
+  const { config, database, views } = service;
   await settleLeft(database);
-  const { webhook: url } = config.tools.approvals;
-  if (url === undefined) return;
-  for (const { id, sessionKey, turnId } of await findUnsent(database)) {
-    const approval = await viewApproval(views, id);
-    if (approval !== null && approval.status === 'open') {
-      const payload = {
-        type: 'approval.requested',
-        sessionKey,
-        turnId,
-        messageIds: [],
-        text: approval.shown,
-        approval,
-      };
-      const request = { id: newId<DeliveryId>(), sessionKey, turnId, causeKey: `approval:${id}`, channel: 'webhook' };
-      const expiresMs = Math.max(1, Date.parse(approval.expiresAt) - Date.parse(approval.requestedAt));
-      publish(await sendMessage(database, { ...request, target: { url }, payload, expiresMs }));
-    }
-    await noteSent(database, id);
-  }
+  await sendHeldNotices(service, 'approval', async (call) => {
+    const { webhook: url } = config.tools.approvals;
+    const id = url === undefined ? null : await findRequest(database, call);
+    const approval = id === null ? null : await viewApproval(views, id);
+    if (url === undefined || approval === null || approval.status !== 'open') return null;
+    const { sessionKey, turnId, shown: text, expiresAt, requestedAt } = approval;
+    const payload = { type: 'approval.requested', sessionKey, turnId, messageIds: [], text, approval };
+    return { url, sessionKey, payload, expiresMs: Date.parse(expiresAt) - Date.parse(requestedAt) };
+  });
 }

@@ -4,7 +4,7 @@ import { canonicalJson } from '../../core/canonical-json.ts';
 import { listToolUses, type ContentBlock, type ToolResultBlock, type ToolUseBlock } from '../../core/content.ts';
 import { given } from '../../core/given.ts';
 import type { BatchInput, InboundMessage } from '../../core/inbound.ts';
-import { inheritOptions, pickOptions, withOptions } from '../../core/input-options.ts';
+import { inheritOptions, withOptions } from '../../core/input-options.ts';
 import type { PromptMode } from '../../prompt/system-input.ts';
 import type { ThinkingLevel } from '../../prompt/thinking-directive.ts';
 
@@ -55,13 +55,13 @@ export function buildTry(
   // Bodies of every kind have fields of this type, or none of them.
   const last = (bodies.at(-1) ?? {}) as Partial<BatchInput>;
   const kept = KEPT.filter((name) => last[name] !== undefined).map((name) => [name, last[name]]);
-  const { tools, tags, responseFormat } = inheritOptions({ tags: { [TRY_TAG]: tag } }, last.options ?? {});
+  const { tags, ...options } = inheritOptions({ tags: { [TRY_TAG]: tag } }, last.options ?? {});
   return {
     ...Object.fromEntries(kept),
     ...changes,
     text,
     deliver: null,
-    ...withOptions(pickOptions({ tools, tags: { ...tags, [TRY_TAG]: tag }, responseFormat })),
+    ...withOptions({ ...options, tags: { ...tags, [TRY_TAG]: tag } }),
     tryOf: of,
     ...given({ promptMode: last.promptMode ?? promptMode, systemPrompt }),
   };

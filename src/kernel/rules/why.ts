@@ -34,6 +34,7 @@ const STEPS = {
   provider_batch: `${BY_ITSELF} The provider may take a day.`,
   caller: 'The program that sent the message has to send the results of its tools.',
   approval: '"holdfast approvals list" shows what would run; approve or deny it.',
+  external_tool: 'The program that runs the tool has to send the result: POST /v1/tool-calls/{id}/result.',
   task: `${BY_ITSELF} The server of the tool says when the task has ended.`,
   session_busy: 'It is taken up after that turn, which "holdfast turns list" shows.',
   lock_of_lost_worker: `${BY_ITSELF} "holdfast workers list" shows which workers run.`,
@@ -105,6 +106,11 @@ export function approvalReason(approvals: readonly { id: string | null; tool: st
   const [first] = approvals;
   const tools = approvals.map(({ tool }) => tool).join(', ');
   return reason('approval', `The turn waits for an approval of ${tools}.`, first?.id ?? null);
+}
+
+export function externalToolReason(calls: readonly { id: string; tool: string }[]): Reason {
+  const tools = calls.map(({ tool }) => tool).join(', ');
+  return reason('external_tool', `The turn waits for the result of ${tools}.`, calls[0]?.id ?? null);
 }
 
 export function taskReason(tasks: readonly { id: string | null; tool: string }[]): Reason {

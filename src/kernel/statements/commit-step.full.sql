@@ -77,8 +77,8 @@ settled_calls as (
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
 ),
 new_holds as (
-  select n, step, ordinal, call_id, name, is_idempotent, code, for_ms
-  from json_to_recordset($7::json) as records (n int, step int, ordinal int, call_id text, name text, is_idempotent boolean, code text, for_ms bigint)
+  select n, step, ordinal, call_id, name, is_idempotent, code, for_ms, is_noticed
+  from json_to_recordset($7::json) as records (n int, step int, ordinal int, call_id text, name text, is_idempotent boolean, code text, for_ms bigint, is_noticed boolean)
 ),
 stored_holds as (
   insert into holdfast.tool_calls as c (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, runs, held_for, held_until)
@@ -87,6 +87,12 @@ stored_holds as (
   on conflict (turn_id, step, ordinal) do update set runs = 0, held_for = excluded.held_for, held_until = excluded.held_until
     where c.status = 'intent' and c.runs > 0
   returning turn_id, step, ordinal
+),
+stored_notices as (
+  insert into holdfast.held_notices (turn_id, step, ordinal, code)
+  select stored.turn_id, stored.step, stored.ordinal, h.code from new_holds h join fence on fence.n = h.n
+  join stored_holds stored on stored.turn_id = fence.turn_id and stored.step = h.step and stored.ordinal = h.ordinal
+  where h.is_noticed
 ),
 new_hold_events as (
   select n, pos, step, ordinal, type, data::json

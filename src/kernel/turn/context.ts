@@ -74,7 +74,10 @@ export interface TurnContext {
   /** Called when a call has waited for a rate limit or a block. Must not throw. */
   onRateWait: (wait: { model: string; waitedMs: number }) => void;
   /** The tools that policies let through in a session of that role, in stable order; with those that change, as they are now. */
-  toolsetOf: (agent: Pick<AgentSettings, 'id' | 'toolPolicies'>, role: SubagentRole) => Promise<Toolset>;
+  toolsetOf: (
+    agent: Pick<AgentSettings, 'id' | 'toolPolicies' | 'externalTools'>,
+    role: SubagentRole,
+  ) => Promise<Toolset>;
   plugins: Plugins;
   images: ImageLoader;
   /** Hashes of snapshots that are in the database already. It drops them soon, because an erasure deletes those that no other turn shows. */
@@ -109,7 +112,7 @@ export interface TurnFeature {
   /** Gets the next answer in its own way; null: the model is asked. Throws as `askModel` does. */
   readonly ask?: (context: TurnContext, turn: OpenedTurn) => Promise<AnsweredCall | null>;
   /** Its tools that may be others at the next turn: asked when a turn opens, and when another worker resumes it; null: none for this agent. */
-  readonly tools?: (agentId: string) => Promise<ChangingTools | null>;
+  readonly tools?: (agentId: string, agent: Pick<AgentSettings, 'externalTools'>) => Promise<ChangingTools | null>;
   /** What `park-turn` stores for it. */
   readonly park?: ParkPart;
   /**

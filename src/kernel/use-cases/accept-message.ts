@@ -69,7 +69,7 @@ export function refuseMessage(
   agentOf(config, agentIdOf(sessionKey));
   const fault = findModelFault(config, sessionKey, body.model);
   if (fault !== null) return { kind: 'refused', message: fault };
-  const policyFault = toolPolicyFault(config, body.options?.tools);
+  const policyFault = toolPolicyFault(config, body.options?.tools, body.options?.externalTools);
   if (policyFault !== null) return { kind: 'refused', ...policyFault };
   return waiting.total() >= config.limits.waitingTotal ? { kind: 'full', retryAfterMs: FULL_RETRY_MS } : null;
 }

@@ -138,26 +138,12 @@ select count(*)::int as n from settled`,
   answer: ([row]: { n: number }[]) => row?.n ?? 0,
 });
 
-/** An open request that its webhook has not been given yet. */
-export interface UnsentApproval {
-  id: string;
-  sessionKey: string;
-  turnId: string;
-}
-
-export const findUnsent = literalQuery({
-  name: 'find-unsent-approvals',
-  purpose: 'Read open requests for approvals that were not put into the outbox yet.',
+/** The id of the request of a call; null: it has none. */
+export const findRequest = literalQuery({
+  name: 'find-request-of-call',
+  purpose: 'Read the id of the request for an approval of a call.',
   pool: 'views',
-  text: `select a.id, s.key as "sessionKey", a.turn_id as "turnId" from holdfast.approvals a join holdfast.sessions s on s.id = a.session_id
-where a.status = 'open' and not a.is_sent order by a.id limit ${SETTLED_MAX}`,
-  answer: (rows: UnsentApproval[]) => rows,
-});
-
-export const noteSent = literalQuery({
-  name: 'note-sent-approval',
-  purpose: 'Note that a request for an approval is in the outbox.',
-  locking: 'The request.',
-  text: 'update holdfast.approvals set is_sent = true where id = $id',
-  values: (id: string) => ({ id }),
+  text: 'select a.id from holdfast.approvals a where a.turn_id = $turnId and a.step = $step and a.ordinal = $ordinal',
+  values: ({ turnId, step, ordinal }: { turnId: string; step: number; ordinal: number }) => ({ turnId, step, ordinal }),
+  answer: ([row]: { id: string }[]) => row?.id ?? null,
 });

@@ -127,6 +127,8 @@ export interface HeldIntent extends Omit<ToolIntent, 'status'> {
   /** What a feature stores with it. */
   facts?: unknown;
   events: readonly NewEvent[];
+  /** True: a webhook is to be sent about it (held-notices.ts). */
+  isNoticed: boolean;
 }
 
 export interface ToolSettlement {

@@ -111,6 +111,7 @@ const newHolds = rows('new_holds', (writes: Writes) => pickRows(writes, (write) 
   is_idempotent: ['boolean', ({ row }) => row.isIdempotent],
   code: ['text', ({ row }) => row.code],
   for_ms: ['bigint', ({ row }) => Math.ceil(row.forMs)],
+  is_noticed: ['boolean', ({ row }) => row.isNoticed],
 });
 
 /** Until when a held call waits: the same in its row of the ledger and in what a feature stores. */
@@ -147,10 +148,17 @@ const insertedHoldEvents = cte(`inserted_hold_events as (
       join stored_holds h on h.turn_id = fence.turn_id and h.step = e.step and h.ordinal = e.ordinal`)}
 )`);
 
-/** The rows of calls that wait for something outside, and the events of their waits: each once, also when the write is sent again. */
+const storedNotices = cte(`stored_notices as (
+  insert into holdfast.held_notices (turn_id, step, ordinal, code)
+  select stored.turn_id, stored.step, stored.ordinal, h.code from new_holds h join fence on fence.n = h.n
+  join stored_holds stored on stored.turn_id = fence.turn_id and stored.step = h.step and stored.ordinal = h.ordinal
+  where h.is_noticed
+)`);
+
+/** The rows of calls that wait for something outside, their notices, and the events of their waits: each once, also when the write is sent again. */
 export const storedHeld = optional('holds', (writes: Writes) =>
   writes.some((write) => (write.heldIntents ?? []).length > 0),
-)(newHolds, storedHolds, newHoldEvents, insertedHoldEvents);
+)(newHolds, storedHolds, storedNotices, newHoldEvents, insertedHoldEvents);
 
 const newResults = rows('new_results', (writes: Writes) => pickRows(writes, (write) => write.toolSettlements), {
   n: ['int', ({ n }) => n],

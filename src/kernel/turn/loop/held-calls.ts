@@ -100,10 +100,10 @@ export function heldWrite(plans: readonly Plan[], step: number): Pick<TurnWrite,
   );
   if (holds.length === 0) return {};
   const heldIntents = holds.map(({ call, ordinal, isIdempotent, hold }): HeldIntent => {
-    const { code, forMs, facts } = hold;
+    const { code, forMs, facts, isNoticed = false } = hold;
     // Tools do not know the types of events.
     const events = (hold.events ?? []) as readonly NewEvent[];
-    return { step, ordinal, callId: call.id, name: call.name, isIdempotent, code, forMs, facts, events };
+    return { step, ordinal, callId: call.id, name: call.name, isIdempotent, code, forMs, facts, events, isNoticed };
   });
   return { heldIntents };
 }

@@ -213,6 +213,7 @@ async function runOne(
     turnId: turn.id,
     tokens,
     callId: plan.call.id,
+    place: { step, ordinal: plan.ordinal },
     idempotencyKey: `${turn.id}:${plan.call.id}`,
     workspaceDir: turn.agent.workspaceDir,
     traceparent: context.tracing?.headerOf(originOfTurn(turn), SPAN_KEYS.tool(turn.id, step, plan.call.id)),

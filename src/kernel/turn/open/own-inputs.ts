@@ -39,7 +39,8 @@ export function settingsFor(config: Config, agent: AgentSettings, inputs: readon
   const timeoutSeconds = toOwnInput(first)?.timeoutSeconds;
   const { promptMode, systemPrompt } = first.body as InboundMessage;
   const toolPolicies = policiesFor(config, agent, inputs);
-  const changes = given({ timeoutSeconds, promptMode, systemPromptOverride: systemPrompt });
+  const { externalTools } = optionsOfInputs(inputs);
+  const changes = given({ timeoutSeconds, promptMode, systemPromptOverride: systemPrompt, externalTools });
   if (Object.keys(changes).length === 0 && toolPolicies === agent.toolPolicies) return agent;
   return {
     ...agent,
