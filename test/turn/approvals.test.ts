@@ -21,7 +21,8 @@ import { ago, earlier, now } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { isLongForm } from '../servers/test-form.ts';
+import { isFullForm, isLongForm } from '../servers/test-form.ts';
+import { runAndLose } from './lose-worker.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 /** The keys with which the tools were run. */
@@ -417,31 +418,6 @@ describe('a worker that is lost', () => {
       isApproved: false,
     },
   };
-  const STATEMENTS = ['claim', 'openTurn', 'commitStep', 'parkTurn', 'finishTurn'] as const;
-
-  /** Loses the worker at its nth statement, before or after it was carried out; false: it has sent fewer. */
-  async function runAndLose(name: string, at: number, isAfter: boolean): Promise<boolean> {
-    const worker = rig.worker();
-    const { promise: lost, resolve: lose } = Promise.withResolvers<'lost'>();
-    let sent = 0;
-    const { store } = worker.context;
-    for (const statement of STATEMENTS) {
-      const send = store[statement] as (row: unknown) => Promise<unknown>;
-      const losing = async (row: unknown): Promise<unknown> => {
-        sent += 1;
-        if (sent !== at) return await send(row);
-        if (isAfter) await send(row);
-        lose('lost');
-        return await new Promise(() => undefined);
-      };
-      Object.assign(store, { [statement]: losing });
-    }
-    const end = await Promise.race([worker.run(name), lost]);
-    worker.stop();
-    await changeSessions(rig, { key: `agent:main:${name}` }, { leaseExpiresAt: ago('1 second') });
-    return end === 'lost';
-  }
-
   /** Plays a turn that asks, is decided about and ends; a worker is lost at one point before or after the decision. */
   async function play(
     end: keyof typeof ENDS,
@@ -451,14 +427,14 @@ describe('a worker that is lost', () => {
     const messageId = await rig.send(name, `[[tool: keep {"key": "${name}"}]] [[reply: done]]`);
     const worker = rig.worker();
     let isLost = false;
-    if (!point.isLate) isLost = await runAndLose(name, point.at, point.isAfter);
+    if (!point.isLate) isLost = await runAndLose(rig, name, point.at, point.isAfter);
     for (let round = 0; round < 3; round += 1) await worker.run(name);
     expect(countRuns(name)).toBe(0);
     const turnId = String((await viewMessage(views(), messageId))?.turnId);
     const [request, ...more] = await requestsOf(turnId);
     expect(more).toEqual([]);
     await ENDS[end].act({ name, worker, messageId, turnId, request: request! });
-    if (point.isLate) isLost = await runAndLose(name, point.at, point.isAfter);
+    if (point.isLate) isLost = await runAndLose(rig, name, point.at, point.isAfter);
     for (let round = 0; round < 3; round += 1) await worker.run(name);
     const message = await viewMessage(views(), messageId);
     expect([name, message?.status]).toEqual([name, end === 'cancel' ? 'cancelled' : 'answered']);
@@ -487,13 +463,16 @@ describe('a worker that is lost', () => {
 
 test('turns that wait for approvals hold no lock of a session, no lock of the database and no slot, however many they are (G36)', async () => {
   const worker = rig.worker();
-  const names = Array.from({ length: isLongForm() ? 500 : 30 }, (_, index) => `many-${index}`);
-  const outcomes = await Promise.all(
-    names.map(async (name) => {
+  const n = isFullForm() ? 10_000 : isLongForm() ? 500 : 30;
+  const names = Array.from({ length: n }, (_, index) => `many-${index}`);
+  const outcomes: { kind: string }[] = [];
+  for (let begun = 0; begun < n; begun += 50) {
+    const some = names.slice(begun, begun + 50).map(async (name) => {
       await rig.send(name, `[[tool: keep {"key": "${name}"}]] [[reply: done]]`);
       return await worker.run(name);
-    }),
-  );
+    });
+    outcomes.push(...(await Promise.all(some)));
+  }
   expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['parked']));
   const keys = names.map((name) => `agent:main:${name}`);
   const held = await readSessions(rig, { key: keys }, 'owner', 'leaseExpiresAt');

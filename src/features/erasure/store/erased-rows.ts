@@ -29,7 +29,15 @@ export function eraseQuery(facts: { name: string; purpose: string; locking: stri
 }
 
 /** Rows that belong to turns. */
-const OF_TURNS = ['model_calls', 'tool_calls', 'approvals', 'turn_attempts', 'earlier_costs', 'provider_requests'];
+const OF_TURNS = [
+  'model_calls',
+  'tool_calls',
+  'approvals',
+  'held_notices',
+  'turn_attempts',
+  'earlier_costs',
+  'provider_requests',
+];
 const WITH_TURNS = [...OF_TURNS, 'turns'];
 
 const turns: ErasedRows = {
