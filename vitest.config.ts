@@ -120,6 +120,7 @@ const onlyInLongForm = [
   'test/model/conformance.test.ts',
   'test/mcp-server/conformance.test.ts',
   'test/mcp/mcp-sweep.test.ts',
+  'test/mcp/mcp-login.test.ts',
   'test/mcp/mcp-sandbox.test.ts',
   'test/mcp/mcp-tools.test.ts',
   'test/openai/files.test.ts',

@@ -13,6 +13,7 @@ import {
   LIST_MAX,
   section,
   seconds,
+  text,
 } from './schema-scalars.ts';
 import { APPROVAL_ASKS } from './choices.ts';
 import { nameMcpTool } from '../core/mcp-names.ts';
@@ -69,7 +70,15 @@ export const mcpServerSchema = z.strictObject({
     .default({})
     .describe('headers of each request to it'),
   auth: z
-    .strictObject({ token: headerValue.describe('sent as `Authorization: Bearer <token>`') })
+    .strictObject({
+      type: optional(z.literal('oauth')).describe('`oauth`: by a login, see `holdfast mcp login`; none: by `token`'),
+      token: optional(headerValue).describe('sent as `Authorization: Bearer <token>`'),
+      clientId: optional(text).describe(
+        'with `oauth`, the id of a client that is registered there; none: it registers itself',
+      ),
+      clientSecret: optional(text).describe('the secret of that client, if it has one'),
+      scope: optional(text).describe('with `oauth`, the scopes that are asked for; none: those that the server names'),
+    })
     .exactOptional()
     .describe('how it knows Holdfast'),
   enabled: flag(true).describe('`false`: as if it were not here'),
@@ -120,6 +129,11 @@ function checkTransport(at: string, settings: McpServerSettings, refuse: Refuse)
     refuse(at, value, '"command" with "args" for a server that Holdfast starts, or "url" for one that runs already');
     return;
   }
+  const { type: how, token, ...ofOAuth } = auth ?? { token: '' };
+  if ((how === undefined) === (token === undefined))
+    refuse(`${at}.auth`, Object.keys(auth ?? {}), '"token", or "type": "oauth" without it');
+  if (how === undefined && Object.keys(ofOAuth).length > 0)
+    refuse(`${at}.auth`, Object.keys(ofOAuth), '"clientId", "clientSecret" and "scope" with "type": "oauth" only');
   if (type !== undefined && (type === 'stdio') !== (command !== undefined))
     refuse(`${at}.type`, type, command === undefined ? '"http" with "url"' : '"stdio" with "command"');
   const other = command === undefined ? { args, env, cwd, sandbox, network } : { headers, auth };

@@ -18,7 +18,8 @@ async function openShell(settings: object = {}, file: object = {}) {
   const server = rig.config.mcp.servers['pry'];
   if (server === undefined) throw new Error('there is no server');
   const client = await openClient(
-    { config: rig.config, name: 'pry', settings: server },
+    // Only a login needs the database.
+    { config: rig.config, database: undefined as never, name: 'pry', settings: server },
     { changed: () => undefined, closed: () => undefined },
   );
   onTestFinished(() => client.close());

@@ -1,7 +1,7 @@
 // `holdfast mcp`: MCP servers and their tools.
 import type { McpToolView } from '../../contract/mcp.ts';
 import { CliError, EXIT } from '../../cli/cli-error.ts';
-import { command, lists, prints, type Words } from '../../cli/command.ts';
+import { command, lists, localCommand, prints, type Words } from '../../cli/command.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 
 const SERVER = { server: ['<server>', 'its name in the configuration'] } as const;
@@ -44,6 +44,14 @@ export const words: Words = {
           terminal.print(
             answer.items.map((tool) => describeTool(tool, terminal)).join('\n') || `${server} has no tools`,
           );
+      },
+    }),
+    login: localCommand({
+      summary: 'log in at an MCP server by OAuth: prints an address for a browser on this machine',
+      takes: SERVER,
+      async run(input, { terminal }) {
+        const { logIn } = await import('./login-command.ts');
+        return await logIn(input, terminal);
       },
     }),
     probe: command({

@@ -136,7 +136,7 @@ export class Connections {
         database.outages.report(error, 'MCP server could not be marked'),
       );
     const client = await openClient(
-      { config, name: server, settings },
+      { config, database, name: server, settings },
       {
         changed: ask,
         closed: () => {

@@ -10,10 +10,12 @@ import {
   type CallToolResult,
 } from '@modelcontextprotocol/client';
 import type { Config, McpServerSettings } from '../../config.ts';
+import type { Database } from '../../database/database.ts';
 import { holdfastVersion } from '../../cli/holdfast-version.ts';
 import { given } from '../../core/given.ts';
 import { storableValue } from '../../core/text.ts';
 import type { ListedTool } from './rules.ts';
+import { createAuthProvider } from './oauth.ts';
 import { placeServer } from './server-place.ts';
 import { NotSentError, StdioTransport } from './stdio-transport.ts';
 import type { ServerInfo } from './store/servers.ts';
@@ -56,10 +58,10 @@ export interface OpenClient {
 }
 
 export async function openClient(
-  { config, name, settings }: { config: Config; name: string; settings: McpServerSettings },
+  { config, database, name, settings }: Server,
   on: { changed: () => void; closed: () => void },
 ): Promise<OpenClient> {
-  const opening = { config, name, settings, changed: on.changed };
+  const opening = { config, database, name, settings, changed: on.changed };
   const { client, transport, sandbox } = await connect(opening, 'auto').catch(async (error: unknown) => {
     // A server of the earlier protocol may end at the question for the newer one.
     if (settings.command === undefined || !isNegotiationFault(error)) throw error;
@@ -90,15 +92,17 @@ export async function openClient(
   };
 }
 
-interface Opening {
+interface Server {
   config: Config;
+  /** Of logins. */
+  database: Database;
   name: string;
   settings: McpServerSettings;
-  changed: () => void;
 }
 
-async function connect({ config, name, settings, changed }: Opening, mode: 'auto' | 'legacy') {
-  const { transport, sandbox } = await openTransport(config, name, settings);
+async function connect({ changed, ...server }: Server & { changed: () => void }, mode: 'auto' | 'legacy') {
+  const { settings } = server;
+  const { transport, sandbox } = await openTransport(server);
   const timeoutMs = PROBE_MS[settings.command === undefined ? 'http' : 'stdio'];
   const client = new Client(
     { name: 'holdfast', version: holdfastVersion() },
@@ -129,17 +133,19 @@ interface OpenedTransport {
   sandbox?: ServerInfo['sandbox'];
 }
 
-async function openTransport(config: Config, name: string, settings: McpServerSettings): Promise<OpenedTransport> {
+async function openTransport({ config, database, name, settings }: Server): Promise<OpenedTransport> {
   const { command, args, env, url, headers, auth } = settings;
   if (command !== undefined) {
     const place = await placeServer(config, name, settings);
     const sandbox = { isOn: place.wrap !== null, reason: place.reason };
     return { transport: new StdioTransport({ command, args, env, place }), sandbox };
   }
-  const authorization = auth === undefined ? {} : { authorization: `Bearer ${auth.token}` };
+  const authorization = auth?.token === undefined ? {} : { authorization: `Bearer ${auth.token}` };
+  const place = { database, server: name, url: url as string, oauth: auth ?? {} };
   // The configuration has one of the two.
   const transport = new StreamableHTTPClientTransport(new URL(url as string), {
     requestInit: { headers: { ...headers, ...authorization } },
+    ...(auth?.type === 'oauth' ? { authProvider: createAuthProvider(place) } : {}),
   });
   return { transport };
 }

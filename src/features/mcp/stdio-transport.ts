@@ -135,8 +135,8 @@ export class StdioTransport implements Transport {
 export class NotSentError extends Error {
   readonly code = 'NOT_CONNECTED';
 
-  constructor() {
-    super('the server has ended');
+  constructor(message = 'the server has ended') {
+    super(message);
     this.name = 'NotSentError';
   }
 }

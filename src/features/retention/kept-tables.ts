@@ -39,6 +39,7 @@ export const TABLES_KEPT = {
     'cache_rates',
     'event_ids',
     'heartbeat_states',
+    'mcp_logins',
     'mcp_servers',
     'mcp_tools',
     'migrations',

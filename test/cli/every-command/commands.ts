@@ -26,6 +26,7 @@ export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: st
   'approvals watch': { why: 'runs until it is interrupted', testedIn: 'test/api/approvals.test.ts' },
   'mcp list': { why: 'needs an MCP server', testedIn: 'test/service/mcp.test.ts' },
   'mcp tools': { why: 'needs an MCP server', testedIn: 'test/service/mcp.test.ts' },
+  'mcp login': { why: 'needs a browser', testedIn: 'test/mcp/mcp-login.test.ts' },
   'mcp probe': { why: 'needs an MCP server', testedIn: 'test/service/mcp.test.ts' },
   'sandbox check': { why: 'its exit code depends on the machine', testedIn: 'test/tools/sandbox.test.ts' },
   completion: { why: 'prints a script for a shell, with --json too', testedIn: 'test/cli/completion.test.ts' },
