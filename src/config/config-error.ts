@@ -50,6 +50,7 @@ const URL_PATH = /url$/i;
 /** The value as a message repeats it: short JSON without the password of a URL, or only its length when it may be a secret (G31). */
 export function describeValue(path: string, value: unknown): string {
   if (value === undefined) return 'missing';
+  if (value === null) return 'null';
   const isText = typeof value === 'string';
   if (SECRET_PATH.test(path)) return isText ? `a text of ${value.length} characters` : typeof value;
   const plain = isText && URL_PATH.test(path) ? value.replace(/(:\/\/[^\s:/@]*:)[^\s/@]+@/, '$1[secret]@') : value;
