@@ -1,5 +1,6 @@
 // The answers of the API, for the document and for the tests, which check every answer against them.
 import { z } from 'zod';
+import { CALL_PURPOSES } from '../core/call-purposes.ts';
 import { SESSION_KINDS } from '../core/session-key.ts';
 import { output, shownTags } from './input-options.ts';
 import { HARNESS_REASONS } from '../core/harness-selection.ts';
@@ -132,8 +133,10 @@ const callNotes = z.strictObject({
 const modelCall = z.strictObject({
   n: count.describe('The number of the model call, counted from 1'),
   purpose: z
-    .enum(['answer', 'compaction'])
-    .describe('`answer`: an answer of the turn; `compaction`: the summary of a compaction'),
+    .enum(CALL_PURPOSES)
+    .describe(
+      '`answer`: an answer of the turn; `compaction`: the summary of a compaction; `transcription`: the words of audio; otherwise the tool that made it',
+    ),
   status: z.enum(['ok', 'failed', 'aborted']).describe('How the call ended'),
   stopReason: text.nullable().describe('Why the model stopped; null: it gave no complete answer'),
   error: fault.describe('Why the call failed; null: it did not'),

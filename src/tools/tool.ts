@@ -3,6 +3,7 @@
 import type { ImageBlock, TextBlock } from '../core/content.ts';
 import { HOLD_CODES, type HoldCode } from '../core/hold-codes.ts';
 import type { ToolSpec } from '../core/model-request.ts';
+import type { ToolModels } from './paid-call.ts';
 
 /** The claim of the session under which a call runs. */
 export interface CallLease {
@@ -45,6 +46,8 @@ export interface ToolCall {
   /** The `traceparent` header of the requests that it makes; absent: nothing is traced. */
   traceparent?: string | undefined;
   lease: CallLease;
+  /** The models that it may call beside that of the turn. */
+  models: ToolModels;
   /**
    * Aborts the call: turn, tool or shutdown deadline, stop, lost lock. The reason says which; it is a `ToolTimeoutError` for the
    * tool's own deadline.

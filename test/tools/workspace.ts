@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { ToolModels } from '../../src/tools/paid-call.ts';
 import type { ToolCall, ToolOutcome } from '../../src/tools/tool.ts';
 
 export interface Workspace {
@@ -27,6 +28,12 @@ export async function createWorkspace(): Promise<Workspace> {
   return { dir, outsideDir, remove: () => rm(base, { recursive: true, force: true }) };
 }
 
+/** For a tool that calls no model. */
+export const NO_MODELS: ToolModels = {
+  ask: () => Promise.reject(new Error('no model is called here')),
+  pay: () => Promise.reject(new Error('no model is called here')),
+};
+
 /**
  * A call in `workspaceDir`, without an abort signal unless one is given. Its key is unique on the machine: the end of a command also ends
  * processes outside its group that have its key.
@@ -43,6 +50,7 @@ export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): T
     idempotencyKey: `key-${randomUUID()}`,
     place: { step: 1, ordinal: 1 },
     lease: { epoch: 1, assertHeld: () => undefined },
+    models: NO_MODELS,
     signal: new AbortController().signal,
     ...call,
   };

@@ -2,6 +2,7 @@
 // reaches a busy parent.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
+import { NO_MODELS } from '../tools/workspace.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
 import { carryOutEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';
@@ -116,6 +117,7 @@ async function callIn(name: string): Promise<ToolCall> {
     tokens: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextTokens: 0 },
     place: { step: 1, ordinal: 1 },
     lease: { epoch: 1, assertHeld: () => undefined },
+    models: NO_MODELS,
     signal: new AbortController().signal,
   };
 }

@@ -1,5 +1,6 @@
 // The `cron` tool on a real database: what an agent can do with crons, and what it cannot.
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { NO_MODELS } from '../tools/workspace.ts';
 import { newId } from '../../src/ids.ts';
 import { CRONS_PER_AGENT_MAX } from '../../src/features/crons/store/crons.ts';
 import { createCronTool } from '../../src/features/crons/cron-tool.ts';
@@ -38,6 +39,7 @@ async function call(input: object, more: { sessionKey?: string; idempotencyKey?:
     tokens: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextTokens: 0 },
     place: { step: 1, ordinal: 1 },
     lease: { epoch: 1, assertHeld: () => undefined },
+    models: NO_MODELS,
     signal: new AbortController().signal,
     ...more,
   });

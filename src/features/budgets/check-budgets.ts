@@ -2,6 +2,7 @@
 // the budgets when an item of a new batch comes: the batch may have a cap.
 import { BUDGET_REACHED, budgetName, type BudgetFacts } from './rules/budget.ts';
 import { costOfTokens, isPriced, likelyTokens, mostTokens } from './rules/likely-cost.ts';
+import { isPaidPurpose } from '../../core/call-purposes.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { toDollars, type PriceTier, type ReportedTokens } from '../../core/prices/call-cost.ts';
@@ -93,10 +94,12 @@ function costFor(
   { call, request, isStrict }: { call: ComingCall; request: ModelRequest; isStrict: boolean },
 ): number | null {
   const priced = { model: refOfModel(request), day: clock.now().toISOString().slice(0, 10) };
+  const isOwn = isPaidPurpose(call.purpose);
+  if (call.unitMicros !== undefined && !isPriced(prices.table, priced)) return call.unitMicros ?? (isStrict ? null : 0);
   if (isStrict && !isPriced(prices.table, priced)) return null;
   const tier: PriceTier = call.way === 'batch' ? 'batch' : 'standard';
   const outputTokens = recentOutputs.likely(call.turn.agent.id, request.maxTokens);
-  const tokens = isStrict ? mostTokens(request, tier) : likely(call, outputTokens);
+  const tokens = isStrict || isOwn ? mostTokens(request, tier) : likely(call, outputTokens);
   return costOfTokens(prices.table, { ...priced, tier }, tokens) ?? 0;
 }
 

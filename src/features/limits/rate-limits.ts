@@ -7,7 +7,9 @@
 //
 // What is not used is returned with the next statement. Without limits, none of this runs.
 import type { Clock } from '../../clock.ts';
+import { isPaidPurpose } from '../../core/call-purposes.ts';
 import { classifyOutage } from '../../core/failure.ts';
+import { estimateTokens } from '../../core/token-estimate.ts';
 import { limitsFor, type CallTokens, type RateLimit } from '../../core/rate-limit.ts';
 import { LANES_BY_RANK, nextLane, noCalls, passOver, type LaneCounts } from './rules/share-calls.ts';
 import { chooseBlockMs } from '../../kernel/rules/model-outage.ts';
@@ -261,7 +263,11 @@ function countLanes(calls: readonly WaitingCall[]): LaneCounts {
 }
 
 /** The tokens that a call is likely to use. The input that the provider reported for the last request counts as cached. */
-export function expectedTokens(recentOutputs: OutputHistory, { turn }: ComingCall): CallTokens {
+export function expectedTokens(recentOutputs: OutputHistory, { turn, purpose, request }: ComingCall): CallTokens {
+  if (isPaidPurpose(purpose)) {
+    const { messages, maxTokens } = request();
+    return { uncachedTokens: estimateTokens(messages), cacheReadTokens: 0, outputTokens: maxTokens };
+  }
   const { at, attempt } = turn.journal;
   const { reported, added } = at.tokens;
   const outputTokens = recentOutputs.likely(turn.agent.id, attempt.request.maxTokens);

@@ -35,6 +35,8 @@ interface CallStart extends Pick<ModelCallRow, 'callNo' | 'view' | 'purpose'> {
   model: NamedModel;
   /** Absent: standard. */
   tier?: PriceTier;
+  /** Absent: the step that its answer makes. */
+  step?: number;
 }
 
 type BegunCall = Pick<
@@ -68,9 +70,9 @@ export class CallRecord {
     this.#key = model.key ?? context.model.keysOf(model)[0]?.name;
     this.#begun = {
       tier: 'standard',
+      step: progress.steps + 1,
       ...call,
       model: refOfModel(model),
-      step: progress.steps + 1,
       untilSeq: baseSeq,
       startedAt,
       firstChunkAt: null,
@@ -103,6 +105,11 @@ export class CallRecord {
       about: { callId: formatCallId(turnId, callNo), sessionKey: session.key, turnId },
       onUsage: (reported) => void (this.#reported = reported),
     };
+  }
+
+  /** Of the request as it was sent; null: it was not. */
+  get requestSha256(): string | null {
+    return this.#begun.requestSha256;
   }
 
   /** Notes that a part of the answer has arrived. */

@@ -33,6 +33,8 @@ export interface Attempt {
   readonly unstoredEvents: readonly NewEvent[];
   /** A model call without an answer that is not in the journal yet: the end of the turn stores it. */
   readonly unstoredCall: ModelCallRow | null;
+  /** The last number that a model call of a tool has taken; 0: none has. */
+  readonly paidCallNo: number;
   /** Its model call that goes through a batch of the provider, until its answer is used; null: none. */
   readonly hop: OpenHop | null;
   /** How long the next call has waited for a rate limit or a block, in milliseconds. */

@@ -79,7 +79,7 @@ function CallLine({ turnId, call, before }: CallLineOptions): ReactElement {
       <Link to="/turns/$id" params={{ id: turnId }} search={{ tab: 'request', call: String(call.n) }}>
         model call {call.n}
       </Link>
-      {call.purpose === 'compaction' && <Chip>compaction</Chip>}
+      {call.purpose !== 'answer' && <Chip>{call.purpose}</Chip>}
       {call.fallbackReason !== null && (
         <Chip>
           <SafeText text={call.model ?? ''} />

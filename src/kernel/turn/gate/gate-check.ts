@@ -1,6 +1,7 @@
 // What the gate before a model call (gate.ts) knows of its checks. A check says of a call whether it may be made now; one that lets it through may
 // hold something for it: a place in a limit, money, the test of a model that is away. workers/create-turn-context.ts lists the checks of the kernel, and
 // features bring theirs (`check` of `TurnFeature`).
+import type { CallPurpose } from '../../../core/call-purposes.ts';
 import type { Amounts } from '../../../core/rate-limit.ts';
 import type { NamedModel } from '../../../core/model-ref.ts';
 import type { ModelRequest } from '../../../core/model-request.ts';
@@ -17,8 +18,10 @@ export interface ComingCall {
   way: 'live' | 'batch' | 'harness';
   model: NamedModel;
   callNo: number;
-  /** Present for the summary of a compaction, which does not continue the turn's requests. */
-  purpose?: 'compaction';
+  /** Present for calls that do not continue the turn's requests: the summary of a compaction, and calls for tools and for audio. */
+  purpose?: Exclude<CallPurpose, 'answer'>;
+  /** What it costs in micro-dollars where its model has no price by tokens; null: not known. Absent: tokens decide. */
+  unitMicros?: number | null;
   /** The request, which is made only when a check needs it. */
   request: () => ModelRequest;
 }

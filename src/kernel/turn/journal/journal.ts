@@ -16,6 +16,7 @@
 // Statements are shared by all turns of a worker (share-statement.ts). Nothing else in Holdfast writes entries, turns, model calls
 // or tool calls.
 import type { HoldCode } from '../../../core/hold-codes.ts';
+import type { CallPurpose } from '../../../core/call-purposes.ts';
 import type { ContentBlock } from '../../../core/content.ts';
 import type { EntryKind, EntryProvenance } from '../../../core/entry.ts';
 import type { EntryId, MessageId, SessionId, TurnId } from '../../../core/ids.ts';
@@ -79,7 +80,7 @@ export interface ModelCallRow {
   /** The model that was asked, as `provider/model`. */
   model: string;
   /** The purpose of the call; absent: an answer of the turn. */
-  purpose?: 'answer' | 'compaction';
+  purpose?: CallPurpose;
   view: CallView | null;
   /** Of the request as it was sent. */
   requestSha256: string | null;

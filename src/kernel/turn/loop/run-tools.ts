@@ -19,6 +19,7 @@ import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from '../model-events.ts';
 import { heldStop, heldWrite } from './held-calls.ts';
+import { createPaidCalls, leavePaid, takePaid, type PayingCall } from './pay-call.ts';
 import { planLater, toIntent, type Plan, type RunPlan } from './plan-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { answerTokens } from '../position.ts';
@@ -42,7 +43,7 @@ export interface ToolBatch {
  */
 const MOMENT_MS = 5;
 
-interface SettledCall {
+interface SettledCall extends PayingCall {
   plan: Plan;
   outcome: ToolOutcome;
   status: ToolSettlement['status'] | null;
@@ -115,7 +116,8 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
     const later = planLater(ended, context.clock.monotonicMs());
     waiting.push(...later);
     const toolSettlements = ended.filter((one) => !isLate(one)).map((one) => toSettlement(one, step, true));
-    await commitStep(context, turn, { ...NO_ROWS, toolSettlements, ...heldWrite(later, step) });
+    const paid = takePaid(turn, settled);
+    await commitStep(context, turn, { ...NO_ROWS, toolSettlements, ...paid, ...heldWrite(later, step) });
   };
   try {
     while (running.size > 0) {
@@ -128,6 +130,7 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
     }
   } finally {
     await Promise.allSettled(running.values());
+    leavePaid(turn, settled);
   }
   if (waiting.length === 0 && !settled.some(isLate)) return batchEnd(turn, plans, settled, step);
   const stored = turn.ledger.filter((row) => row.step === step && row.result !== null);
@@ -224,12 +227,13 @@ async function runOne(
     resultCharsMax: storedCharsMax(turn.agent.contextTokens),
   };
   const { signal, release } = signalForTool(turn, plan.tool);
+  const paid = createPaidCalls(context, turn, step);
   const startedAt = performance.now();
   let status: 'done' | 'failed' | 'unknown' | 'stopped' = 'stopped';
   try {
-    const outcome = await runTool(plan.tool, plan.call.input, { ...call, signal }, limits);
+    const outcome = await runTool(plan.tool, plan.call.input, { ...call, signal, models: paid.models }, limits);
     status = statusOf(outcome);
-    return { plan, outcome, status };
+    return { plan, outcome, status, rows: paid.rows };
   } catch (error) {
     turn.held.signal.throwIfAborted();
     throw error;
@@ -263,9 +267,11 @@ function batchEnd(turn: OpenedTurn, plans: Plan[], settled: SettledCall[], step:
   const outcomes = new Map(settled.map((one) => [one.plan, one]));
   const inOrder = plans.map((plan) => outcomes.get(plan) as SettledCall);
   const endsTurn = inOrder.some(({ outcome }) => outcome.endsTurn === true && !outcome.isError);
-  const calls = turn.journal.at.progress.calls + 1;
+  const paid = takePaid(turn, settled);
+  const calls = paid.totals.calls + 1;
   const write: TurnWrite = {
     ...NO_ROWS,
+    ...paid,
     entries: [
       newEntry(
         'results',
@@ -274,8 +280,8 @@ function batchEnd(turn: OpenedTurn, plans: Plan[], settled: SettledCall[], step:
       ),
     ],
     toolSettlements: inOrder.flatMap((one) => (one.status === null ? [] : [toSettlement(one, step, false)])),
-    totals: endsTurn ? {} : { calls },
-    events: [...inOrder.map(endedEvent), ...(endsTurn ? [] : [modelStarted(turn.id, calls)])],
+    totals: endsTurn ? paid.totals : { calls },
+    events: [...paid.events, ...inOrder.map(endedEvent), ...(endsTurn ? [] : [modelStarted(turn.id, calls)])],
   };
   return { write, endsTurn };
 }

@@ -2,6 +2,7 @@
 // itself were stored with, and the entries that it showed, whatever their state is now. Nothing of it is stored twice; the hash of
 // the body that was sent proves that it is the same.
 import { createHash } from 'node:crypto';
+import { isPaidPurpose } from '../../../core/call-purposes.ts';
 import { samplingAt } from '../../../core/caller-request.ts';
 import { given } from '../../../core/given.ts';
 import type { ResponseFormat } from '../../../core/response-format.ts';
@@ -58,7 +59,8 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
   // It is asked for by GET requests alone, so it reads what they read from.
   const database = { ...from, hot: from.reads, views: from.reads };
   const call = await readCall(database, wanted);
-  if (call === null) return null;
+  // What a tool asks another model, or of which audio it was, is not kept.
+  if (call === null || isPaidPurpose(call.purpose)) return null;
   const [entries, blobs] = await Promise.all([readCallEntries(database, call), readBlobs(database, call)]);
   const whole = blobs.get(call.view?.wholeSha256 ?? '') as ModelRequest | undefined;
   const { promptSeq } = call;

@@ -129,6 +129,7 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
     sessionView,
     unstoredEvents: [],
     unstoredCall: null,
+    paidCallNo: 0,
     hop: earlier?.hop ?? null,
     // One that arrived before a crash may still wait.
     steersSeen: earlier === null ? session.steerSeq : 0,
