@@ -35,13 +35,15 @@ export interface Call {
   request: http.IncomingMessage;
   response: http.ServerResponse;
   requestId: string;
+  bytes: Buffer;
+  /** The body as text. */
   text: string;
   wire: ModelWire;
 }
 
 /** The wire of a request; errors of other paths are written as the Messages API writes them. */
 export function wireOf({ url: path = '/', headers }: http.IncomingMessage): ModelWire {
-  if (path.startsWith('/v1/chat/')) return CHAT_WIRE;
+  if (/^\/v1\/(?:chat|images|audio)\//.test(path)) return CHAT_WIRE;
   if (path.startsWith('/v1beta/') || GEMINI_PATH.test(path)) return GEMINI_WIRE;
   if (path.startsWith('/v1/responses')) return RESPONSES_WIRE;
   if (!path.startsWith('/v1/models')) return MESSAGES_WIRE;
@@ -57,7 +59,7 @@ export async function answerModelCall(server: CallParts, call: Call, path: strin
     method: 'POST',
     path,
     headers: auditHeadersOf(call.request.headers),
-    keyId: sealOf(keyOf(call)).slice(0, KEY_ID_CHARS),
+    keyId: keyIdOf(call),
     text: call.text,
   });
   server.onRequest(record);
@@ -96,7 +98,11 @@ async function answer(server: CallParts, call: Call, record: RecordedRequest): P
   if (fault?.kind === 'error' && fault.after === null) throw scriptedError(fault, wire, request.model);
   if (request.stream === true) await streamAnswer(response, composed, { wire, requestId, exchange });
   else if (fault?.kind === 'cut') response.destroy();
-  else if (fault?.kind !== 'stall') sendJson(response, 200, wire.body(composed, exchange), requestId);
+  else if (fault?.kind !== 'stall') {
+    const body = wire.body(composed, exchange);
+    // The id of a picture is known by the header alone.
+    sendJson(response, 200, body, request.wantsPicture === true ? composed.id : requestId);
+  }
   return response.headersSent ? 200 : null;
 }
 
@@ -109,12 +115,17 @@ export function refuseKey({ memory }: Pick<CallParts, 'memory'>, call: Call, mod
   if (fault?.kind === 'error') throw scriptedError(fault, call.wire, model);
 }
 
+/** Tells keys apart, without the key. */
+export function keyIdOf(call: Call): string {
+  return sealOf(keyOf(call)).slice(0, KEY_ID_CHARS);
+}
+
 function keyOf({ request: { headers } }: Call): string {
   const key = headers.authorization?.replace(/^Bearer /, '') ?? headers['x-goog-api-key'] ?? headers['x-api-key'];
   return typeof key === 'string' ? key : '';
 }
 
-function auditHeadersOf(headers: http.IncomingHttpHeaders): Record<string, string> {
+export function auditHeadersOf(headers: http.IncomingHttpHeaders): Record<string, string> {
   const audit: Record<string, string> = {};
   for (const name in headers) {
     const value = headers[name];
@@ -129,7 +140,10 @@ export function toProviderError(error: unknown): ProviderError {
   return new ProviderError({ status: 500, message: `Scripted model: ${message}` });
 }
 
-export function sendError(error: ProviderError, { response, requestId, wire }: Omit<Call, 'request' | 'text'>): void {
+export function sendError(
+  error: ProviderError,
+  { response, requestId, wire }: Omit<Call, 'request' | 'text' | 'bytes'>,
+): void {
   for (const [name, value] of Object.entries(wire.errorHeaders(error))) response.setHeader(name, value);
   sendJson(response, error.status, wire.errorBody(error, requestId), requestId);
 }

@@ -2,8 +2,8 @@
 import type http from 'node:http';
 import { invalidRequest, ProviderError } from './provider-error.ts';
 
-/** The whole body as text; null when the caller hung up. Throws `ProviderError` 413 over the limit. */
-export function readBody(request: http.IncomingMessage, bytesMax: number): Promise<string | null> {
+/** The whole body; null when the caller hung up. Throws `ProviderError` 413 over the limit. */
+export function readBody(request: http.IncomingMessage, bytesMax: number): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -13,7 +13,7 @@ export function readBody(request: http.IncomingMessage, bytesMax: number): Promi
     });
     request.on('end', () => {
       if (bytes > bytesMax) reject(new ProviderError({ status: 413, message: 'Request exceeds the maximum size' }));
-      else resolve(Buffer.concat(chunks, bytes).toString());
+      else resolve(Buffer.concat(chunks, bytes));
     });
     request.on('error', () => resolve(null));
     request.on('close', () => resolve(null));

@@ -15,6 +15,7 @@ import {
   type Call,
   type CallParts,
 } from './answer-call.ts';
+import { answerMediaCall } from './answer-media.ts';
 import { parseJson, readBody } from './read-body.ts';
 import { createRequestAnswering } from './batches/answer-request.ts';
 import { answerBatches, answerControl, type BatchCall } from './batches/batch-routes.ts';
@@ -152,8 +153,8 @@ async function handle(server: Server, request: http.IncomingMessage, response: h
   response.on('error', () => {});
   try {
     const isBatch = request.url?.startsWith(BATCHES_PATH) === true;
-    const text = await readBody(request, isBatch ? BATCH_BYTES_MAX : BODY_BYTES_MAX);
-    if (text !== null) await route(server, { request, response, requestId, text, wire });
+    const bytes = await readBody(request, isBatch ? BATCH_BYTES_MAX : BODY_BYTES_MAX);
+    if (bytes !== null) await route(server, { request, response, requestId, bytes, text: bytes.toString(), wire });
   } catch (error) {
     if (response.headersSent) response.destroy();
     else sendError(toProviderError(error), { response, requestId, wire });
@@ -173,6 +174,10 @@ async function route(server: Server, call: Call): Promise<void> {
     case 'POST /v1beta/models/{model}:generateContent':
     case 'POST /v1beta/models/{model}:streamGenerateContent':
       return answerModelCall(server, call, pathname);
+    case 'POST /v1/images/generations':
+    case 'POST /v1/audio/speech':
+    case 'POST /v1/audio/transcriptions':
+      return answerMediaCall(server, call, pathname);
     case 'POST /v1/messages/count_tokens': {
       const inputTokens = server.cache.count(validateCountRequest(parseJson(call.text)));
       return sendJson(response, 200, JSON.stringify({ input_tokens: inputTokens }), requestId);

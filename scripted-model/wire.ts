@@ -19,6 +19,8 @@ export interface MessagesRequest {
   system?: string | WireBlock[];
   tools?: Record<string, unknown>[];
   stream?: boolean;
+  /** True: the answer is a picture. */
+  wantsPicture?: boolean;
   /** Prompts of different keys share no cached prefix. */
   cacheKey?: string;
   /** The JSON schema that the text of the answer has to fit. */

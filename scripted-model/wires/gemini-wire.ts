@@ -1,12 +1,13 @@
 // Gemini, as Google's API writes answers. The first call of an answer is signed, and so is the end of a text without calls.
 import type { AnswerBlock, ComposedAnswer } from '../compose-answer.ts';
+import { pictureOf } from '../picture.ts';
 import { pieces } from '../stream-answer.ts';
 import { isRecord } from '../wire.ts';
 import { GEMINI_ERRORS, refusedByGemini, statusOf } from './gemini-errors.ts';
 import { signCall, signText } from './gemini-signature.ts';
 import type { Exchange, ModelWire } from './model-wire.ts';
 import { totalsOf } from './model-wire.ts';
-import { readGemini } from './read-gemini.ts';
+import { readGemini, wantsPicture } from './read-gemini.ts';
 
 /** Without `none`, which leaves the reason out; others are sent as they are. */
 const FINISH_REASONS: Readonly<Record<string, string | null>> = {
@@ -52,6 +53,7 @@ function partsOf(
   { body, organisation }: Exchange,
   isStream: boolean,
 ): Part[] {
+  if (wantsPicture(body)) return [pictureFor(body)];
   const signer = { model, organisation };
   const cut = (text: string) => (isStream ? pieces(text) : [text]);
   const hasCalls = blocks.some(({ type }) => type === 'tool_use');
@@ -80,6 +82,11 @@ function partsOf(
   const thoughtSignature = signText(signer, texts.join(''));
   if (isStream) return [...parts, { text: '', thoughtSignature }];
   return parts.map((part, index) => (index === parts.length - 1 ? { ...part, thoughtSignature } : part));
+}
+
+function pictureFor(body: unknown): Part {
+  const data = pictureOf(JSON.stringify(isRecord(body) ? body['contents'] : null)).toString('base64');
+  return { inlineData: { mimeType: 'image/png', data } };
 }
 
 function argumentsOf({ inputJson }: AnswerBlock & { type: 'tool_use' }): Record<string, unknown> | null {

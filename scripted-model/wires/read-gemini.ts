@@ -49,7 +49,15 @@ export function readGemini(body: unknown, exchange: Exchange): MessagesRequest {
     tools: readTools(body['tools']),
     stream: exchange.isStream === true,
     ...schemaOf(body['generationConfig']),
+    wantsPicture: wantsPicture(body),
   });
+}
+
+/** True when a picture is asked for. */
+export function wantsPicture(body: unknown): boolean {
+  const config = isRecord(body) ? body['generationConfig'] : undefined;
+  const modalities = isRecord(config) ? config['responseModalities'] : undefined;
+  return Array.isArray(modalities) && modalities.includes('IMAGE');
 }
 
 function schemaOf(config: unknown): { outputSchema?: Record<string, unknown> } {
