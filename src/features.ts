@@ -30,6 +30,7 @@ import { externalTools } from './features/external-tools/feature.ts';
 import { sandbox } from './features/sandbox/feature.ts';
 import { gateway } from './features/gateway/feature.ts';
 import { webSearch } from './features/web-search/feature.ts';
+import { mediaModels } from './features/media-models/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
 export const FEATURES: readonly Feature[] = [
@@ -63,4 +64,5 @@ export const FEATURES: readonly Feature[] = [
   sandbox,
   gateway,
   webSearch,
+  mediaModels,
 ];

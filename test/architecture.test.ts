@@ -83,6 +83,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'src/rows/',
     'src/model/',
     'src/tools/',
+    'src/images/',
     'src/contract/',
     'src/api/',
     'src/cli/',

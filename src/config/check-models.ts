@@ -35,12 +35,29 @@ export function writtenAgents({ agents }: Pick<FileSettings, 'agents'>): [path: 
 
 /** Refuses what names no model among the models of agents and crons. */
 export function checkModels(
-  settings: Pick<FileSettings, 'cron' | 'agents'>,
+  settings: Pick<FileSettings, 'cron' | 'agents' | 'tools' | 'models'>,
   providers: KnownProviders,
   refuse: Refuse,
 ): void {
+  checkMediaModels(settings, { providers, refuse });
   for (const [path, agent] of writtenAgents(settings)) checkAgentModels(path, agent, { providers, refuse });
   checkCronModels(settings, { providers, refuse });
+}
+
+/** Refuses what names no model among those of pictures and sounds: they are asked through the packages of the AI SDK, `image` as agents ask theirs. */
+function checkMediaModels(
+  { tools, models }: Pick<FileSettings, 'tools' | 'models'>,
+  { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
+): void {
+  const served = listServedProviders(models).flatMap(({ name, api }) => (api === 'anthropic' ? [] : [name]));
+  for (const key of ['image', 'imageGenerate', 'tts', 'transcribe'] as const) {
+    const ref = tools[key]?.model;
+    const known = key === 'image' ? providers : served;
+    if (ref === undefined || isModelRef(ref, known)) continue;
+    const allowed =
+      known?.length === 0 ? 'a model of a provider with such models, such as "openai/..."' : modelRefText(known);
+    refuse(`tools.${key}.model`, ref, `${allowed}${setUpHint(ref)}`);
+  }
 }
 
 function checkAgentModels(

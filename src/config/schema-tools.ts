@@ -1,5 +1,6 @@
 // The shape of `tools`: which there are, and the limits of those that have some.
 import { z } from 'zod';
+import { mediaModels } from './schema-media-models.ts';
 import { APPROVAL_ASKS, APPROVAL_CONDITIONS } from './choices.ts';
 import { externalTools } from './schema-inputs.ts';
 import {
@@ -75,6 +76,7 @@ export const toolsSchema = section({
     }),
     timeoutSeconds: seconds().default(10).describe('how long one provider may take to answer'),
   }),
+  ...mediaModels,
   message: section({
     enabled: flag(true).describe('`false`: no `message` tool'),
     channels: names.default([]).describe('channels that agents can write to beside that of the session; `*`: all'),

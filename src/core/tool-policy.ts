@@ -62,6 +62,9 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   'web_fetch',
   'nodes',
   'gateway',
+  'image',
+  'image_generate',
+  'tts',
   'cron',
   'message',
   'agents_list',
@@ -77,4 +80,4 @@ export const BUILT_IN_TOOLS: readonly string[] = [
 ];
 
 /** The built-in tools that send what the model writes to the internet, and bring back what others write. */
-export const WEB_TOOLS: ReadonlySet<string> = new Set(['web_search', 'web_fetch']);
+export const WEB_TOOLS: ReadonlySet<string> = new Set(['web_search', 'web_fetch', 'image']);

@@ -24,6 +24,8 @@ export interface MessageOptions {
   mayTakeThinking: boolean;
   /** True when files can be sent back to the channel of the message. */
   canSendMedia: boolean;
+  /** True when audio without a transcript is transcribed afterwards: its words, or why there are none, follow the message. */
+  isTranscribing?: boolean;
 }
 
 export interface MessagePrompt {
@@ -43,7 +45,7 @@ export function messageParts(message: InboundMessage, options: MessageOptions): 
     return { media: [], content: sessionMessageParts(message), cleanBody: neutralise(message.text), thinking: null };
   }
   const { body: text, isBare } = resetBody(message.text, options.reset);
-  const media = mediaParts(message.media ?? [], options.canSendMedia);
+  const media = mediaParts(message.media ?? [], options);
   const untrusted = untrustedContext(message.untrustedContext ?? []);
   if (isBare) {
     const content = [ownPart('reset-prompt', text), ...untrusted];
@@ -58,9 +60,9 @@ export function messageParts(message: InboundMessage, options: MessageOptions): 
 /** The whole text of a message that joins a running turn, and the positions of its parts. */
 export function buildSteerPrompt(
   message: InboundMessage,
-  { zone, canSendMedia }: Pick<MessageOptions, 'zone' | 'canSendMedia'>,
+  options: Pick<MessageOptions, 'zone' | 'canSendMedia' | 'isTranscribing'>,
 ): { text: string; spans: PartSpan[] } {
-  const parts = messageParts(message, { zone, isNewSession: false, reset: null, mayTakeThinking: false, canSendMedia });
+  const parts = messageParts(message, { ...options, isNewSession: false, reset: null, mayTakeThinking: false });
   return joinParts([...parts.media, ...parts.content]);
 }
 
@@ -96,10 +98,14 @@ const AUDIO_EXTENSION = /\.(?:ogg|opus|mp3|m4a|wav|webm|flac|aac|wma|aiff|alac|o
  * The lines of the attachments, and the hint under them where files can be sent back; none when nothing is left to name: transcribed audio is known by its
  * words already. A file name can neither close the bracket of its note nor begin a line.
  */
-function mediaParts(media: readonly Media[], canSendMedia: boolean): PromptPart[] {
-  const shown = media.filter((item) => !isTranscribedAudio(item) && (item.path ?? item.url) !== undefined);
+function mediaParts(
+  media: readonly Media[],
+  { canSendMedia, isTranscribing = false }: Pick<MessageOptions, 'canSendMedia' | 'isTranscribing'>,
+): PromptPart[] {
+  const isKnown = (item: Media) => isTranscribedAudio(item) || (isTranscribing && isPendingAudio(item));
+  const shown = media.filter((item) => !isKnown(item) && (item.path ?? item.url) !== undefined);
   if (shown.length === 0) return [];
-  const note = shown.length === 1 ? shown.map((item) => `[media attached: ${describe(item)}]`) : formatList(shown);
+  const note = shown.length === 1 ? shown.map((item) => `[media attached: ${describeMedia(item)}]`) : formatList(shown);
   return [
     { name: 'media-note', origin: 'channel', trust: 'untrusted', text: note.join('\n') },
     ...(canSendMedia ? [{ ...ownPart('media-hint', HINT), isTight: true as const }] : []),
@@ -107,7 +113,7 @@ function mediaParts(media: readonly Media[], canSendMedia: boolean): PromptPart[
 }
 
 function formatList(media: readonly Media[]): string[] {
-  const lines = media.map((item, index) => `[media attached ${index + 1}/${media.length}: ${describe(item)}]`);
+  const lines = media.map((item, index) => `[media attached ${index + 1}/${media.length}: ${describeMedia(item)}]`);
   return [`[media attached: ${media.length} files]`, ...lines];
 }
 
@@ -122,12 +128,25 @@ function transcriptText(media: readonly Media[]): string | null {
     .join('\n\n');
 }
 
-function isTranscribedAudio({ type, path, url, transcript }: Media): boolean {
-  if (transcript === undefined || transcript.trim() === '') return false;
+function isTranscribedAudio(media: Media): boolean {
+  return hasTranscript(media) && isAudio(media);
+}
+
+/** True for audio that can be transcribed and has not been. */
+export function isPendingAudio(media: Media): boolean {
+  return !hasTranscript(media) && isAudio(media) && (media.path ?? media.url) !== undefined;
+}
+
+function hasTranscript({ transcript = '' }: Media): boolean {
+  return transcript.trim() !== '';
+}
+
+function isAudio({ type, path, url }: Media): boolean {
   return type?.toLowerCase().startsWith('audio/') === true || AUDIO_EXTENSION.test(path ?? url ?? '');
 }
 
-function describe({ path, type, url }: Media): string {
+/** A file as its note names it. */
+export function describeMedia({ path, type, url }: Media): string {
   const place = path ?? url ?? '';
   const link = path !== undefined && url !== undefined && url !== path ? ` | ${inBrackets(url)}` : '';
   return `${inBrackets(place)} (${inBrackets(type ?? DEFAULT_TYPE)})${link}`;

@@ -8,7 +8,7 @@ import { errorOutcome, type Tool, type ToolOutcome } from './tool.ts';
 /** Well-known tools first, in this order; all others follow in the order of their names. */
 const TOOL_ORDER = (
   'read write edit apply_patch grep find glob ls exec process web_search web_fetch browser canvas nodes cron message gateway ' +
-  'agents_list sessions_list sessions_history sessions_send subagents session_status image'
+  'agents_list sessions_list sessions_history sessions_send subagents session_status image image_generate tts'
 ).split(' ');
 
 /** Tools that may be others at the next turn. */

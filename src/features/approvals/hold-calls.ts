@@ -139,8 +139,8 @@ function hashCall({ session, agent }: OpenedTurn, tool: string, input: unknown):
 
 /** True when a path of the input is not inside the folder. Links are not followed: the tools themselves refuse to leave it by one. */
 function leavesFolder(input: unknown, folder: string): boolean {
-  const { path, file_path: filePath, pattern } = (input ?? {}) as Record<string, unknown>;
-  return [path, filePath, pattern].some((value) => {
+  const { path, file_path: filePath, pattern, image, url } = (input ?? {}) as Record<string, unknown>;
+  return [path, filePath, pattern, image, url].some((value) => {
     if (typeof value !== 'string') return false;
     if (value.startsWith('~')) return true;
     const way = relative(folder, resolve(folder, value));

@@ -57,7 +57,16 @@ export function findRule(
 const COMMANDS: ReadonlySet<string> = new Set(['exec', 'process']);
 
 /** The tools that read and write files that their input names. */
-const FILE_TOOLS: ReadonlySet<string> = new Set(['read', 'write', 'edit', 'grep', 'glob']);
+const FILE_TOOLS: ReadonlySet<string> = new Set([
+  'read',
+  'write',
+  'edit',
+  'grep',
+  'glob',
+  'image',
+  'image_generate',
+  'tts',
+]);
 
 function holds(condition: ApprovalCondition, { tool, sandbox, leavesWorkspace, isUntrusted }: JudgedCall): boolean {
   const isCommand = COMMANDS.has(tool);

@@ -15,7 +15,7 @@ import type { PromptForm } from './to-prompt.ts';
 export type AiSdkApi = 'openai' | 'openai-chat' | 'google' | 'xai' | 'openai-compatible' | 'package';
 
 /** What the models of a provider are made with. */
-interface MakeOptions {
+export interface MakeOptions {
   name: string;
   apiKey: string;
   baseURL?: string;
@@ -157,20 +157,31 @@ export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
 
 /** Any provider package of the AI SDK: it exports a function `create...` that returns a function from the id of a model to the model. */
 async function loadPackage({ package: name, settings }: { package: string; settings: object }): Promise<MakeModel> {
-  const loaded = await importPackage(name);
-  const create = isObject(loaded) ? findCreate(loaded) : undefined;
-  if (create === undefined)
-    throw unusable(`The package ${name} exports no function create... of a provider of the AI SDK.`);
-  return ({ apiKey, ...options }, model) => {
-    // Without a key, the package has it from its settings or from the environment, or signs requests in another way.
-    const key = apiKey === NO_KEY ? {} : { apiKey };
-    const made = toModel(create({ ...settings, ...options, ...key }), model);
+  const make = await loadProvider({ package: name, settings });
+  return (options, model) => {
+    const made = toModel(make(options), model);
     if (made?.specificationVersion === 'v4') return made;
     const actual = made?.specificationVersion ?? 'none';
     throw unusable(
       `The package ${name} has models of the specification ${actual}; Holdfast needs v4. Install its newest version.`,
     );
   };
+}
+
+/** What makes the provider of such a package. */
+export async function loadProvider({
+  package: name,
+  settings,
+}: {
+  package: string;
+  settings: object;
+}): Promise<(options: MakeOptions) => unknown> {
+  const loaded = await importPackage(name);
+  const create = isObject(loaded) ? findCreate(loaded) : undefined;
+  if (create === undefined)
+    throw unusable(`The package ${name} exports no function create... of a provider of the AI SDK.`);
+  // Without a key, the package has it from its settings or from the environment, or signs requests in another way.
+  return ({ apiKey, ...options }) => create({ ...settings, ...options, ...(apiKey === NO_KEY ? {} : { apiKey }) });
 }
 
 async function importPackage(name: string): Promise<unknown> {

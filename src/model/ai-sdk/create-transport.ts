@@ -4,13 +4,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { APICallError, LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
-import { given, isObject } from '../../core/given.ts';
+import { given } from '../../core/given.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { ProviderFamily } from '../../history/provider-family.ts';
-import { readRetryAfter } from '../../network/retry-after.ts';
 import { accountOfKey } from '../account.ts';
 import { createPool } from '../connections.ts';
 import { listModels, type ListPlace } from '../list-models.ts';
@@ -19,9 +18,9 @@ import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from
 import { withOutputTool } from '../stream/output-tool.ts';
 import { StreamFault } from '../stream/stream-event.ts';
 import type { Transport, TransportCall } from '../transport.ts';
-import { APIS, unusable, type AiSdkApi, type ServedApi, type MakeModel } from './apis.ts';
+import { APIS, type AiSdkApi, type ServedApi, type MakeModel } from './apis.ts';
+import { toModelError } from './to-model-error.ts';
 import { findDroppedPrompt } from './rules/dropped-prompt.ts';
-import { readRefusal } from './rules/read-refusal.ts';
 import { PartReader } from './to-events.ts';
 import { toPrompt, toSettings } from './to-prompt.ts';
 
@@ -240,60 +239,5 @@ async function* counted(bytes: Readable, { onBytes }: TransportCall): AsyncGener
     }
   } catch (error) {
     throw error instanceof StreamFault ? error : cutAnswer(error);
-  }
-}
-
-/** The error of a call. Errors that are already in their final form stay as they are. */
-function toModelError(error: unknown): unknown {
-  const known = [error, error instanceof Error ? error.cause : undefined].find(
-    (one) => one instanceof ModelError || one instanceof StreamFault,
-  );
-  if (known !== undefined) return known;
-  // Each copy of the package has a class of its own; the name is the same. Without its import nothing is loaded before the first call.
-  if (error instanceof Error && error.name === 'AI_APICallError') return toRefusal(error as APICallError);
-  if (!(error instanceof Error)) return inAnswer(error, error);
-  if (/^AI_Load(?:APIKey|Setting)Error$/.test(error.name)) return unusable(error.message, 'authentication_error');
-  // A chunk that breaks the form that the package expects may be an error of the server.
-  if ('value' in error && isRefusal(error.value)) return inAnswer(error.value, error);
-  return isOfPackage(error) ? malformedAnswer(error.message, error) : cutAnswer(error);
-}
-
-function isRefusal(chunk: unknown): boolean {
-  if (!isObject(chunk)) return false;
-  const { response } = chunk;
-  return 'error' in chunk || chunk['type'] === 'error' || (isObject(response) && isObject(response['error']));
-}
-
-function isOfPackage({ name }: Error): boolean {
-  return name.startsWith('AI_') || name === 'SyntaxError';
-}
-
-function toRefusal(error: APICallError): ModelError {
-  const { statusCode: status = null, responseHeaders = {}, responseBody = '', message } = error;
-  if (status !== null && status < 300) return malformedAnswer(message, error);
-  const headers = new Headers(responseHeaders);
-  const { waitMs, ...read } = readRefusal({ status, body: parsed(responseBody), fallback: message });
-  return new ModelError({
-    ...read,
-    status,
-    retryAfterMs: readRetryAfter(headers, Date.now()) ?? waitMs,
-    requestId: headers.get('x-request-id') ?? headers.get('request-id'),
-    cause: error,
-  });
-}
-
-/** An error that the server sends inside its answer. */
-function inAnswer(body: unknown, cause: unknown): ModelError {
-  const text = typeof body === 'string' ? parsed(body) : body;
-  const fallback = isObject(text) ? JSON.stringify(text) : String(text);
-  const { waitMs, ...read } = readRefusal({ status: null, body: text, fallback });
-  return new ModelError({ ...read, status: null, retryAfterMs: waitMs, cause });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }

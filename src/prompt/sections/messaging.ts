@@ -5,6 +5,9 @@ import { SILENT_REPLY_TOKEN } from '../../core/reply-tags.ts';
 
 const WEBCHAT = 'webchat';
 
+const TTS_TOOL_HINT =
+  'Speech is made with the tts tool: use it where the user asks for a spoken reply. Give it whole sentences, without tables, lists of links or code, and send the file that it writes.';
+
 export const MESSAGING: readonly Section[] = [
   {
     name: 'reply-tags',
@@ -52,7 +55,10 @@ export const MESSAGING: readonly Section[] = [
     name: 'voice',
     modes: FULL_ONLY,
     origin: 'configuration',
-    lines: ({ ttsHint }) => (ttsHint === undefined || ttsHint.trim() === '' ? [] : ['## Voice (TTS)', ttsHint.trim()]),
+    lines: (input) => {
+      const hint = input.ttsHint?.trim() ?? (hasTool(input, 'tts') ? TTS_TOOL_HINT : '');
+      return hint === '' ? [] : ['## Voice (TTS)', hint];
+    },
   },
 ];
 

@@ -71,7 +71,7 @@ export const MACHINE: RuntimeFacts = {
 };
 
 function buildFacts(config: Config, agent: AgentSettings): AgentFacts {
-  const { docs, tts, heartbeat, channels } = config;
+  const { docs, tts, heartbeat, channels, tools } = config;
   return {
     agentId: agent.id,
     workspaceDir: agent.workspaceDir,
@@ -88,7 +88,7 @@ function buildFacts(config: Config, agent: AgentSettings): AgentFacts {
     contributions: listContributions(agent),
     isExtraContextDynamic: agent.chatContextPlace === 'dynamic',
     ...(docs.enabled ? { docs: { path: docs.path, files: docsIn(docs.path) } } : {}),
-    ...(tts.enabled ? { ttsHint: tts.hint ?? TTS_HINT } : {}),
+    ...given({ ttsHint: tts.enabled ? (tts.hint ?? TTS_HINT) : tools.tts && tts.hint }),
     ...(heartbeat.enabled ? { heartbeatPrompt: agent.heartbeat.prompt } : {}),
     ...pickSandbox(config),
   };
