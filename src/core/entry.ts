@@ -29,10 +29,12 @@ export interface Entry {
   provenance?: EntryProvenance | null;
 }
 
-/** `heartbeat`: a poll. `client`: a client sent it as a part of its history. `inter_session`: another session sent it, by a tool. */
+/** `heartbeat`: a poll. `client`: a client sent it as a part of its history. `transcript`: of the audio of a message, by the place
+ * of its attachment. `inter_session`: another session sent it, by a tool. */
 export type EntryProvenance =
   | { kind: 'heartbeat' }
   | { kind: 'client' }
+  | { kind: 'transcript'; messageId: string; at: number; isFailed?: boolean }
   | { kind: 'inter_session'; sourceSession: string; sourceChannel?: string; sourceTool?: string };
 
 export type PathEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content'>;

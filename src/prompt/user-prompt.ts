@@ -41,6 +41,8 @@ export interface UserPromptInput {
   channelLines?: readonly string[];
   /** True when files can be sent back with the `message` tool; absent: they cannot. */
   canSendMedia?: boolean;
+  /** As in `MessageOptions`. */
+  isTranscribing?: boolean;
 }
 
 export interface UserPrompt {
@@ -105,6 +107,7 @@ function buildOptions(input: UserPromptInput, message: InboundMessage, index: nu
     reset: input.isNewSession && mayBegin ? { triggers: input.resetTriggers, now: input.now } : null,
     mayTakeThinking: mayBegin && input.thinking === null && message.thinking === undefined,
     canSendMedia: input.canSendMedia ?? false,
+    isTranscribing: input.isTranscribing ?? false,
   };
 }
 

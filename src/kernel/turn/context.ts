@@ -109,6 +109,8 @@ export interface TurnParts extends Pick<
 export interface TurnFeature {
   /** Asked before a model call, between the kernel's own checks. */
   readonly check?: GateCheck;
+  /** Called before each answer is asked for: may commit what the model has to read first. Throws what stops, parks or ends the turn. */
+  readonly prepare?: (context: TurnContext, turn: OpenedTurn) => Promise<void>;
   /** Gets the next answer in its own way; null: the model is asked. Throws as `askModel` does. */
   readonly ask?: (context: TurnContext, turn: OpenedTurn) => Promise<AnsweredCall | null>;
   /** Its tools that may be others at the next turn: asked when a turn opens, and when another worker resumes it; null: none for this agent. */

@@ -61,7 +61,11 @@ function* steeringWrite(
     const message = input.body as InboundMessage;
     const text =
       announcement === null
-        ? buildSteerPrompt(message, { zone, canSendMedia: canSendMedia(config, turn.toolset, message) }).text
+        ? buildSteerPrompt(message, {
+            zone,
+            canSendMedia: canSendMedia(config, turn.toolset, message),
+            isTranscribing: config.tools.transcribe !== undefined,
+          }).text
         : announcementText(announcement);
     const provenance = deriveProvenance([input]);
     const entry = newEntry('steer', 'user', [{ type: 'text', text }]);

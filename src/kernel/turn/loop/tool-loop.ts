@@ -34,6 +34,7 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
     if (turn.journal.at.progress.steps >= turn.agent.maxSteps) {
       throw new TurnFailed('max_steps', `The turn did not end within ${turn.agent.maxSteps} steps (maxSteps).`);
     }
+    for (const { prepare } of context.features) await prepare?.(context, turn);
     const answered = await nextAnswer(context, turn);
     const { answer } = answered;
     const calls = listToolUses(answer.content);

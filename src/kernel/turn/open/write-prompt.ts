@@ -47,6 +47,7 @@ export async function writePrompt(
         }
       : {}),
     canSendMedia: canSendMedia(config, toolset, facts.messages[0]),
+    isTranscribing: config.tools.transcribe !== undefined,
     channelLines: facts.isNewSession && facts.sessionKind === 'main' ? channelLines(config) : [],
   });
   return await runInSlices(clock, prompt);
