@@ -164,3 +164,39 @@ test('the head and the body of a message are held to the rules of every request'
   expect((await rig.get('/mcp')).status).toBe(405);
   expect((await rig.ask('DELETE', '/mcp')).status).toBe(405);
 });
+
+test('a client that leaves while it waits holds nothing in the service, and its message stays', async () => {
+  const { rig } = holder;
+  const waiting = async (): Promise<string | undefined> =>
+    /^holdfast_waiting_requests (\d+)$/m.exec(String((await rig.get('/metrics')).body))?.[1];
+  const sessionKey = newSession();
+  const version = '2026-07-28';
+  const modern = {
+    headers: { 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': 'send_message' },
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  };
+  for (const { headers, _meta } of [modern, { headers: {}, _meta: {} }]) {
+    const leaving = new AbortController();
+    const params = { name: 'send_message', arguments: { sessionKey, text: 'x', waitSeconds: 60 }, _meta };
+    const sent = fetch(`${await rig.listen()}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${ADMIN_KEY}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+      signal: leaving.signal,
+    }).then(async (response) => await response.text());
+    await expect.poll(waiting).toBe('1');
+    leaving.abort();
+    await expect(sent).rejects.toThrow();
+    await expect.poll(waiting).toBe('0');
+  }
+  expect((await rig.get(`/v1/messages?session=${sessionKey}`)).body.items).toHaveLength(2);
+});
