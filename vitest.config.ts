@@ -120,6 +120,7 @@ const onlyInLongForm = [
   'test/embedded-postgres/start-embedded-postgres.test.ts',
   'test/model/conformance.test.ts',
   'test/mcp-server/conformance.test.ts',
+  'test/mcp/browser.test.ts',
   'test/mcp/mcp-sweep.test.ts',
   'test/mcp/mcp-login.test.ts',
   'test/mcp/mcp-sandbox.test.ts',

@@ -85,3 +85,12 @@ test('approval of a tool is a rule before all others', () => {
     rules[0],
   ]);
 });
+
+test('the browser is a preset of a server, whose name no other server can have', () => {
+  const { config } = load({}, { tools: { browser: { enabled: true, executablePath: './chromium' } } });
+  expect(config.mcp.servers['browser']).toMatchObject({ perSession: true, sandbox: 'off', trust: 'none' });
+  const loadBoth = () => load({ browser: { command: 'x' } }, { tools: { browser: { enabled: true } } });
+  expect(loadBoth).toThrow(
+    /tools\.browser\.enabled is true; allowed: false with a server of mcp\.servers that is named/,
+  );
+});

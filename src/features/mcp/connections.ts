@@ -64,6 +64,9 @@ export class Connections {
   ): Promise<Result> {
     const connection = this.#connect(key);
     connection.users += 1;
+    // The one that was used last stands last.
+    this.#open.delete(key);
+    this.#open.set(key, connection);
     clearTimeout(connection.idle);
     try {
       const client = await raceAbort(connection.client, signal);

@@ -25,6 +25,11 @@ writeFileSync(
   config,
   JSON.stringify({
     outputDir,
+    codegen: 'none',
+    // Tools that a page defines.
+    webmcp: false,
+    // After an action it would be written into a file that the agent cannot read; browser_snapshot returns one.
+    snapshot: { mode: 'none' },
     browser: {
       browserName: 'chromium',
       isolated: true,

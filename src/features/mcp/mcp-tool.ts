@@ -39,6 +39,10 @@ export function createMcpTool(tool: OfferedTool, settings: McpServerSettings, co
     async run(input, call) {
       // The server checks the rest against its own schema.
       if (!isObject(input)) return errorOutcome(`${offeredAs}: the input must be an object`);
+      const { url } = input;
+      // Its server refuses file:, but not view-source:file:.
+      if (settings.perSession === true && typeof url === 'string' && !isWebAddress(url))
+        return errorOutcome(`${offeredAs}: url: expected an address that begins with http:// or https://`);
       try {
         return await runCall(tool, { input, call, connections, key: keyOf(call) });
       } catch (error) {
@@ -102,6 +106,10 @@ async function sendOnce(
     if (isConnected || call.signal.aborted) throw error;
     return { kind: 'unreachable', reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function isWebAddress(url: string): boolean {
+  return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol);
 }
 
 const NEW_PROCESS =

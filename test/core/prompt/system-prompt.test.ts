@@ -132,6 +132,13 @@ describe('sections', () => {
     expect(whole({ ...plain, tools: withoutExec, execSandbox })).not.toContain('## Sandbox');
   });
 
+  test('name a browser in the container of Holdfast only if there is one', () => {
+    expect(whole(everything)).not.toContain('Sandbox browser');
+    const tools = [...everything.tools, { name: 'browser__browser_navigate', summary: '' }];
+    expect(whole({ ...everything, tools })).toContain('\nSandbox browser: enabled.\n');
+    expect(whole({ ...plain, tools })).not.toContain('Sandbox browser');
+  });
+
   test('follow each other without blank lines', () => {
     expect(buildSystemPrompt(plain).stable).toMatch(
       /^You are a personal assistant running inside Holdfast\.\n## Tooling\n/,
