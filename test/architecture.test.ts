@@ -155,8 +155,8 @@ const WORDS_OF_KERNEL = [
   'crons',
   'dead-letters',
   'deliveries',
-  'gateway',
   'external-tools',
+  'gateway',
   'heartbeats',
   'keys',
   'limits',
@@ -188,6 +188,8 @@ const API_READS: Record<string, string[]> = {
 const PACKAGE_ROOMS: Record<string, string[]> = {
   // Loaded only where a server is used: these files are imported only by `import()`, or for their types.
   '@modelcontextprotocol/client': [
+    'src/features/mcp/log-in.ts',
+    'src/features/mcp/oauth.ts',
     'src/features/mcp/open-client.ts',
     'src/features/mcp/result-content.ts',
     'src/features/mcp/stdio-transport.ts',

@@ -6,6 +6,8 @@ import { newId } from '../../src/ids.ts';
 import { changeToolCalls } from '../rows/calls.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';
 import { ago, now } from '../rows/table.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readEvents } from '../rows/events.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const url = 'http://127.0.0.1:9/calls';
@@ -42,9 +44,7 @@ const answer = (id: string, body: object, headers: Record<string, string> = {}) 
 
 /** The results that the model was given. */
 async function resultsOf(turnId: string): Promise<string> {
-  return JSON.stringify(
-    await holder.rig.rows("select content from holdfast.entries where turn_id = $1 and kind = 'results'", [turnId]),
-  );
+  return JSON.stringify(await readEntries(holder.rig, { turnId, kind: 'results' }, 'content'));
 }
 
 describe('a call of a tool that another program runs', () => {
@@ -111,9 +111,7 @@ describe('a call of a tool that another program runs', () => {
     expect(items).toMatchObject([
       { target: { url }, payload: { type: 'tool.requested', toolCall: { id, input: { order: '42' } } } },
     ]);
-    const events = await rig.rows("select data from holdfast.events where turn_id = $1 and type = 'tool.requested'", [
-      turnId,
-    ]);
+    const events = await readEvents(rig, { turnId, type: 'tool.requested' }, 'data');
     expect(events).toMatchObject([{ data: { toolCallId: id, name: 'refund', expiresInMs: 7_200_000 } }]);
   });
 
