@@ -482,7 +482,7 @@ test('turns that wait for approvals hold no lock of a session, no lock of the da
   const inTransactions =
     'select from pg_stat_activity where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()';
   await expect.poll(() => rig.rows(inTransactions)).toEqual([]);
-});
+}, 900_000);
 
 test('a request whose call does not wait any more is shown as cancelled, and noted so', async () => {
   const asked = await ask('left');
