@@ -124,6 +124,7 @@ const onlyInLongForm = [
   'test/mcp/mcp-sweep.test.ts',
   'test/mcp/mcp-login.test.ts',
   'test/mcp/mcp-sandbox.test.ts',
+  'test/mcp/mcp-tasks.test.ts',
   'test/mcp/mcp-tools.test.ts',
   'test/openai/files.test.ts',
   'test/openai/streams.test.ts',

@@ -3,6 +3,7 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { onTestFinished } from 'vitest';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -122,6 +123,34 @@ export async function countingServer(more: { env?: Record<string, string>; scrip
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A server with the tools of the everything server, over stdio or HTTP, ended with the test. */
+export async function anEverythingServer(script: string, over: string) {
+  const settings = { command: process.execPath, args: [script, 'stdio'], sandbox: 'off' };
+  if (over === 'stdio') return { settings };
+  const port = await freePort();
+  const child = spawn(process.execPath, [script, script === MODERN ? 'http' : 'streamableHttp', String(port)], {
+    env: { PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  // Each says where it listens, on one of the two.
+  await Promise.race([once(child.stdout, 'data'), untilListening(child.stderr)]);
+  return { settings, url: `http://127.0.0.1:${port}/mcp` };
+}
+
+async function untilListening(output: Readable): Promise<void> {
+  for await (const chunk of output) if (String(chunk).includes('listening on port')) return;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
 }
 
 export async function useDatabase() {

@@ -25,8 +25,8 @@ async function openShell(settings: object = {}, file: object = {}) {
   onTestFinished(() => client.close());
   const signal = new AbortController().signal;
   async function sh(command: string): Promise<string> {
-    const reply = await client.call({ tool: 'sh', input: { command }, meta: {}, signal });
-    if (reply.kind !== 'answered') throw new Error(reply.reason);
+    const reply = await client.call({ tool: 'sh', input: { command }, meta: {}, signal, isTask: false });
+    if (reply.kind !== 'answered') throw new Error(reply.kind);
     const [part] = reply.result.content;
     return part?.type === 'text' ? part.text : '';
   }

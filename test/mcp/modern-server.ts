@@ -20,6 +20,30 @@ function createModernServer(): McpServer {
       return { content: [{ type: 'text', text: 'asked' }] };
     },
   );
+  // What the everything server of the earlier line has.
+  const reads = { readOnlyHint: true };
+  server.registerTool(
+    'echo',
+    { description: 'echoes', inputSchema: z.object({ message: z.string() }), annotations: reads },
+    ({ message }) => ({ content: [{ type: 'text', text: `Echo: ${message}` }] }),
+  );
+  server.registerTool('get-tiny-image', { description: 'an image', inputSchema: z.object({}) }, () => ({
+    content: [{ type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' }],
+  }));
+  server.registerTool('get-resource-reference', { description: 'a resource', inputSchema: z.object({}) }, () => ({
+    content: [{ type: 'resource', resource: { uri: 'demo://resource/1', mimeType: 'text/plain', text: 'text' } }],
+  }));
+  const weather = z.object({ temperature: z.number() });
+  server.registerTool(
+    'get-structured-content',
+    { description: 'an object', inputSchema: z.object({ location: z.string() }), outputSchema: weather },
+    () => ({ content: [], structuredContent: { temperature: 33 } }),
+  );
+  server.registerTool(
+    'get-sum',
+    { description: 'adds', inputSchema: z.object({ a: z.number(), b: z.number() }) },
+    ({ a, b }) => ({ content: [{ type: 'text', text: String(a + b) }] }),
+  );
   server.registerTool('grow', { description: 'grows', inputSchema: z.object({}) }, () => {
     server.registerTool('grown', { description: 'is new', inputSchema: z.object({}) }, () => ({ content: [] }));
     return { content: [{ type: 'text', text: 'grown' }] };

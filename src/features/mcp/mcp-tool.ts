@@ -11,6 +11,7 @@ import { connectionKey, type Connections } from './connections.ts';
 import type { CallReply } from './open-client.ts';
 import { toOutcome } from './result-content.ts';
 import type { OfferedTool } from './rules.ts';
+import { begunOutcome } from './tasks.ts';
 
 /** The field of `_meta` with the key of a call: the same for every run of the same call. */
 const KEY_FIELD = 'holdfast/idempotencyKey';
@@ -73,6 +74,7 @@ async function runCall(tool: OfferedTool, run: Run): Promise<ToolOutcome> {
       const outcome = toOutcome(server, end.result, markOf(call));
       return end.isNew && run.key !== server ? withNote(outcome) : outcome;
     }
+    if (end.kind === 'begun') return begunOutcome(server, end.task);
     const reason = neutralise(cutHead(end.reason, REASON_CHARS_MAX));
     if (end.kind === 'refused') return errorOutcome(`${offeredAs}: ${server} answers with an error: ${reason}`);
     run.connections.drop(run.key);
@@ -99,7 +101,8 @@ async function sendOnce(
         call.lease.assertHeld();
         const traced = call.traceparent === undefined ? {} : { traceparent: call.traceparent };
         const meta = { [KEY_FIELD]: call.idempotencyKey, ...traced };
-        return { ...(await client.call({ tool: tool.name, input, meta, signal: call.signal })), isNew };
+        const isTask = tool.definition.needsTask;
+        return { ...(await client.call({ tool: tool.name, input, meta, signal: call.signal, isTask })), isNew };
       },
     });
   } catch (error) {

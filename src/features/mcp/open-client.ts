@@ -14,6 +14,7 @@ import type { Database } from '../../database/database.ts';
 import { holdfastVersion } from '../../cli/holdfast-version.ts';
 import { given } from '../../core/given.ts';
 import { storableValue } from '../../core/text.ts';
+import { beginTask, cancelTask, readTask } from './task-requests.ts';
 import type { ListedTool } from './rules.ts';
 import { createAuthProvider } from './oauth.ts';
 import { placeServer } from './server-place.ts';
@@ -30,16 +31,34 @@ const PING_MS = 5_000;
 const NO_TIMEOUT_MS = 2_147_483_647;
 const TOOLS_MAX = 1_000;
 
+/** A task that a call has begun. */
+export interface TaskState {
+  id: string;
+  /** How often the server wants to be asked; null: it does not say. */
+  pollMs: number | null;
+}
+
+/** What a server says of a task. */
+export type TaskReply =
+  | { kind: 'runs'; pollMs: number | null }
+  | { kind: 'ended'; result: CallToolResult }
+  | { kind: 'failed'; reason: string }
+  /** The server does not know it, or not any more. */
+  | { kind: 'gone'; reason: string };
+
 export interface ServerCall {
   tool: string;
   input: Record<string, unknown>;
   meta: Record<string, string>;
   signal: AbortSignal;
+  /** It runs as a task. */
+  isTask: boolean;
 }
 
 /** How a call ended, if it was not aborted. */
 export type CallReply =
   | { kind: 'answered'; result: CallToolResult }
+  | { kind: 'begun'; task: TaskState }
   /** The server has answered that it does not do this. */
   | { kind: 'refused'; reason: string }
   /** The call has certainly not begun; another connection may do better. */
@@ -52,6 +71,9 @@ export interface OpenClient {
   listTools(): Promise<ListedTool[]>;
   /** Rejects with the signal's reason after an abort; then the server is notified that the call is cancelled. */
   call(call: ServerCall): Promise<CallReply>;
+  /** Rejects when the server cannot be asked. */
+  readTask(id: string, signal: AbortSignal): Promise<TaskReply>;
+  cancelTask(id: string, signal: AbortSignal): Promise<void>;
   /** True when the server answers at all. */
   ping(): Promise<boolean>;
   close(): Promise<void>;
@@ -78,6 +100,8 @@ export async function openClient(
     },
     listTools: () => listTools(client),
     call: (call) => callTool(client, call, transport),
+    readTask: (id, signal) => readTask(client, id, signal),
+    cancelTask: (id, signal) => cancelTask(client, id, signal),
     ping: () =>
       client.ping({ timeout: PING_MS }).then(
         () => true,
@@ -172,20 +196,20 @@ async function listTools(client: Client): Promise<ListedTool[]> {
 
 async function callTool(
   client: Client,
-  { tool, input, meta, signal }: ServerCall,
+  { tool, input, meta, signal, isTask }: ServerCall,
   transport: ServerTransport,
 ): Promise<CallReply> {
   const cut = new AbortController();
   try {
-    const result = await client.callTool(
-      { name: tool, arguments: input, _meta: meta },
-      {
-        timeout: NO_TIMEOUT_MS,
-        signal: AbortSignal.any([signal, cut.signal]),
-        // The answer's stream has ended without an answer; without this, the call would wait for its deadline.
-        onRequestStreamEnd: () => cut.abort(new Error('the connection was closed before the answer')),
-      },
-    );
+    const params = { name: tool, arguments: input, _meta: meta };
+    const options = {
+      timeout: NO_TIMEOUT_MS,
+      signal: AbortSignal.any([signal, cut.signal]),
+      // The answer's stream has ended without an answer; without this, the call would wait for its deadline.
+      onRequestStreamEnd: () => cut.abort(new Error('the connection was closed before the answer')),
+    };
+    if (isTask) return await beginTask(client, params, options);
+    const result = await client.callTool(params, options);
     return { kind: 'answered', result: result as CallToolResult };
   } catch (error) {
     if (signal.aborted) throw signal.reason;

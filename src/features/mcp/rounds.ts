@@ -6,6 +6,7 @@ import type { Process, ProcessPart } from '../../kernel/processes/process-part.t
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { cutHead } from '../../core/text.ts';
 import { connectionsOf, type Connections } from './connections.ts';
+import { cancelLeftTasks } from './tasks.ts';
 import {
   claimDueMcpServers,
   noteMcpServers,
@@ -49,6 +50,11 @@ export async function openMcp({ service, logger }: Pick<Process, 'service' | 'lo
         round: (signal) => askDueServers(asking, signal),
         pauseMs: PAUSE_MS,
         failure: 'MCP servers could not be asked for their tools; the next round retries',
+      },
+      {
+        round: (signal) => cancelLeftTasks({ database, connections, servers: names }, signal),
+        pauseMs: { first: 1_000, min: 1_000, max: 5_000 },
+        failure: 'Tasks of MCP servers could not be cancelled; the next round retries',
       },
     ],
     async stop() {

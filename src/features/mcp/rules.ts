@@ -64,7 +64,6 @@ function reasonToLeaveOut({ tools }: ServerRules, { name, definition }: ListedTo
   if (!isToolAllowed({ name, isReadOnly: true }, tools)) return 'the configuration of its server does not allow it';
   if (offeredAs.length > NAME_CHARS_MAX)
     return `its name would have ${offeredAs.length} characters, more than ${NAME_CHARS_MAX}`;
-  if (definition.needsTask) return 'it runs only as a task, which Holdfast does not do';
   if (JSON.stringify(definition.inputSchema).length > SCHEMA_CHARS_MAX)
     return `its input schema has more than ${SCHEMA_CHARS_MAX} characters`;
   return null;

@@ -9,6 +9,7 @@ import { createFindAndCall } from './find-and-call.ts';
 import { createMcpTool } from './mcp-tool.ts';
 import { createNodesTool } from './nodes.ts';
 import { judgeTools } from './rules.ts';
+import { tasksInTurns } from './tasks.ts';
 import { readMcpLists, readMcpStates, readMcpVersions, type StoredList } from './store/servers.ts';
 
 export function mcpInTurns({ config, database, logger }: TurnParts): TurnFeature {
@@ -28,6 +29,7 @@ export function mcpInTurns({ config, database, logger }: TurnParts): TurnFeature
   }
 
   return {
+    ...tasksInTurns({ database, connections }),
     async tools(agentId) {
       const names = serversOf(servers, agentId);
       if (names.length === 0) return null;

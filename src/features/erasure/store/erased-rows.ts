@@ -33,6 +33,7 @@ const OF_TURNS = [
   'model_calls',
   'tool_calls',
   'approvals',
+  'mcp_tasks',
   'held_notices',
   'turn_attempts',
   'earlier_costs',

@@ -1,0 +1,78 @@
+// Tasks of MCP servers that calls wait for: stored in one commit with the wait, so that any worker can ask for them.
+import { literalQuery } from '../../../database/literal-query.ts';
+import { cte, optional, rows } from '../../../database/statement.ts';
+import type { JournalWrite } from '../../../kernel/turn/journal/journal.ts';
+
+/** A task as it is stored with its call. */
+export interface NewTask {
+  server: string;
+  taskId: string;
+}
+
+type Writes = readonly JournalWrite[];
+
+function pickTasks(writes: Writes) {
+  return writes.flatMap(({ heldIntents = [] }, index) =>
+    heldIntents.flatMap(({ code, step, ordinal, facts }) =>
+      // This feature has made the facts of the calls that it holds.
+      code === 'task' ? [{ n: index + 1, step, ordinal, row: facts as NewTask }] : [],
+    ),
+  );
+}
+
+export const TASK_PARTS = [
+  ...optional('mcp_tasks', (writes: Writes) => pickTasks(writes).length > 0)(
+    rows('new_mcp_tasks', pickTasks, {
+      n: ['int', ({ n }) => n],
+      step: ['int', ({ step }) => step],
+      ordinal: ['int', ({ ordinal }) => ordinal],
+      server: ['text', ({ row }) => row.server],
+      task_id: ['text', ({ row }) => row.taskId],
+    }),
+    cte(`stored_mcp_tasks as (
+  insert into holdfast.mcp_tasks (turn_id, step, ordinal, server, task_id)
+  select fence.turn_id, t.step, t.ordinal, t.server, t.task_id from new_mcp_tasks t join fence on fence.n = t.n
+  on conflict do nothing
+)`),
+  ),
+];
+
+/** A task that a call waits for. */
+export interface WaitingTask extends NewTask {
+  ordinal: number;
+  ageMs: number;
+}
+
+export const readMcpTasks = literalQuery({
+  name: 'read-mcp-tasks',
+  purpose: 'Read the tasks that calls of a step wait for.',
+  text: `select ordinal, server, task_id as "taskId", (extract(epoch from clock_timestamp() - begun_at) * 1000)::float8 as "ageMs"
+from holdfast.mcp_tasks where turn_id = $turnId and step = $step`,
+  values: (of: { turnId: string; step: number }) => of,
+  answer: (tasks: WaitingTask[]) => tasks,
+});
+
+export const endMcpTask = literalQuery({
+  name: 'end-mcp-task',
+  purpose: 'Note that a task has ended, so that nothing cancels it.',
+  locking: 'The task.',
+  text: `update holdfast.mcp_tasks set is_over = true where turn_id = $turnId and step = $step and ordinal = $ordinal`,
+  values: (of: { turnId: string; step: number; ordinal: number }) => of,
+});
+
+export const takeLeftMcpTasks = literalQuery({
+  name: 'take-left-mcp-tasks',
+  purpose: 'Delete the tasks of turns that have ended. Answers those that may still run at their servers.',
+  locking: 'The tasks, but none that another process has locked.',
+  text: `with ended as materialized (
+  select t.turn_id, t.step, t.ordinal from holdfast.mcp_tasks t
+  where t.server = any ($servers::text[]) and not exists (select from holdfast.turns u where u.id = t.turn_id and u.ended_at is null)
+  order by t.turn_id, t.step, t.ordinal limit 100 for update of t skip locked
+), taken as (
+  delete from holdfast.mcp_tasks t using ended e where t.turn_id = e.turn_id and t.step = e.step and t.ordinal = e.ordinal
+  returning t.server, t.task_id, t.is_over
+)
+select server, task_id as "taskId" from taken where not is_over`,
+  values: (servers: readonly string[]) => ({ servers }),
+  answer: (tasks: NewTask[]) => tasks,
+});

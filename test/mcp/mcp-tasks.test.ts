@@ -1,0 +1,69 @@
+// Tools that run as tasks at their server: the turn is parked, any worker asks for the task, and it runs once. A real server over HTTP.
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { viewTurn } from '../../src/kernel/views/turns.ts';
+import { readToolCalls } from '../rows/calls.ts';
+import { changeDoorbells } from '../rows/doorbells.ts';
+import { now } from '../rows/table.ts';
+import { counting, rigWith } from './mcp-rig.ts';
+
+const TASKS = join(import.meta.dirname, 'task-server.ts');
+
+async function aTaskServer() {
+  const server = await counting({}, TASKS);
+  const rig = await rigWith({ far: { url: `http://127.0.0.1:${await server.listen()}/mcp` } });
+  /** Lets a worker ask for the tasks of a session until its turn has ended. */
+  async function playOn(session: string): Promise<void> {
+    const ask = async () => {
+      await changeDoorbells(rig, { sessionId: await rig.sessionOf(session) }, { dueAt: now });
+      return (await rig.worker().run(session)).kind;
+    };
+    await expect.poll(ask, { timeout: 60_000, interval: 200 }).toBe('ended');
+  }
+  return { server, rig, playOn };
+}
+
+test('a task runs once while its turn is parked; another worker brings its result (G11)', async () => {
+  const { server, rig, playOn } = await aTaskServer();
+  await rig.play([{ tool: 'far__long', input: { ms: 2_000 } }], 'main');
+  const [call] = await readToolCalls(rig, {}, 'turnId', 'callId', 'status');
+  expect(await viewTurn(rig.database.views, String(call?.turnId))).toMatchObject({
+    status: 'parked',
+    why: { code: 'task', text: 'The turn waits for a task of far__long to end.' },
+  });
+  await playOn('main');
+  const [result] = await rig.readResults();
+  expect(result).toMatchObject({ status: 'done', isError: false });
+  expect(result?.text).toContain('the result of the task');
+  expect(await server.runs()).toEqual([result?.key, `${result?.key} completed`]);
+
+  await rig.play([{ tool: 'far__long', input: { ms: 100, end: 'failed' } }], 'other');
+  await playOn('other');
+  const [failed] = await rig.readResults();
+  expect(failed).toMatchObject({ status: 'failed', isError: true });
+});
+
+test('a task whose server has lost it has an unknown outcome, and is not begun again (G11)', async () => {
+  const { server, rig, playOn } = await aTaskServer();
+  const port = Number(new URL(rig.config.mcp.servers['far']?.url ?? '').port);
+  await rig.play([{ tool: 'far__long', input: { ms: 60_000 } }], 'main');
+  await server.stop();
+  // A server that is away may come back: the call waits.
+  await changeDoorbells(rig, { sessionId: await rig.sessionOf('main') }, { dueAt: now });
+  expect(await rig.worker().run('main')).toMatchObject({ kind: 'parked' });
+  await server.listen(port);
+  await playOn('main');
+  const [result] = await rig.readResults();
+  expect(result).toMatchObject({ status: 'unknown', isError: true });
+  expect(await server.runs()).toEqual([result?.key]);
+});
+
+test('a task is cancelled at its server when its turn is aborted', async () => {
+  const { server, rig } = await aTaskServer();
+  await rig.play([{ tool: 'far__long', input: { ms: 2_000 } }], 'main');
+  await abortSession(rig, { sessionKey: 'agent:main:main', keepQueued: false });
+  await rig.worker().run('main');
+  await expect.poll(() => rig.round().then(() => server.runs()), { timeout: 60_000, interval: 200 }).toHaveLength(2);
+  expect((await server.runs())[1]).toMatch(/ cancelled$/);
+});
