@@ -116,7 +116,8 @@ async function answer(server: CallParts, call: Call, { path, body, record }: Med
   else if (path === '/v1/audio/transcriptions') sendJson(response, 200, JSON.stringify(transcript(body, words)), id);
   else {
     const sound = Buffer.from(`ID3 scripted speech: ${words ?? said}`);
-    const type = SPEECH_TYPES[String(body['response_format'] ?? 'mp3')] ?? '';
+    const { response_format: format = 'mp3' } = body;
+    const type = typeof format === 'string' ? SPEECH_TYPES[format] : '';
     response.writeHead(200, { 'content-type': type, 'content-length': sound.length, 'x-request-id': id }).end(sound);
   }
   return 200;

@@ -19,7 +19,7 @@ import { waitUntil } from './rig/wait-until.ts';
 
 const SETTLED_MS = 240_000;
 /** The long form strikes one point in so many. */
-const EVERY = 4;
+const EVERY = 14;
 
 const asked: RecordedRequest[] = [];
 let rig: CrashRig;

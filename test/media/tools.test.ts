@@ -92,7 +92,7 @@ describe('image_generate', () => {
     expect(
       paidCalls(stored)
         .map(({ n }) => n)
-        .toSorted(),
+        .toSorted((one, other) => one - other),
     ).toEqual([2, 3]);
     expect(stored.turn?.steps?.at(-1)?.calls.map(({ n }) => n)).toEqual([4]);
   });
