@@ -149,7 +149,10 @@ test('no result has a secret of the configuration, whichever part is asked for (
       },
     },
     agents: { defaults: { heartbeat: { when: { command: `curl -H 'x-key: ${secret()}' https://example.com` } } } },
-    tools: { approvals: { webhook: `https://example.com/${secret()}` } },
+    tools: {
+      approvals: { webhook: `https://example.com/${secret()}` },
+      search: { brave: { apiKey: secret() }, tavily: { apiKey: secret() }, exa: { apiKey: secret() } },
+    },
     mcp: {
       servers: {
         far: { url: `https://user:${secret()}@example.com/mcp`, ...server },
