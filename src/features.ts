@@ -28,6 +28,7 @@ import { mcp } from './features/mcp/feature.ts';
 import { mcpServer } from './features/mcp-server/feature.ts';
 import { externalTools } from './features/external-tools/feature.ts';
 import { sandbox } from './features/sandbox/feature.ts';
+import { canvas } from './features/canvas/feature.ts';
 import { gateway } from './features/gateway/feature.ts';
 import { webSearch } from './features/web-search/feature.ts';
 import { mediaModels } from './features/media-models/feature.ts';
@@ -65,4 +66,5 @@ export const FEATURES: readonly Feature[] = [
   gateway,
   webSearch,
   mediaModels,
+  canvas,
 ];

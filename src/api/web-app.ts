@@ -48,6 +48,8 @@ const PAGE_HEADERS = {
     "connect-src 'self'",
     "img-src 'self' data: blob:",
     "font-src 'self'",
+    // The canvas of a session, whose own answer says that it has no rights.
+    "frame-src 'self'",
     "manifest-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

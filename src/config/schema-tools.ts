@@ -126,6 +126,11 @@ export const toolsSchema = section({
     ),
     executablePath: optional(path).describe('the Chromium that is started; none: the Chrome of the machine'),
   }),
+  canvas: section({
+    enabled: flag(false).describe(
+      '`true`: agents have the tool [`canvas`](canvas.md), which shows an HTML page beside the session in the dashboard',
+    ),
+  }),
   gateway: section({
     enabled: flag(false).describe(
       '`true`: agents have the tool [`gateway`](gateway.md) in turns of owners; changes of the configuration wait for an approval',

@@ -124,6 +124,11 @@ const FIELDS = {
     status: text.describe('How the tool call ended'),
     isError: flag.describe('Whether the tool failed'),
   },
+  'canvas.presented': {
+    callId: text.describe('The id of the tool call'),
+    title: text.nullable().describe('What the agent calls the page; null: it has no title'),
+    bytes: count.describe('The length of the page'),
+  },
   'approval.requested': {
     approvalId: uuid.describe('The id of the request'),
     callId: text.describe('The id of the tool call'),

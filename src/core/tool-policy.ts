@@ -60,6 +60,7 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   'process',
   'web_search',
   'web_fetch',
+  'canvas',
   'nodes',
   'gateway',
   'image',

@@ -47,7 +47,10 @@ const search = { timeoutSeconds: 10, brave: { apiKey: 'key' }, tavily: {}, exa: 
 /** For tools that are not run. */
 const service = new Proxy(
   {},
-  { get: (_, name) => (name === 'config' ? { tools: { gateway: { enabled: true }, search } } : unused) },
+  {
+    get: (_, name) =>
+      name === 'config' ? { tools: { canvas: { enabled: true }, gateway: { enabled: true }, search } } : unused,
+  },
 ) as Service;
 
 const coreTools = createCoreTools({

@@ -15,6 +15,7 @@ const TYPES = [
   'turn.resumed',
   'turn.ended',
   'tool.ended',
+  'canvas.presented',
   'approval.requested',
   'approval.decided',
   'model.ended',

@@ -15,6 +15,7 @@ import { useCanAct } from '../me.ts';
 import { useSettings } from '../settings.tsx';
 import { Composer } from './composer.tsx';
 import { SessionActions } from './session-actions.tsx';
+import { SessionCanvas } from './session-canvas.tsx';
 import { SessionHistory } from './session-history.tsx';
 import { Transcript } from './transcript.tsx';
 
@@ -67,6 +68,7 @@ export function SessionScreen(): ReactElement {
               <SessionActions session={data} />
             </div>
           )}
+          <SessionCanvas sessionKey={data.key} />
           <SessionFacts session={data} />
           <SessionHistory sessionKey={data.key} />
         </Aside>

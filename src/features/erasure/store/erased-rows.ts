@@ -85,6 +85,7 @@ export const ERASED_ROWS: readonly ErasedRows[] = [
   ofSessions('dead_letters'),
   ofSessions('deliveries'),
   turns,
+  ofSessions('canvases'),
   ofSessions('compactions'),
   ofSessions('entries'),
   ofSessions('ended_transcripts'),
