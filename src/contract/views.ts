@@ -132,11 +132,7 @@ const callNotes = z.strictObject({
 
 const modelCall = z.strictObject({
   n: count.describe('The number of the model call, counted from 1'),
-  purpose: z
-    .enum(CALL_PURPOSES)
-    .describe(
-      '`answer`: an answer of the turn; `compaction`: the summary of a compaction; `transcription`: the words of audio; otherwise the tool that made it',
-    ),
+  purpose: z.enum(CALL_PURPOSES).describe('What it was for: an answer, a summary, the words of audio, or a tool'),
   status: z.enum(['ok', 'failed', 'aborted']).describe('How the call ended'),
   stopReason: text.nullable().describe('Why the model stopped; null: it gave no complete answer'),
   error: fault.describe('Why the call failed; null: it did not'),
