@@ -1,6 +1,7 @@
 // The `canvas` tool in turns on a real database: what it shows, that a crash shows nothing twice (G11), and that a worker that has lost the session shows
 // nothing (G7).
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
@@ -20,7 +21,9 @@ let rig: TurnRig;
 shareAmongTests(async (onEnd) => {
   const database = await withTestDatabase();
   onEnd(() => database.drop());
-  rig = await createTurnRig(database.url);
+  const path = await mkdtemp(join(tmpdir(), 'holdfast-canvas-'));
+  onEnd(() => rm(path, { recursive: true }));
+  rig = await createTurnRig(database.url, { settings: { workspace: { path } } });
   onEnd(() => rig.close());
 });
 
@@ -47,7 +50,6 @@ async function say(session: string, text: string): Promise<string> {
 
 test('a page is presented, from the call or a file, read again, replaced and cleared', async () => {
   const { workspaceDir } = agentOf(rig.config, 'main');
-  await mkdir(workspaceDir, { recursive: true });
   await writeFile(join(workspaceDir, 'page.html'), '<p>from a file</p>');
   await say('plain', call({ action: 'present', html: '<p>one</p>', title: 'First' }));
   expect(await shownOf('plain')).toMatchObject({ html: '<p>one</p>', title: 'First', bytes: 10 });

@@ -3,7 +3,7 @@
 import type { Config, McpServerSettings } from '../../config.ts';
 import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../logger.ts';
-import type { OpenClient } from './open-client.ts';
+import type { OpenClient } from './server-port.ts';
 import { requestMcpList } from './store/servers.ts';
 
 /** The most processes of sessions at once. Each browser has some 200 MB. */

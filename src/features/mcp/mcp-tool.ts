@@ -8,7 +8,7 @@ import { neutralise } from '../../prompt/untrusted-text.ts';
 import { errorOutcome, ToolTimeoutError, type Tool, type ToolCall, type ToolOutcome } from '../../tools/tool.ts';
 import { markOf } from '../../tools/untrusted-result.ts';
 import { connectionKey, type Connections } from './connections.ts';
-import type { CallReply } from './open-client.ts';
+import type { CallReply } from './server-port.ts';
 import { toOutcome } from './result-content.ts';
 import type { OfferedTool } from './rules.ts';
 import { begunOutcome } from './tasks.ts';

@@ -18,6 +18,7 @@ import { beginTask, cancelTask, readTask } from './task-requests.ts';
 import type { ListedTool } from './rules.ts';
 import { createAuthProvider } from './oauth.ts';
 import { placeServer } from './server-place.ts';
+import type { CallReply, OpenClient, ServerCall } from './server-port.ts';
 import { NotSentError, StdioTransport } from './stdio-transport.ts';
 import type { ServerInfo } from './store/servers.ts';
 
@@ -30,54 +31,6 @@ const PING_MS = 5_000;
 /** The deadline of a call is that of its tool, which aborts it. */
 const NO_TIMEOUT_MS = 2_147_483_647;
 const TOOLS_MAX = 1_000;
-
-/** A task that a call has begun. */
-export interface TaskState {
-  id: string;
-  /** How often the server wants to be asked; null: it does not say. */
-  pollMs: number | null;
-}
-
-/** What a server says of a task. */
-export type TaskReply =
-  | { kind: 'runs'; pollMs: number | null }
-  | { kind: 'ended'; result: CallToolResult }
-  | { kind: 'failed'; reason: string }
-  /** The server does not know it, or not any more. */
-  | { kind: 'gone'; reason: string };
-
-export interface ServerCall {
-  tool: string;
-  input: Record<string, unknown>;
-  meta: Record<string, string>;
-  signal: AbortSignal;
-  /** It runs as a task. */
-  isTask: boolean;
-}
-
-/** How a call ended, if it was not aborted. */
-export type CallReply =
-  | { kind: 'answered'; result: CallToolResult }
-  | { kind: 'begun'; task: TaskState }
-  /** The server has answered that it does not do this. */
-  | { kind: 'refused'; reason: string }
-  /** The call has certainly not begun; another connection may do better. */
-  | { kind: 'not-sent'; reason: string }
-  /** The call was sent, and no answer came. */
-  | { kind: 'lost'; reason: string };
-
-export interface OpenClient {
-  readonly info: ServerInfo;
-  listTools(): Promise<ListedTool[]>;
-  /** Rejects with the signal's reason after an abort; then the server is notified that the call is cancelled. */
-  call(call: ServerCall): Promise<CallReply>;
-  /** Rejects when the server cannot be asked. */
-  readTask(id: string, signal: AbortSignal): Promise<TaskReply>;
-  cancelTask(id: string, signal: AbortSignal): Promise<void>;
-  /** True when the server answers at all. */
-  ping(): Promise<boolean>;
-  close(): Promise<void>;
-}
 
 export async function openClient(
   { config, database, name, settings }: Server,

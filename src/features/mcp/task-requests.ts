@@ -1,7 +1,7 @@
 // The requests for tasks, of the protocol of 2025-11-25. The library knows their words, and has no code for them.
 import { ProtocolError, type CallToolResult, type Client, type RequestOptions } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { CallReply, TaskReply } from './open-client.ts';
+import type { CallReply, TaskReply } from './server-port.ts';
 
 /** How long the server keeps the result. */
 const TTL_MS = 24 * 3_600_000;

@@ -10,7 +10,7 @@ import { laterOutcome, type ToolOutcome } from '../../tools/tool.ts';
 import { markOf } from '../../tools/untrusted-result.ts';
 import type { Database } from '../../database/database.ts';
 import type { Connections } from './connections.ts';
-import type { TaskState } from './open-client.ts';
+import type { TaskState } from './server-port.ts';
 import { toOutcome } from './result-content.ts';
 import {
   endMcpTask,

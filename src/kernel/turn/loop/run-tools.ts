@@ -99,9 +99,8 @@ export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Prom
 }
 
 /**
- * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish, and waits of those that answer later, are
- * stored in the ledger while others still run; all are when some wait. Throws `TurnStopped`; when that is no such wait, `stoppedWrite`
- * then settles the unfinished calls.
+ * Waits for a batch and returns its end, which is not committed yet. Results, and waits of calls that answer later, are stored in the ledger while
+ * others still run; all are when some wait. Throws `TurnStopped`; when that is no such wait, `stoppedWrite` then settles the unfinished calls.
  */
 export async function endTools(context: TurnContext, turn: OpenedTurn, batch: ToolBatch): Promise<BatchResult> {
   const { plans, step, settled, running } = batch;
@@ -116,8 +115,8 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
     const later = planLater(ended, context.clock.monotonicMs());
     waiting.push(...later);
     const toolSettlements = ended.filter((one) => !isLate(one)).map((one) => toSettlement(one, step, true));
-    const paid = takePaid(turn, settled);
-    await commitStep(context, turn, { ...NO_ROWS, toolSettlements, ...paid, ...heldWrite(later, step) });
+    const rows = { toolSettlements, ...takePaid(turn, settled), ...heldWrite(later, step) };
+    await commitStep(context, turn, { ...NO_ROWS, ...rows });
   };
   try {
     while (running.size > 0) {
@@ -140,10 +139,7 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
   throw heldStop(context, turn, waiting);
 }
 
-/** True for a call that answers later. */
-function isLate({ outcome }: SettledCall): boolean {
-  return outcome.later !== undefined;
-}
+const isLate = ({ outcome: { later } }: SettledCall): boolean => later !== undefined;
 
 /** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */
 export function stoppedWrite(turn: OpenedTurn, calls: ToolUseBlock[], message: string): TurnWrite {
