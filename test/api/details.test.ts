@@ -106,7 +106,7 @@ describe('a call of a tool', () => {
     const path = '/v1/sessions/states/transcript';
     const shown = async () => (await rig.get(path)).body.items.map(({ calls: of }: { calls: object[] }) => of);
     const [one, two] = tools.map(({ callId, status, startedAt, endedAt }) => [
-      { id: callId, state: status, startedAt, endedAt },
+      { id: callId, state: status, waitsFor: null, startedAt, endedAt },
     ]);
     // There is no tool for the third.
     expect(await shown()).toEqual([[], one, one, two, two, [], [], []]);

@@ -170,6 +170,7 @@ test('the OpenAPI document describes every kind of delivery as a webhook', async
     'command',
     'batch',
     'approval.requested',
+    'tool.requested',
     'alert',
   ]);
   const { schema } = webhooks.failure.post.requestBody.content['application/json'];

@@ -152,7 +152,10 @@ test('a recurring cron and a poll are skipped while a budget is reached, with th
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-budgets-'));
   const settings = { agents: { list: [{ id: 'polled', workspace: dir, heartbeat: { every: '1h' } }] } };
   await writeFile(join(dir, 'holdfast.json'), JSON.stringify(settings));
-  const config = loadConfig({ env: { HOLDFAST_CONFIG: join(dir, 'holdfast.json'), HOLDFAST_DATA_DIR: dir }, cwd: dir });
+  const config = loadConfig({
+    env: { HOLDFAST_CONFIG: join(dir, 'holdfast.json'), HOLDFAST_DATA_DIR: join(dir, 'data') },
+    cwd: dir,
+  });
   const parts = schedulerParts(database, config);
   const report = { kind: 'agentTurn', message: 'report' };
   const cron = await makeCron(

@@ -36,7 +36,7 @@ test('a parked turn leads to its request, which shows every character, and its a
 
   await open(`/turns/${turnId}`);
   await page.getByText('waiting for an approval', { exact: true }).waitFor();
-  await page.getByRole('link', { name: 'Open the request' }).click();
+  await page.getByRole('link', { name: 'Decide' }).click();
   const request = page.getByRole('region', { name: `echo ${id.slice(-6)}` });
   const call = request.locator('.shown-call');
   await expect.poll(() => call.textContent()).toContain('"command": "rm <U+202E>cod.txt<U+200B> \\u001b[31mred');

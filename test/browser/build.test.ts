@@ -34,7 +34,7 @@ test('the first load of each screen is at most 150 kB of compressed script, 20 k
     const names = requests.map((request) => new URL(request.url).pathname.split('/').at(-1) ?? '');
     const bytesOf = (suffix: string): number =>
       names.filter((name) => name.endsWith(suffix)).reduce((sum, name) => sum + sizeOf(name), 0);
-    expect(bytesOf('.js')).toBeLessThan(SCRIPT_BYTES_MAX);
+    expect(bytesOf('.js'), path).toBeLessThan(SCRIPT_BYTES_MAX);
     expect(bytesOf('.css')).toBeLessThan(STYLE_BYTES_MAX);
     expect(names.length, `${path} asked for ${names.join(', ')}`).toBeLessThanOrEqual(REQUESTS_MAX);
   }

@@ -16,7 +16,7 @@ test('a tab whose build was replaced offers to reload, does not reload by itself
   requests.length = 0;
   const rail = page.getByRole('navigation', { name: 'Screens' });
   await rail.getByRole('link', { name: 'Settings' }).click();
-  await page.getByText('A new version of the dashboard is here').waitFor();
+  await page.getByText('The dashboard has a new version').waitFor();
   expect(requests.filter(({ url }) => new URL(url).pathname === '/settings')).toEqual([]);
 
   await page.unroute('**/assets/settings-*.js');

@@ -49,7 +49,18 @@ const service = new Proxy(
   {},
   {
     get: (_, name) =>
-      name === 'config' ? { tools: { canvas: { enabled: true }, gateway: { enabled: true }, search } } : unused,
+      name === 'config'
+        ? {
+            tools: {
+              canvas: { enabled: true },
+              gateway: { enabled: true },
+              search,
+              image: {},
+              imageGenerate: {},
+              tts: {},
+            },
+          }
+        : unused,
   },
 ) as Service;
 

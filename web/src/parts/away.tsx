@@ -25,7 +25,7 @@ const PARTS: Readonly<Record<string, { noun: string; works: string }>> = {
   },
   reconciler: {
     noun: 'The reconciler of this process',
-    works: 'Messages are accepted. Other processes with the role worker or scheduler do its work, if there are any.',
+    works: 'Messages are accepted. Other workers and schedulers do its work.',
   },
 };
 

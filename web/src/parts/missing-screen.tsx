@@ -6,7 +6,7 @@ export function MissingScreen(): ReactElement {
   return (
     <div className="problem" role="alert">
       <h1>This screen could not be loaded</h1>
-      <p>A new version of the dashboard is here, or the service cannot be reached. Reload the page.</p>
+      <p>The dashboard has a new version, or the service is away.</p>
       <button type="button" className="button" onClick={() => location.reload()}>
         Reload the page
       </button>

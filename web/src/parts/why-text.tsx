@@ -16,7 +16,7 @@ export function WhyText({ why: { code, text, by } }: WhyTextProps): ReactElement
         <>
           {' '}
           <Link to="/approvals" search={{ open: by }}>
-            Open the request
+            Decide
           </Link>
         </>
       )}

@@ -19,10 +19,10 @@ const STATES: Readonly<Record<CallState, { icon: string; word: string; tone: str
 
 /** What a waiting call waits for. */
 const WAITS: Readonly<Record<NonNullable<CallWait>, string>> = {
-  caller: 'waiting for the client',
-  approval: 'waiting for an approval',
-  external_tool: 'waiting for its result from outside',
-  task: 'waiting for a task of its server',
+  caller: 'the client',
+  approval: 'an approval',
+  external_tool: 'its result',
+  task: 'its task',
 };
 
 export interface ToolLineProps {
@@ -73,7 +73,8 @@ export function ToolLine(props: ToolLineProps): ReactElement {
         </span>
         {ms != null && <span className="tool-time soft">{durationText(ms)}</span>}
         <span className="tool-state" data-tone={tone}>
-          {state === 'waiting' && waitsFor != null ? WAITS[waitsFor] : word}
+          {word}
+          {waitsFor != null && ` for ${WAITS[waitsFor]}`}
         </span>
       </summary>
       {isOpen && (
