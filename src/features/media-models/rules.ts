@@ -10,7 +10,7 @@ interface UnitPrices {
   usdPerMinute?: number;
 }
 
-/** Of models that OpenAI does not bill by tokens; compared with its page of prices on 2026-11-27. */
+/** Of models that OpenAI does not bill by tokens: its list prices as of 2026, not read from a catalogue. */
 const KNOWN_PRICES: Readonly<Record<string, UnitPrices>> = {
   'openai/tts-1': { usdPerMChars: 15 },
   'openai/tts-1-hd': { usdPerMChars: 30 },
