@@ -29,6 +29,8 @@ test('calls reach a server once, with their keys; an outcome is unknown, and wha
 test('without servers, a worker has no part of it: no tools to ask for, and nothing that is repeated', async () => {
   const rig = await rigWith({ off: { command: '/nothing/here', enabled: false } });
   expect(rig.part).toEqual({});
-  const offered = await Promise.all(rig.runs.context.features.map(({ tools }) => tools?.('main', {}) ?? null));
+  const offered = await Promise.all(
+    rig.runs.context.features.map(async ({ tools }) => (await tools?.('main', {})) ?? null),
+  );
   expect(offered.filter((tools) => tools !== null)).toEqual([]);
 });

@@ -42,7 +42,15 @@ ${more}deleted as (delete from holdfast.${table} r where r.id = any (array(selec
 const TURNS_MAX = 500;
 
 /** The tables whose rows belong to a turn and are deleted with it; earlier costs go by their foreign key. */
-const PARTS = ['model_calls', 'tool_calls', 'approvals', 'held_notices', 'mcp_tasks', 'turn_attempts', 'provider_requests'];
+const PARTS = [
+  'model_calls',
+  'tool_calls',
+  'approvals',
+  'held_notices',
+  'mcp_tasks',
+  'turn_attempts',
+  'provider_requests',
+];
 
 // Rows that still need an ended turn: waiting decisions, unsettled work, and parents that wait for children.
 const NEEDED_SQL = `exists (select from holdfast.sessions s where s.id = t.session_id and s.turn_id = t.id)
