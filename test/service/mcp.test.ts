@@ -30,6 +30,8 @@ shareAmongTests(async (onEnd) => {
     args: ['-c', `sleep 1000 & echo $! >> ${counting.file}.pids; exec "$@"`, 'sh', command, ...args],
     env,
     trust: 'hints',
+    // The ids of processes inside a sandbox mean nothing outside.
+    sandbox: 'off',
   };
   const opened = await openServiceRig({
     queue: 'postgres',
