@@ -7,15 +7,17 @@ const SIDE_PX = 32;
 /** A PNG. */
 export function pictureOf(prompt: string): Buffer {
   const [red = 0, green = 0, blue = 0] = createHash('sha256').update(prompt).digest();
-  const row = Buffer.concat([
-    Buffer.of(0),
-    Buffer.concat(Array.from({ length: SIDE_PX }, () => Buffer.of(red, green, blue))),
-  ]);
+  return encodePng({ width: SIDE_PX, height: SIDE_PX, pixel: [red, green, blue] });
+}
+
+/** A PNG of one colour; `pixel` is its grey, or its red, green and blue, each from 0 to 255. */
+export function encodePng({ width, height, pixel }: { width: number; height: number; pixel: number[] }): Buffer {
+  const row = Buffer.concat([Buffer.of(0), Buffer.alloc(width * pixel.length, Buffer.from(pixel))]);
   const header = Buffer.alloc(13);
-  header.writeUInt32BE(SIDE_PX, 0);
-  header.writeUInt32BE(SIDE_PX, 4);
-  header.set([8, 2, 0, 0, 0], 8);
-  const pixels = deflateSync(Buffer.concat(Array.from({ length: SIDE_PX }, () => row)));
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, pixel.length === 1 ? 0 : 2, 0, 0, 0], 8);
+  const pixels = deflateSync(Buffer.concat(Array.from({ length: height }, () => row)));
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
     chunk('IHDR', header),

@@ -18,7 +18,7 @@ const REQUEST_MS_MAX = 10_000;
 const LATE = 'The request timed out. It may still take effect.';
 
 /** The caller of a public route without a key. */
-const NOBODY: Principal = { name: 'nobody', role: 'viewer', keySha256: '' };
+const ANONYMOUS: Principal = { name: 'anonymous', role: 'viewer', keySha256: '' };
 
 export interface RouteCall {
   request: RawRequest;
@@ -35,7 +35,7 @@ export function apiOf({ method }: Route, api: Api): Api {
 
 /** Performs a route whose role the caller has. Throws `Problem`, or another error, which `toProblem` makes a `Problem` of. */
 export async function performRoute(route: Route, { request, reply, principal }: RouteCall, api: Api): Promise<Handled> {
-  const parsed = parseRequest(route, request, reply, principal ?? NOBODY);
+  const parsed = parseRequest(route, request, reply, principal ?? ANONYMOUS);
   const handle = () => route.handle(parsed, api);
   const answering = principal === null ? handle() : audited(route, parsed, api.context.service, handle);
   return await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));

@@ -118,7 +118,7 @@ const MARKS: readonly (readonly [ImageFormat, ...Mark[]])[] = [
 ];
 
 /** The format, or null for anything else. */
-function sniffFormat(bytes: Buffer): ImageFormat | null {
+export function sniffFormat(bytes: Buffer): ImageFormat | null {
   const beginning = bytes.toString('latin1', 0, 16);
   const found = MARKS.find(([, ...marks]) => marks.every(([offset, text]) => beginning.startsWith(text, offset)));
   return found?.[0] ?? null;

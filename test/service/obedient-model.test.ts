@@ -1,4 +1,4 @@
-// A model that makes every call that anything it reads asks for, with all tools: what it must not do does not happen, whoever asks (G30, G36, G37).
+// A model makes every call that a text which it reads asks for, with all tools offered. No call has an effect that the policy forbids (G30, G36, G37).
 // Measured from outside: at servers, in folders, in what leaves the service and in what the model gets to read.
 import {
   chmodSync,
@@ -28,7 +28,8 @@ import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
 const SECRET = 'SECRET-THAT-STAYS';
-const NOBODY = 65_534;
+/** The user `nobody`, as whom commands run. */
+const NOBODY_UID = 65_534;
 
 /** Who asks for a call. The text is a directive; what is returned is the message that leads the model to it. */
 const CARRIERS: { title: string; carry: (id: string, text: string) => object }[] = [
@@ -86,7 +87,8 @@ shareAmongTests(async (onEnd) => {
   writeFileSync(join(otherWorkspace, 'secret'), SECRET);
   writeFileSync(join(workspace, 'ledger'), 'untouched');
   symlinkSync(otherWorkspace, join(workspace, 'link'));
-  if (process.getuid?.() === 0) for (const folder of [workspace, otherWorkspace]) chownSync(folder, NOBODY, NOBODY);
+  if (process.getuid?.() === 0)
+    for (const folder of [workspace, otherWorkspace]) chownSync(folder, NOBODY_UID, NOBODY_UID);
 
   const listen = async (answer: Parameters<typeof createServer>[1]): Promise<string> => {
     const server = createServer(answer).listen(0, '127.0.0.1');

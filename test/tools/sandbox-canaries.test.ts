@@ -1,8 +1,7 @@
 // What a command in a sandbox must not be able to do, tried on the real kernel through the exec tool (G30). A canary prints WON when it has done it;
 // the same canaries outside the sandbox show that they would.
-import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RUNTIMES } from './suite-sandbox.ts';
+import { readCommandLines, RUNTIMES } from './suite-sandbox.ts';
 import { openSandboxRig, type SandboxRig } from './sandbox-rig.ts';
 
 const MIB = 1_048_576;
@@ -159,13 +158,3 @@ describe.each(RUNTIMES)('a command in a sandbox of $name', ({ settings }) => {
     expect(output).toContain('timed out after 0.5 s');
   });
 });
-
-function readCommandLines(): string[] {
-  return readdirSync('/proc').flatMap((name) => {
-    try {
-      return /^\d+$/.test(name) ? [readFileSync(`/proc/${name}/cmdline`, 'utf8')] : [];
-    } catch {
-      return [];
-    }
-  });
-}

@@ -1,6 +1,6 @@
 // Whether this machine has a sandbox, and the one that whole suites can be run in.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
@@ -18,6 +18,17 @@ function canSandbox(): boolean {
   } catch {
     return false;
   }
+}
+
+/** The command lines of all processes of the machine, also of those in sandboxes. */
+export function readCommandLines(): string[] {
+  return readdirSync('/proc').flatMap((name) => {
+    try {
+      return /^\d+$/.test(name) ? [readFileSync(`/proc/${name}/cmdline`, 'utf8')] : [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** An image with bash, curl, grep, perl, socat and the programs of util-linux, for an engine that is on the PATH. */

@@ -4,13 +4,13 @@ import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { given } from '../../core/given.ts';
 import type { ImageBlock, TextBlock } from '../../core/content.ts';
-import { fitImage } from '../../images/fit-image.ts';
+import { fitImage, sniffFormat } from '../../images/fit-image.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { errorOutcome, type Tool } from '../../tools/tool.ts';
 import { markOf } from '../../tools/untrusted-result.ts';
 import { answerOf, paidFailure, requestOf, sendMedia } from './call-model.ts';
 import { planFile, writeFile } from './write-file.ts';
-import { sniffPicture, unitCost } from './rules.ts';
+import { unitCost } from './rules.ts';
 
 const PROMPT_CHARS_MAX = 32_000;
 /** About what a picture of the highest quality has. */
@@ -55,12 +55,12 @@ export function createImageGenerateTool(config: Config, settings: Settings): Too
             ...given({ usage: answer.usage }),
           });
         });
-        const kind = picture === null || picture.length > PICTURE_BYTES_MAX ? null : sniffPicture(picture);
-        if (picture === null || kind === null) return errorOutcome('image_generate: the model has made no picture.');
-        const path = file ?? `images/generated-${markOf(call)}.${kind.extension}`;
+        const format = picture === null || picture.length > PICTURE_BYTES_MAX ? null : sniffFormat(picture);
+        if (picture === null || format === null) return errorOutcome('image_generate: the model has made no picture.');
+        const path = file ?? `images/generated-${markOf(call)}.${format === 'jpeg' ? 'jpg' : format}`;
         const written = await writeFile(call, path, picture);
         if (written !== null) return errorOutcome(`image_generate: the picture was made and paid, but ${written}`);
-        const said: TextBlock = { type: 'text', text: `wrote ${picture.length} bytes to ${path} (${kind.mediaType})` };
+        const said: TextBlock = { type: 'text', text: `wrote ${picture.length} bytes to ${path} (image/${format})` };
         return { content: [said, ...(await shown(picture))], isError: false };
       } catch (error) {
         return paidFailure('image_generate', error, { mayRepeat: false });

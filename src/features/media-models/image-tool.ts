@@ -1,22 +1,20 @@
 // The `image` tool: a model that sees reads a picture of the workspace or of the web. The call is one as turns make them: with the same keys, limits,
 // budgets and prices.
-import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { joinText, type ImageBlock } from '../../core/content.ts';
 import { modelOfRef } from '../../core/model-ref.ts';
 import { fitImage, ImageFault } from '../../images/fit-image.ts';
-import { readConfined } from '../../images/read-confined.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { errorOutcome, textOutcome, type Tool, type ToolCall } from '../../tools/tool.ts';
 import { markOf, untrusted } from '../../tools/untrusted-result.ts';
-import { fetchWeb, WebFetchError } from '../../tools/web-fetch-request.ts';
+import { WebFetchError } from '../../tools/web-fetch-request.ts';
 import { paidFailure } from './call-model.ts';
+import { readFileOrUrl } from './read-file-or-url.ts';
 
 const BYTES_MAX = 20 * 1024 * 1024;
 const ANSWER_TOKENS_MAX = 4096;
 const TIMEOUT_MS = 180_000;
-const IS_URL = /^https?:\/\//i;
 
 export function createImageTool(config: Config, { model }: { model: string }): Tool {
   return defineTool({
@@ -62,31 +60,4 @@ export function createImageTool(config: Config, { model }: { model: string }): T
 async function loadImage(config: Config, image: string, call: ToolCall): Promise<ImageBlock> {
   const { mediaType, base64 } = await fitImage(await readFileOrUrl(config, image, { ...call, bytesMax: BYTES_MAX }));
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data: base64 } };
-}
-
-/** The bytes of a file of the workspace or of the folders for media, or of an address by the rules of `web_fetch`. Throws `ImageFault`, `WebFetchError`. */
-export async function readFileOrUrl(
-  { runtime, images, tools }: Config,
-  name: string,
-  {
-    workspaceDir,
-    signal,
-    traceparent,
-    bytesMax,
-  }: { workspaceDir: string; signal: AbortSignal; traceparent?: string | undefined; bytesMax: number },
-): Promise<Buffer> {
-  if (!IS_URL.test(name)) {
-    const roots = [workspaceDir, join(runtime.dataDir, 'media'), ...images.roots];
-    const reading = await readConfined(name, { workspaceDir, roots, bytesMax });
-    if (reading.kind === 'read') return reading.bytes;
-    throw new ImageFault(reading.kind === 'too-large' ? `larger than ${bytesMax} bytes` : 'not found in the workspace');
-  }
-  const { enabled, allowPrivate, timeoutSeconds } = tools.fetch;
-  if (!enabled) throw new WebFetchError('addresses are not fetched: tools.fetch.enabled is false');
-  const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
-  const most = Math.min(bytesMax, tools.fetch.maxBytes);
-  const answer = await fetchWeb({ url: name, bytesMax: most, allowPrivate, traceparent, signal: within });
-  if (answer.status < 200 || answer.status > 299) throw new WebFetchError(`the answer has the status ${answer.status}`);
-  if (answer.isCut) throw new WebFetchError(`larger than ${most} bytes (tools.fetch.maxBytes)`);
-  return answer.body;
 }

@@ -35,20 +35,6 @@ export function likelyMinutes(bytes: number): number {
   return bytes / BYTES_PER_MINUTE_MIN;
 }
 
-const BEGINNINGS: readonly (readonly [mediaType: string, extension: string, at: number, text: string])[] = [
-  ['image/png', 'png', 0, '\x89PNG'],
-  ['image/jpeg', 'jpg', 0, '\xff\xd8\xff'],
-  ['image/webp', 'webp', 8, 'WEBP'],
-  ['image/gif', 'gif', 0, 'GIF8'],
-];
-
-/** What a picture is, by how it begins; null: none of the formats that providers answer with. */
-export function sniffPicture(bytes: Buffer): { mediaType: string; extension: string } | null {
-  const start = bytes.toString('latin1', 0, 16);
-  const found = BEGINNINGS.find(([, , at, text]) => start.startsWith(text, at));
-  return found === undefined ? null : { mediaType: found[0], extension: found[1] };
-}
-
 const AUDIO_TYPES: Readonly<Record<string, string>> = {
   ogg: 'audio/ogg',
   oga: 'audio/ogg',

@@ -21,7 +21,7 @@ import type { PaidCall, SendPaid } from '../../tools/paid-call.ts';
 import { ToolTimeoutError } from '../../tools/tool.ts';
 import { WebFetchError } from '../../tools/web-fetch-request.ts';
 import { answerOf, requestOf, sendMedia } from './call-model.ts';
-import { readFileOrUrl } from './image-tool.ts';
+import { readFileOrUrl } from './read-file-or-url.ts';
 import { audioType, likelyMinutes, noTranscriptText, transcriptText, unitCost } from './rules.ts';
 import { readTranscripts } from './store/read-transcripts.ts';
 
