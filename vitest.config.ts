@@ -113,6 +113,7 @@ const onlyInLongForm = [
   'test/crash/family-sweep.test.ts',
   'test/crash/keyed-sweep.test.ts',
   'test/crash/mcp-sweep.test.ts',
+  'test/crash/mcp-task.test.ts',
   'test/crash/media-sweep.test.ts',
   'test/crash/paused-worker.test.ts',
   'test/crash/postgres-kill.test.ts',

@@ -1,5 +1,5 @@
 // An MCP server over HTTP with a tool that runs as a task: it notes in a file the key of each task that begins, and how the task ended. Its tasks are
-// those of all connections. `node task-server.ts`, then it prints its port.
+// those of all connections. A task without `ms` ends at `POST /end`. `node task-server.ts`, then it prints its port.
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { InMemoryTaskMessageQueue, InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
@@ -10,6 +10,8 @@ import { z } from 'zod';
 const file = process.env['COUNT_FILE'] ?? '';
 const note = (text: string): void => appendFileSync(file, `${text}\n`);
 const taskStore = new InMemoryTaskStore();
+/** Ends the tasks that were begun without a time. */
+const endings: (() => Promise<void>)[] = [];
 
 function createTaskServer(): McpServer {
   const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
@@ -17,7 +19,7 @@ function createTaskServer(): McpServer {
     { name: 'tasks', version: '1.0.0' },
     { capabilities: { tasks }, taskStore, taskMessageQueue: new InMemoryTaskMessageQueue() },
   );
-  const inputSchema = { ms: z.number(), end: z.enum(['completed', 'failed']).default('completed') };
+  const inputSchema = { ms: z.number().optional(), end: z.enum(['completed', 'failed']).default('completed') };
   server.experimental.tasks.registerToolTask(
     'long',
     { description: 'takes long', inputSchema, execution: { taskSupport: 'required' } },
@@ -26,7 +28,9 @@ function createTaskServer(): McpServer {
         const key = String(_meta?.['holdfast/idempotencyKey']);
         note(key);
         const task = await store.createTask({ ttl: 600_000, pollInterval: 1_000 });
-        setTimeout(() => void finish(task.taskId, key, end), ms);
+        const ending = (): Promise<void> => finish(task.taskId, key, end);
+        if (ms === undefined) endings.push(ending);
+        else setTimeout(() => void ending(), ms);
         return { task };
       },
       getTask: (_input, { taskStore: store, taskId }) => store.getTask(taskId),
@@ -53,7 +57,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 const http = createServer((request, response) => {
-  if (request.method === 'POST') void answer(request, response);
+  if (request.url === '/end') void Promise.all(endings.splice(0).map((end) => end())).then(() => response.end());
+  else if (request.method === 'POST') void answer(request, response);
   else response.writeHead(405).end();
 });
 http.listen(Number(process.argv[3] ?? 0), '127.0.0.1', () => {

@@ -13,6 +13,8 @@ export interface AcceptedMessage {
   status: string;
   reply: string | null;
   error: unknown;
+  /** Why it waits; null: a worker runs its turn, or it is settled. */
+  why: { code: string } | null;
 }
 
 export interface TranscriptEntry {
