@@ -112,6 +112,7 @@ const onlyInLongForm = [
   'test/crash/compaction-sweep.test.ts',
   'test/crash/family-sweep.test.ts',
   'test/crash/keyed-sweep.test.ts',
+  'test/crash/mcp-calls-sweep.test.ts',
   'test/crash/mcp-sweep.test.ts',
   'test/crash/mcp-task.test.ts',
   'test/crash/media-sweep.test.ts',
