@@ -5,7 +5,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
-import { above } from '../rows/table.ts';
+import { readToolCalls } from '../rows/calls.ts';
+import { above, not } from '../rows/table.ts';
 import { countTurns } from '../rows/turns.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
@@ -18,8 +19,8 @@ const answeredBetweenRestarts = 30;
 const workersAtFirst = 2;
 /** Enough load to keep the machine busy, with room for processes to start. */
 const pauseMs = 300;
-/** `shutdown.graceMs`. */
-const graceMs = 30_000;
+/** `shutdown.graceMs`: long, because a command that still runs near its end is stopped, and a stopped command is not repeated (G11). */
+const graceMs = 120_000;
 const soonMs = 150_000;
 /** Slow enough that deliveries are in flight when a worker receives SIGTERM. */
 const receivedAfterMs = 100;
@@ -31,7 +32,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let workers: RunningProcess[];
 
   shareAmongTests(async (onEnd) => {
-    const opened = await openServiceRig({ queue });
+    const opened = await openServiceRig({ queue, config: { shutdown: { graceMs } } });
     const started = await startReceiver({ answerAfterMs: receivedAfterMs });
     onEnd(() => started.close());
     onEnd(() => opened.close());
@@ -70,6 +71,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(sent.flatMap(({ refusals }) => refusals)).toEqual([]);
     expect(await judge(rig, 'roll', sent)).toEqual([]);
     expect(await countTurns(rig, { deaths: above(0) })).toBe(0);
+    expect(await readToolCalls(rig, { status: not('done') }, 'name', 'status', 'result')).toEqual([]);
     const keys = rig.effects.effects.map(({ key }) => key);
     expect(keys.length).toBe(new Set(keys).size);
     const commands = sent.filter(({ session }) => isCommanding(session)).map(({ marker }) => marker);
