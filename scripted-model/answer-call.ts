@@ -8,7 +8,7 @@ import { parseJson } from './read-body.ts';
 import type { RecordedRequest, RequestLog } from './request-log.ts';
 import type { ScriptMemory } from './script-memory.ts';
 import { sealOf } from './signature.ts';
-import { pause, scriptedError, streamAnswer } from './stream-answer.ts';
+import { pause, scriptedError, streamAnswer, type BeforeEvent } from './stream-answer.ts';
 import { CHAT_WIRE } from './wires/chat-wire.ts';
 import { GEMINI_WIRE } from './wires/gemini-wire.ts';
 import { MESSAGES_WIRE } from './wires/messages-wire.ts';
@@ -29,6 +29,7 @@ export interface CallParts {
   contextTokens: number;
   isObedient: boolean;
   onRequest: (request: RecordedRequest) => void;
+  beforeEvent: BeforeEvent;
 }
 
 export interface Call {
@@ -96,7 +97,7 @@ async function answer(server: CallParts, call: Call, record: RecordedRequest): P
   const { fault } = composed;
   if (fault === null) record.usage = composed.usage;
   if (fault?.kind === 'error' && fault.after === null) throw scriptedError(fault, wire, request.model);
-  if (request.stream === true) await streamAnswer(response, composed, { wire, requestId, exchange });
+  if (request.stream === true) await streamAnswer(response, composed, { ...server, wire, requestId, exchange });
   else if (fault?.kind === 'cut') response.destroy();
   else if (fault?.kind !== 'stall') {
     const body = wire.body(composed, exchange);

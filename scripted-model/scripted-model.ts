@@ -26,6 +26,7 @@ import { ProviderError } from './provider-error.ts';
 import type { RecordedRequest } from './request-log.ts';
 import { RequestLog } from './request-log.ts';
 import { ScriptMemory } from './script-memory.ts';
+import type { BeforeEvent } from './stream-answer.ts';
 import { validateCountRequest } from './validate-request.ts';
 import { GEMINI_WIRE } from './wires/gemini-wire.ts';
 import { MESSAGES_WIRE } from './wires/messages-wire.ts';
@@ -48,6 +49,8 @@ export interface ScriptedModelOptions {
   isObedient?: boolean;
   /** Called with each request before it is answered. Must not throw. */
   onRequest?: (request: RecordedRequest) => void;
+  /** Awaited before each event, counted from 0, of an answer that is sent slowly (`[[slow: ...]]`): a test can hold it there. Must not reject. */
+  beforeEvent?: BeforeEvent;
 }
 
 export interface ScriptedModel {
@@ -144,7 +147,8 @@ function createServer(options: ScriptedModelOptions): Server {
       return result;
     },
   });
-  return { ...parts, log, batches, onRequest: options.onRequest ?? (() => {}) };
+  const { onRequest = () => {}, beforeEvent = () => {} } = options;
+  return { ...parts, log, batches, onRequest, beforeEvent };
 }
 
 async function handle(server: Server, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {

@@ -10,9 +10,19 @@ import type { Exchange, ModelWire } from './wires/model-wire.ts';
 const PIECE_CHARS = 40;
 const PIECES_MAX = 32;
 
+/** Called with the number of each event of a slow stream, from 0, before it is sent. */
+export type BeforeEvent = (event: number) => Promise<void> | void;
+
 /** The error that a script asks for, in the words of a wire where the script gives none. */
 export function scriptedError(fault: ScriptFault & { kind: 'error' }, wire: ModelWire, model: string): ProviderError {
   return new ProviderError({ ...fault, message: fault.message ?? wire.messageOf(fault, model) });
+}
+
+interface StreamParts {
+  wire: ModelWire;
+  requestId: string;
+  exchange: Exchange;
+  beforeEvent: BeforeEvent;
 }
 
 /**
@@ -22,7 +32,7 @@ export function scriptedError(fault: ScriptFault & { kind: 'error' }, wire: Mode
 export async function streamAnswer(
   response: ServerResponse,
   answer: ComposedAnswer,
-  { wire, requestId, exchange }: { wire: ModelWire; requestId: string; exchange: Exchange },
+  { wire, requestId, exchange, beforeEvent }: StreamParts,
 ): Promise<void> {
   const { slowMs } = answer;
   // Faults of message batches are for requests of a batch.
@@ -49,7 +59,8 @@ export async function streamAnswer(
   }
   response.writeHead(200, headers);
   response.flushHeaders();
-  for (const frame of slowMs === 0 ? [sent.join('')] : sent) {
+  for (const [event, frame] of (slowMs === 0 ? [sent.join('')] : sent).entries()) {
+    if (slowMs > 0) await beforeEvent(event);
     await written(response, frame);
     if (slowMs > 0) await pause(response, slowMs);
     if (response.destroyed) return;

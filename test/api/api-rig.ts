@@ -13,6 +13,7 @@ import type { Tool } from '../../src/tools/tool.ts';
 import { measurePrompt } from '../../src/kernel/turn/open/measure-prompt.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { createWake } from '../../src/kernel/queue/wake.ts';
+import type { BeforeEvent } from '../../scripted-model/stream-answer.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig } from '../turn/turn-rig.ts';
 
@@ -35,6 +36,8 @@ export interface ApiRigOptions {
   isOneProcess?: boolean;
   /** The part of cached prompts that a message batch of the scripted model finds in the cache, 0 to 1; absent: as live calls do. */
   batchCacheHits?: number;
+  /** Awaited before each event of a slow answer of the model. */
+  beforeEvent?: BeforeEvent;
 }
 
 export type ApiRig = Awaited<ReturnType<typeof createApiRig>>;
@@ -68,6 +71,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     databaseLogger: logger,
     ...(options.file === undefined ? {} : { settings: options.file }),
     ...(options.batchCacheHits === undefined ? {} : { batchCacheHits: options.batchCacheHits }),
+    ...(options.beforeEvent === undefined ? {} : { beforeEvent: options.beforeEvent }),
   });
   const wake = createWake();
   const config: Config = {

@@ -76,7 +76,7 @@ test('a page whose connection breaks resumes after its last event, and shows eac
 });
 
 test('a paused page requests nothing, and shows the changes when it is live again', async () => {
-  const { page, requests, signIn, open } = dashboard;
+  const { page, requests, signIn, open, settle } = dashboard;
   await answer('paused', 'before');
   await signIn();
   await open('/sessions/agent:main:paused');
@@ -85,6 +85,7 @@ test('a paused page requests nothing, and shows the changes when it is live agai
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByText('Paused', { exact: true }).waitFor();
   await stopped;
+  await settle();
   requests.length = 0;
   await answer('paused', 'unseen');
   expect(requests).toEqual([]);

@@ -4,13 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ADMIN_KEY, createApiRig } from '../api/api-rig.ts';
+import { ADMIN_KEY, createApiRig, type ApiRigOptions } from '../api/api-rig.ts';
 import { startTestPostgres, withTestDatabase } from '../servers/postgres.ts';
 import { startServiceProcess } from '../servers/service-process.ts';
 import { useBrowser } from './dashboard-rig.ts';
 
 const browsing = useBrowser();
 const STREAM = '/v1/events';
+/** So many events of the model's stream have the first words. */
+const FIRST_EVENTS = 6;
 const WORDS = Array.from({ length: 200 }, (_, n) => `word${n}`).join(' ');
 
 /** Collects each text that the reply has had while it was written. */
@@ -20,16 +22,25 @@ const COLLECT = `globalThis.replies = [];
     if (text !== undefined && text !== globalThis.replies.at(-1)) globalThis.replies.push(text);
   }).observe(document, { subtree: true, childList: true, characterData: true });`;
 
-async function openRig(databaseUrl?: string) {
+async function openRig(databaseUrl?: string, options: ApiRigOptions = {}) {
   const database = databaseUrl === undefined ? await withTestDatabase() : null;
   onTestFinished(() => database?.drop());
-  const rig = await createApiRig(databaseUrl ?? database?.url ?? '');
+  const rig = await createApiRig(databaseUrl ?? database?.url ?? '', options);
   onTestFinished(() => rig.close());
   return rig;
 }
 
 test('a reply that is written while the API is killed and started again is complete, without a repeat and without loading the page again', async () => {
-  const rig = await openRig();
+  // However fast the page is: it shows the beginning before the API is killed, the middle is written meanwhile, and the end when it is back.
+  const [isAway, isBack] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const beforeEvent = (event: number): Promise<void> | void => {
+    if (event >= FIRST_EVENTS) return event < 3 * FIRST_EVENTS ? isAway.promise : isBack.promise;
+  };
+  const rig = await openRig(undefined, { beforeEvent });
+  onTestFinished(() => {
+    isAway.resolve();
+    isBack.resolve();
+  });
   const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-outage-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const env = { DATABASE_URL: rig.databaseUrl, HOLDFAST_DATA_DIR: dataDir, HOLDFAST_API_KEY: ADMIN_KEY };
@@ -49,13 +60,15 @@ test('a reply that is written while the API is killed and started again is compl
   await reply.getByText('word1 ').waitFor();
   await killed.end('SIGKILL');
   await page.getByText('The service cannot be reached.').waitFor();
+  isAway.resolve();
   requests.length = 0;
   // The page has tried to reconnect twice.
   await expect.poll(() => requests.filter(({ url }) => new URL(url).pathname === STREAM).length).toBeGreaterThan(1);
   const restarted = await startServiceProcess({ env, roles: 'api', port: Number(new URL(killed.url).port) });
   onTestFinished(async () => void (await restarted.end('SIGKILL')));
-  await turn;
   await page.getByText('Live', { exact: true }).waitFor();
+  isBack.resolve();
+  await turn;
   await page.locator('article[data-seq]').getByText(WORDS, { exact: true }).waitFor();
   await reply.waitFor({ state: 'detached' });
   expect(await page.getByRole('article').getByText(WORDS, { exact: true }).count()).toBe(1);

@@ -12,6 +12,7 @@ import { createLogger, type Logger } from '../../src/logger.ts';
 import { createConfiguredModel } from '../../src/model/configured-model.ts';
 import { withoutPlugins, type Plugins } from '../../src/plugins/plugins.ts';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
+import type { BeforeEvent } from '../../scripted-model/stream-answer.ts';
 import type { Committed } from '../../src/kernel/queue/after-commit.ts';
 import { createPublish } from '../../src/kernel/queue/publish.ts';
 import { createAccept } from '../../src/kernel/inbox/accept-messages.ts';
@@ -46,6 +47,8 @@ export async function createTurnRig(
     batchDelayMs?: number;
     /** The part of cached prompts that its message batches find in the cache, 0 to 1; absent: as live calls do. */
     batchCacheHits?: number;
+    /** Awaited before each event of a slow answer. */
+    beforeEvent?: BeforeEvent;
     /** Absent: the machine's. */
     clock?: Clock;
     /** Where outages of the database are logged; absent: nowhere. */
@@ -72,6 +75,7 @@ export async function createTurnRig(
     ...(options.windowTokens === undefined ? {} : { contextTokens: options.windowTokens }),
     ...(options.batchDelayMs === undefined ? {} : { batchDelayMs: options.batchDelayMs }),
     ...(options.batchCacheHits === undefined ? {} : { batchCacheHits: options.batchCacheHits }),
+    ...(options.beforeEvent === undefined ? {} : { beforeEvent: options.beforeEvent }),
   });
   const ensure = createEnsureSession(database);
   const accept = createAccept(database);
