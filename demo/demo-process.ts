@@ -17,7 +17,7 @@ export interface DemoProcessOptions {
 
 const BIN = fileURLToPath(new URL('../src/cli/bin.mjs', import.meta.url));
 const LOG_LINES_MAX = 40;
-const READY_MS_MAX = 60_000;
+const READY_MS_MAX = 180_000;
 /** A drain that takes longer than this is ended by force. */
 const STOP_MS_MAX = 10_000;
 

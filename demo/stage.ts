@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { processEnvironment } from '../src/config.ts';
 import { readPostmasterFile } from '../src/embedded-postgres/postmaster.ts';
 import { clusterDirOf } from '../src/embedded-postgres/cluster.ts';
@@ -14,8 +15,11 @@ import { DemoProcess } from './demo-process.ts';
 import { startGuard, type Guard } from './guard.ts';
 import type { Progress } from './progress.ts';
 
-/** Another worker takes over from a killed one within this time plus a second. Short, so that the demo is short. */
-export const LEASE_MS = 1500;
+/**
+ * Another worker takes over from a killed one within its lease plus a second. The lease is short, so that the demo is short, and longer on a machine that
+ * is slow: no worker may lose it because the machine is busy. It is so many times what the first process takes to start.
+ */
+const LEASE_MS = { min: 1500, max: 15_000, perStart: 2 };
 
 export interface Stage {
   api: ApiClient;
@@ -23,6 +27,8 @@ export interface Stage {
   modelUrl: string;
   /** The folder that the agent's tools work in. */
   workspaceDir: string;
+  /** How long the lock of a killed worker lasts. */
+  leaseMs: number;
   /** Resolves when it runs. */
   workerA: DemoProcess;
   workerB: Promise<DemoProcess>;
@@ -85,6 +91,7 @@ export class StageManager {
     await mkdir(workspaceDir, { recursive: true });
     await writeFile(join(workspaceDir, 'AGENTS.md'), AGENTS_MD);
     await writeFile(this.#configPath, JSON.stringify(CONFIG));
+    const startedAtMs = performance.now();
     const model = this.#start('model', ['scripted-model']);
     const gateway = this.#start('api and scheduler', ['start', '--roles', 'api,scheduler']);
     const modelUrl = await progress.step(
@@ -92,6 +99,8 @@ export class StageManager {
       async () => (await model.says(/^http:\S+$/))[0],
       (url) => `scripted model in place of a provider: ${url}`,
     );
+    const startMs = performance.now() - startedAtMs;
+    const leaseMs = Math.round(Math.min(LEASE_MS.max, Math.max(LEASE_MS.min, startMs * LEASE_MS.perStart)));
     const url = await progress.step(
       'PostgreSQL (new, in the directory above), API and scheduler',
       async () => (await gateway.says(/^holdfast +(http:\S+)$/))[1] ?? '',
@@ -99,10 +108,10 @@ export class StageManager {
     );
     const workerA = await progress.step(
       'worker A',
-      () => this.#startWorker('worker A', modelUrl),
+      () => this.#startWorker('worker A', { modelUrl, leaseMs }),
       ({ pid }) => `worker A: process ${pid}`,
     );
-    const workerB = this.#startWorker('worker B', modelUrl);
+    const workerB = this.#startWorker('worker B', { modelUrl, leaseMs });
     // The chapter that needs it awaits it; an earlier failure must not end the process.
     workerB.catch(() => {});
     const api = connectApi({ url, apiKey: this.#apiKey });
@@ -112,7 +121,7 @@ export class StageManager {
       if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${await answer.text()}`);
       return (await answer.json()) as Answer;
     };
-    return { api, modelUrl, workspaceDir, workerA, workerB, signal: this.#signal, read };
+    return { api, modelUrl, workspaceDir, leaseMs, workerA, workerB, signal: this.#signal, read };
   }
 
   /** The last lines of every process, for a demo that failed. */
@@ -149,8 +158,13 @@ export class StageManager {
   }
 
   /** Each is also a scheduler: several schedulers run, and a slot fires once. */
-  async #startWorker(name: string, modelUrl: string): Promise<DemoProcess> {
-    const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'scripted', OPENAI_BASE_URL: `${modelUrl}/v1` };
+  async #startWorker(name: string, { modelUrl, leaseMs }: Pick<Stage, 'modelUrl' | 'leaseMs'>): Promise<DemoProcess> {
+    const env = {
+      HOLDFAST_LEASE_MS: String(leaseMs),
+      ANTHROPIC_BASE_URL: modelUrl,
+      ANTHROPIC_API_KEY: 'scripted',
+      OPENAI_BASE_URL: `${modelUrl}/v1`,
+    };
     const worker = this.#start(name, ['start', '--roles', 'worker,scheduler'], env);
     // The last of the lines that it prints when it takes jobs.
     await worker.says(/^model /);
@@ -168,7 +182,6 @@ export class StageManager {
       HOLDFAST_HOST: '127.0.0.1',
       HOLDFAST_PORT: '0',
       HOLDFAST_API_KEY: this.#apiKey,
-      HOLDFAST_LEASE_MS: String(LEASE_MS),
       OPENAI_API_KEY: 'scripted',
       HOLDFAST_LOG_LEVEL: 'warn',
       HOLDFAST_LOG_FORMAT: 'json',

@@ -12,7 +12,6 @@ import type { DemoProcess } from './demo-process.ts';
 import { playMessage, type LiveCall } from './play-message.ts';
 import { formatMs } from './progress.ts';
 import type { ScriptedMessage, ScriptedStep } from './script.ts';
-import { LEASE_MS } from './stage.ts';
 import { entriesOf } from './transcript.ts';
 import { awaitLine, linesOf } from './workspace-lines.ts';
 
@@ -20,7 +19,7 @@ const SESSION = 'demo:accounts';
 const FILE = 'charges.log';
 /** The step in which the worker is killed. Its command would run for long, so the kill surely interrupts it. */
 const FATAL_STEP = 3;
-const FATAL_COMMAND_SECONDS = 30;
+const FATAL_COMMAND_SECONDS = 120;
 
 const charge = (invoice: number, then = ''): ScriptedStep => ({
   name: 'exec',
@@ -74,7 +73,7 @@ async function playTakeOver(scene: Scene): Promise<void> {
   await checkUnknown(scene, turn);
   check(
     kill.recoveryMs !== null,
-    `taken over ${formatMs(kill.recoveryMs ?? 0)} after the kill, with a lease of ${formatMs(LEASE_MS)}`,
+    `taken over ${formatMs(kill.recoveryMs ?? 0)} after the kill, with a lease of ${formatMs(stage.leaseMs)}`,
     { recoveryMs: kill.recoveryMs },
   );
 }
