@@ -124,6 +124,7 @@ const onlyInLongForm = [
   'test/model/conformance.test.ts',
   'test/mcp-server/conformance.test.ts',
   'test/mcp/browser.test.ts',
+  'test/mcp/client-conformance.test.ts',
   'test/mcp/mcp-sweep.test.ts',
   'test/mcp/mcp-login.test.ts',
   'test/mcp/mcp-sandbox.test.ts',

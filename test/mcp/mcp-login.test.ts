@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { completeLogin } from '../../src/features/mcp/log-in.ts';
 import { listServers } from '../../src/features/mcp/views.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { rigWith, useDatabase } from './mcp-rig.ts';
@@ -86,4 +87,21 @@ test('tokens that are about to end are renewed before a call, and a login that a
     stderr: expect.stringContaining('the login at wiki has failed: access_denied'),
   });
   expect(await rig.call([{ tool: 'wiki__whoami' }])).toMatchObject([{ isError: false, status: 'done' }]);
+});
+
+test('a login asks for the scopes of the configuration; without them, for those that the server names', async () => {
+  const { url } = await startOAuthServer({ scopes: ['read', 'write'] });
+  const { database } = await rigWith({}, { url: await useDatabase() });
+  async function askedScope(oauth: { scope?: string }): Promise<string | null> {
+    let scope: string | null = null;
+    const browse = (address: URL): Promise<URLSearchParams> => {
+      scope = address.searchParams.get('scope');
+      return Promise.resolve(new URLSearchParams());
+    };
+    const login = completeLogin({ database, server: 'wiki', url, oauth }, 'http://127.0.0.1:1/callback', browse);
+    await expect(login).rejects.toThrow('the browser came back from another login');
+    return scope;
+  }
+  expect(await askedScope({ scope: 'read' })).toBe('read');
+  expect(await askedScope({})).toBe('read write');
 });

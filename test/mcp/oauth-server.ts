@@ -19,6 +19,8 @@ export interface OAuthRules {
   expiresInSeconds: number;
   /** Whether the person allows the access. */
   isAllowed: boolean;
+  /** The scopes that the MCP server names to a client without a token. */
+  scopes: string[];
 }
 
 type Login = { client: string; isEnded: boolean };
@@ -104,7 +106,7 @@ class Provider implements OAuthServerProvider {
 
 /** Starts it, until the end of the test. */
 export async function startOAuthServer(rules: Partial<OAuthRules> = {}) {
-  const provider = new Provider({ expiresInSeconds: 3600, isAllowed: true, ...rules });
+  const provider = new Provider({ expiresInSeconds: 3600, isAllowed: true, scopes: [], ...rules });
   const app = createMcpExpressApp();
   const http: Server = app.listen(0, '127.0.0.1');
   await once(http, 'listening');
@@ -118,7 +120,7 @@ export async function startOAuthServer(rules: Partial<OAuthRules> = {}) {
   app.use(mcpAuthRouter({ provider, issuerUrl: new URL(origin), resourceServerUrl: url }));
   app.post(
     '/mcp',
-    requireBearerAuth({ verifier: provider, resourceMetadataUrl }),
+    requireBearerAuth({ verifier: provider, resourceMetadataUrl, requiredScopes: provider.rules.scopes }),
     async (request: IncomingMessage & { body: unknown }, response: ServerResponse) => {
       const server = new McpServer({ name: 'private', version: '1.0.0' });
       server.registerTool('whoami', { description: 'says who' }, () => ({

@@ -1,6 +1,7 @@
 // Logging in at MCP servers by OAuth: the flow is that of the protocol's library. Tokens are rows, which any worker uses and one at a time renews.
 import {
   auth,
+  computeScopeUnion,
   type AuthProvider,
   type OAuthClientInformationMixed,
   type OAuthClientProvider,
@@ -14,9 +15,11 @@ import { NotSentError } from './stdio-transport.ts';
 import {
   claimMcpLogin,
   deleteMcpLogin,
+  noteLackedScope,
   readMcpLogin,
   releaseMcpLogin,
   storeMcpLogin,
+  type StoredClient,
   type StoredLogin,
 } from './store/logins.ts';
 
@@ -42,13 +45,22 @@ export interface LoginPlace {
 
 export type OAuthSettings = Pick<NonNullable<McpServerSettings['auth']>, 'clientId' | 'clientSecret' | 'scope'>;
 
+/** The tokens allow less than the server asks for; only a person can allow more. */
+export class LackedScopeError extends Error {}
+
+export interface LoginProvider extends AuthProvider {
+  /** After a request whose tokens lack a scope. Resolves if there are other tokens by now; else rejects, and the next login asks for the scope. */
+  replaceScope(scope: string | undefined): Promise<void>;
+}
+
 /** Gives the requests of a connection their token. Rejects with `NotSentError`: what has no token is not sent. */
-export function createAuthProvider(place: LoginPlace): AuthProvider {
+export function createAuthProvider(place: LoginPlace): LoginProvider {
+  const { database, server, oauth } = place;
   let login: StoredLogin | null = null;
   return {
     async token() {
-      login ??= await readMcpLogin(place.database, place);
-      if (login === null) throw loginNeeded(place.server);
+      login ??= await readMcpLogin(database, place);
+      if (login === null) throw loginNeeded(server);
       if (login.expiresAt !== null && login.expiresAt.getTime() - Date.now() < EARLY_MS)
         login = await renew(place, login);
       return login.tokens.access_token;
@@ -56,7 +68,25 @@ export function createAuthProvider(place: LoginPlace): AuthProvider {
     async onUnauthorized() {
       if (login !== null) login = await renew(place, login);
     },
+    async replaceScope(scope) {
+      const used = login;
+      login = await readMcpLogin(database, place);
+      if (used === null || login?.version !== used.version) return;
+      const { client, tokens, version } = used;
+      const all = computeScopeUnion(client.lackedScope, tokens.scope, scope);
+      if (all !== undefined) await noteLackedScope(database, { server, version, scope: all });
+      // The next request reads the login that a person has made in the meantime.
+      login = null;
+      const asked = `the server asks for ${scope === undefined ? 'a wider scope' : `the scope "${scope}"`}`;
+      const first = oauth.scope === undefined ? 'run' : `add it to mcp.servers.${server}.auth.scope and run`;
+      throw new LackedScopeError(`login needed: ${asked}; ${first} "holdfast mcp login ${server}"`);
+    },
   };
+}
+
+/** What the tokens of the login lack, with what they have; undefined: nothing. */
+export async function readLackedScope(place: LoginPlace): Promise<string | undefined> {
+  return (await readMcpLogin(place.database, place))?.client.lackedScope;
 }
 
 /** The login with tokens that are newer than those. */
@@ -88,7 +118,7 @@ async function renewClaimed(place: LoginPlace, old: StoredLogin): Promise<void> 
 }
 
 /** What the library keeps of a registration. */
-interface KnownClient {
+interface KnownClient extends StoredClient {
   information?: OAuthClientInformationMixed;
   discovery?: OAuthDiscoveryState;
 }

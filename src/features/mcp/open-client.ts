@@ -2,6 +2,7 @@
 // which costs a worker 35 MB: they are loaded when a server is first used.
 import {
   Client,
+  InsufficientScopeError,
   ProtocolError,
   SdkError,
   SdkErrorCode,
@@ -16,7 +17,7 @@ import { given } from '../../core/given.ts';
 import { storableValue } from '../../core/text.ts';
 import { beginTask, cancelTask, readTask } from './task-requests.ts';
 import type { ListedTool } from './rules.ts';
-import { createAuthProvider } from './oauth.ts';
+import { createAuthProvider, LackedScopeError, type LoginProvider } from './oauth.ts';
 import { placeServer } from './server-place.ts';
 import type { CallReply, OpenClient, ServerCall } from './server-port.ts';
 import { NotSentError, StdioTransport } from './stdio-transport.ts';
@@ -37,11 +38,12 @@ export async function openClient(
   on: { changed: () => void; closed: () => void },
 ): Promise<OpenClient> {
   const opening = { config, database, name, settings, changed: on.changed };
-  const { client, transport, sandbox } = await connect(opening, 'auto').catch(async (error: unknown) => {
+  const opened = await connect(opening, 'auto').catch(async (error: unknown) => {
     // A server of the earlier protocol may end at the question for the newer one.
     if (settings.command === undefined || !isNegotiationFault(error)) throw error;
     return await connect(opening, 'legacy');
   });
+  const { client, transport, sandbox } = opened;
   client.onclose = on.closed;
   const version = client.getServerVersion();
   return {
@@ -51,8 +53,8 @@ export async function openClient(
       protocol: client.getNegotiatedProtocolVersion() ?? null,
       ...(sandbox === undefined ? {} : { sandbox }),
     },
-    listTools: () => listTools(client),
-    call: (call) => callTool(client, call, transport),
+    listTools: () => listTools(opened),
+    call: (call) => callTool(opened, call),
     readTask: (id, signal) => readTask(client, id, signal),
     cancelTask: (id, signal) => cancelTask(client, id, signal),
     ping: () =>
@@ -77,9 +79,17 @@ interface Server {
   settings: McpServerSettings;
 }
 
-async function connect({ changed, ...server }: Server & { changed: () => void }, mode: 'auto' | 'legacy') {
+interface Connected extends OpenedTransport {
+  client: Client;
+}
+
+async function connect(
+  { changed, ...server }: Server & { changed: () => void },
+  mode: 'auto' | 'legacy',
+): Promise<Connected> {
   const { settings } = server;
-  const { transport, sandbox } = await openTransport(server);
+  const opened = await openTransport(server);
+  const { transport, login } = opened;
   const timeoutMs = PROBE_MS[settings.command === undefined ? 'http' : 'stdio'];
   const client = new Client(
     { name: 'holdfast', version: holdfastVersion() },
@@ -89,8 +99,8 @@ async function connect({ changed, ...server }: Server & { changed: () => void },
     },
   );
   try {
-    await client.connect(transport, { timeout: CONNECT_MS });
-    return { client, transport, sandbox };
+    await withScope(login, () => client.connect(transport, { timeout: CONNECT_MS }));
+    return { ...opened, client };
   } catch (error) {
     await client.close().catch(() => undefined);
     await transport.close().catch(() => undefined);
@@ -108,6 +118,8 @@ type ServerTransport = StdioTransport | StreamableHTTPClientTransport;
 interface OpenedTransport {
   transport: ServerTransport;
   sandbox?: ServerInfo['sandbox'];
+  /** With OAuth. */
+  login?: LoginProvider;
 }
 
 async function openTransport({ config, database, name, settings }: Server): Promise<OpenedTransport> {
@@ -119,16 +131,31 @@ async function openTransport({ config, database, name, settings }: Server): Prom
   }
   const authorization = auth?.token === undefined ? {} : { authorization: `Bearer ${auth.token}` };
   const place = { database, server: name, url: url as string, oauth: auth ?? {} };
+  const login = auth?.type === 'oauth' ? createAuthProvider(place) : undefined;
   // The configuration has one of the two.
   const transport = new StreamableHTTPClientTransport(new URL(url as string), {
     requestInit: { headers: { ...headers, ...authorization } },
-    ...(auth?.type === 'oauth' ? { authProvider: createAuthProvider(place) } : {}),
+    ...given({ authProvider: login }),
   });
-  return { transport };
+  return { transport, ...given({ login }) };
 }
 
-async function listTools(client: Client): Promise<ListedTool[]> {
-  const { tools } = await client.listTools(undefined, { timeout: LIST_MS, cacheMode: 'refresh' });
+/** Sends a request, and once more with tokens that have been replaced because they lacked a scope. */
+async function withScope<Answer>(login: LoginProvider | undefined, send: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof InsufficientScopeError) || login === undefined) throw error;
+    await login.replaceScope(error.requiredScope);
+    return await send();
+  }
+}
+
+async function listTools({ client, login }: Connected): Promise<ListedTool[]> {
+  // The library writes a line to the output when it is asked all the same.
+  if (client.getServerCapabilities()?.tools === undefined) return [];
+  const options = { timeout: LIST_MS, cacheMode: 'refresh' } as const;
+  const { tools } = await withScope(login, () => client.listTools(undefined, options));
   // PostgreSQL stores no NUL, and no half characters.
   return storableValue(
     tools.slice(0, TOOLS_MAX).map(({ name, title, description, inputSchema, annotations = {}, execution }) => {
@@ -148,9 +175,8 @@ async function listTools(client: Client): Promise<ListedTool[]> {
 }
 
 async function callTool(
-  client: Client,
+  { client, transport, login }: Connected,
   { tool, input, meta, signal, isTask }: ServerCall,
-  transport: ServerTransport,
 ): Promise<CallReply> {
   const cut = new AbortController();
   try {
@@ -161,8 +187,8 @@ async function callTool(
       // The answer's stream has ended without an answer; without this, the call would wait for its deadline.
       onRequestStreamEnd: () => cut.abort(new Error('the connection was closed before the answer')),
     };
-    if (isTask) return await beginTask(client, params, options);
-    const result = await client.callTool(params, options);
+    if (isTask) return await withScope(login, () => beginTask(client, params, options));
+    const result = await withScope(login, () => client.callTool(params, options));
     return { kind: 'answered', result: result as CallToolResult };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
@@ -176,6 +202,8 @@ function kindOfFault(error: unknown): 'refused' | 'not-sent' | 'lost' {
   if (error instanceof NotSentError) return 'not-sent';
   // The server has answered with an error.
   if (error instanceof ProtocolError) return 'refused';
+  // It asks for a token that may do more.
+  if (error instanceof LackedScopeError || error instanceof InsufficientScopeError) return 'refused';
   // Refused before it came to the tool: the session is gone, or the request is not allowed. A 408 or a 5xx may come later.
   if (error instanceof SdkHttpError) return isRefusal(error.status) ? 'not-sent' : 'lost';
   if (error instanceof SdkError) return error.code === SdkErrorCode.NotConnected ? 'not-sent' : 'lost';

@@ -4,10 +4,15 @@ import { literalQuery } from '../../../database/literal-query.ts';
 /** The longest that a process may take to renew tokens. */
 const CLAIM = '60 seconds';
 
+/** What the protocol's library stores of the registration, and what the next login asks for. */
+export interface StoredClient {
+  /** The scope of the tokens with what the server has asked for since. */
+  lackedScope?: string;
+}
+
 export interface StoredLogin {
-  /** What the protocol's library stores of the registration. */
-  client: object;
-  tokens: { access_token: string; refresh_token?: string | undefined };
+  client: StoredClient;
+  tokens: { access_token: string; refresh_token?: string | undefined; scope?: string | undefined };
   /** Null: not known. */
   expiresAt: Date | null;
   version: number;
@@ -60,6 +65,15 @@ export const releaseMcpLogin = literalQuery({
   locking: 'The login.',
   text: `update holdfast.mcp_logins set claimed_until = null where server = $server and version = $version`,
   values: (of: { server: string; version: number }) => of,
+});
+
+export const noteLackedScope = literalQuery({
+  name: 'note-mcp-lacked-scope',
+  purpose: 'Note the scope that the next login at a server asks for.',
+  locking: 'The login.',
+  text: `update holdfast.mcp_logins set client = (client::jsonb || jsonb_build_object('lackedScope', $scope::text))::json
+where server = $server and version = $version`,
+  values: (of: { server: string; version: number; scope: string }) => of,
 });
 
 export const deleteMcpLogin = literalQuery({
