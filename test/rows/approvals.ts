@@ -11,5 +11,4 @@ export const {
   time: 'requestedAt expiresAt',
   'text?': 'decidedBy note',
   'time?': 'decidedAt',
-  bool: 'isSent',
 });
