@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { batchRig } from '../batches/batch-rig.ts';
-import { looks, violationsOn } from './axe.ts';
+import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
+import { looks } from './looks.ts';
 
 const dashboard = useDashboard();
 

@@ -4,45 +4,16 @@ import { newId } from '../../src/ids.ts';
 import { addSessions } from '../rows/sessions.ts';
 import { now } from '../rows/table.ts';
 import { addTurns } from '../rows/turns.ts';
-import { isLongForm } from '../servers/test-form.ts';
-import { faultsOn, violationsOn } from './axe.ts';
+import { violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
+import { seedScreens } from './seed-screens.ts';
 
 const dashboard = useDashboard();
-
-const HOSTILE =
-  '<script>globalThis.wasRun = true</script><img src=x onerror="globalThis.wasRun = true"> [link](javascript:alert(1)) \u202eevil\u200b \u001b[31mred\u001b[0m';
-
-/** A session with a subagent and a turn that called a tool and has a delivery, one with a turn that failed, a batch and a cron. */
-async function seed(): Promise<{ turnId: string; batchId: string; cronId: string; deliveryId: string }> {
-  const { rig } = dashboard;
-  await rig.post('/v1/sessions/told/messages', {
-    text: `[[tool: echo {"say": "hi"}]] [[reply: ${HOSTILE}]]`,
-    deliver: { url: 'http://127.0.0.1:9/replies' },
-  });
-  await rig.work('told');
-  await rig.post('/v1/sessions/broken/messages', { text: '[[error: 400 message="the provider says no"]]' });
-  await rig.work('broken');
-  const batch = await rig.post('/v1/batches', {
-    name: HOSTILE.slice(0, 100),
-    items: [{ text: HOSTILE, customId: HOSTILE }],
-  });
-  const cron = await rig.post('/v1/crons', {
-    name: newId<string>(),
-    schedule: { kind: 'cron', expr: '0 9 * * *' },
-    payload: { kind: 'agentTurn', message: HOSTILE },
-  });
-  await rig.post(`/v1/crons/${cron.body.id}/run`, {});
-  await rig.post('/v1/sessions/told/spawn', { task: HOSTILE, label: HOSTILE.slice(0, 100) });
-  const turnId = (await rig.get('/v1/turns?session=told')).body.items[0].id;
-  const deliveryId = (await rig.get(`/v1/deliveries?turn=${turnId}`)).body.items[0].id;
-  return { turnId, deliveryId, batchId: batch.body.id, cronId: cron.body.id };
-}
 
 test('a turn is opened from the list by keyboard, with its timeline and the exact request', async () => {
   const { page, context, signIn, open } = dashboard;
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  await seed();
+  await seedScreens(dashboard.rig);
   await signIn();
   await open('/turns?session=told');
   await page.locator('[role=row][tabindex="0"]').focus();
@@ -85,7 +56,7 @@ test('a turn shows what triggered it, and the messages and system events in its 
 
 test('untrusted text is shown as text: none of it is executed, and invisible characters are marked', async () => {
   const { page, signIn, open } = dashboard;
-  await seed();
+  await seedScreens(dashboard.rig);
   await signIn();
   await open('/sessions/agent:main:told');
   const reply = page.getByRole('article').first();
@@ -98,7 +69,7 @@ test('untrusted text is shown as text: none of it is executed, and invisible cha
 
 test('a message is sent from the page, and its reply appears by itself', async () => {
   const { page, signIn, open, rig } = dashboard;
-  await seed();
+  await seedScreens(dashboard.rig);
   await signIn();
   await open('/sessions/agent:main:told');
   await page.getByText('Live', { exact: true }).waitFor();
@@ -177,45 +148,4 @@ test('a list of any length has at most 80 rows in the document, also after scrol
     await page.locator(`[role=row][data-index="${n * 100}"]`).waitFor({ state: 'attached' });
     expect(await page.locator('[role=row]').count()).toBeLessThan(80);
   }
-});
-
-test('every screen has no violation that axe finds and no sideways scrolling, in each theme and at each width', async () => {
-  const { page, signIn, open, settle } = dashboard;
-  const { turnId, batchId, cronId, deliveryId } = await seed();
-  await signIn();
-  const faults: string[] = [];
-  const paths = [
-    '/',
-    '/waiting',
-    '/turns',
-    `/turns/${turnId}`,
-    `/turns/${turnId}?tab=prompt`,
-    `/turns/${turnId}?tab=request`,
-    `/compare?a=${turnId}&b=${turnId}`,
-    '/sessions',
-    '/sessions/agent:main:told',
-    '/sessions/agent:main:told/family',
-    '/approvals',
-    '/crons',
-    `/crons/${cronId}`,
-    '/heartbeats',
-    '/processes',
-    '/batches',
-    `/batches/${batchId}`,
-    '/costs',
-    `/turns/${turnId}?tab=deliveries`,
-    `/turns/${turnId}?tab=announcement`,
-    '/deliveries',
-    `/deliveries?open=${deliveryId}`,
-    '/dead-letters',
-    '/events',
-    ...['keys', 'alerts', 'changes', 'configuration', 'mcp', 'versions', 'prices'].map((tab) => `/settings?tab=${tab}`),
-  ];
-  // The short form looks at every sixth.
-  for (const path of paths.filter((_, at) => isLongForm() || at % 6 === 0)) {
-    await open(path);
-    await settle();
-    faults.push(...(await faultsOn(page)).map((fault) => `${path}: ${fault}`));
-  }
-  expect(faults).toEqual([]);
 });
