@@ -1,4 +1,5 @@
 // The API as its clients use it, over real HTTP. The whole answer is returned, whatever its status: the tests judge it.
+import { randomUUID } from 'node:crypto';
 import { waitUntil } from '../../crash/rig/wait-until.ts';
 
 export interface ServiceAnswer {
@@ -19,7 +20,7 @@ export interface Message {
 export interface ServiceApi {
   /** Rejects when there is no answer. */
   ask(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<ServiceAnswer>;
-  /** Posts a message, expects 202, and returns it. */
+  /** Posts a message until it is accepted, each time with the same Idempotency-Key where the answer is that it timed out, and returns it. */
   send(session: string, message: object): Promise<Message>;
   /** Waits until the message is settled and returns it. */
   settled(message: { id: string }): Promise<Message>;
@@ -28,6 +29,8 @@ export interface ServiceApi {
 /** The longest that a request may take: a longer one counts as hanging. */
 const answeredWithinMs = 120_000;
 const settledWithinMs = 150_000;
+/** How often a message is sent whose requests time out. */
+const triesMax = 10;
 
 export function openServiceApi(url: string, apiKey: string): ServiceApi {
   async function ask(
@@ -49,7 +52,10 @@ export function openServiceApi(url: string, apiKey: string): ServiceApi {
   return {
     ask,
     async send(session, message) {
-      const answer = await ask('POST', `/v1/sessions/${session}/messages`, message);
+      const headers = { 'idempotency-key': randomUUID() };
+      const post = () => ask('POST', `/v1/sessions/${session}/messages`, message, headers);
+      let answer = await post();
+      for (let tries = 1; tries < triesMax && answer.body.code === 'timeout'; tries += 1) answer = await post();
       if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status}: ${JSON.stringify(answer.body)}`);
       return answer.body.message;
     },
