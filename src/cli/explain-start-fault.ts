@@ -72,7 +72,10 @@ const EXPLANATIONS: Record<string, [exitCode: ExitCode, fix: string, before?: st
 };
 
 /** Codes of a server that cannot be reached. */
-const UNREACHABLE_CODES = 'ECONNREFUSED ENOTFOUND EHOSTUNREACH ETIMEDOUT ECONNRESET EAI_AGAIN 57P03 53300'.split(' ');
+const UNREACHABLE_CODES =
+  'ECONNREFUSED ENOTFOUND EHOSTUNREACH ETIMEDOUT ECONNRESET EAI_AGAIN 57P03 53300 connect_timeout connection_lost query_timeout'.split(
+    ' ',
+  );
 
 /**
  * The fault as an error of the command line; the same value when nothing is known about it. `badConfiguration` is the exit code of a

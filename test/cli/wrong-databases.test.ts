@@ -8,7 +8,9 @@ import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Finding } from '../../src/cli/doctor/check.ts';
 import { databaseChecks } from '../../src/cli/doctor/database-checks.ts';
+import { explainStartFault } from '../../src/cli/explain-start-fault.ts';
 import { loadConfig } from '../../src/config.ts';
+import { CONNECTION_FAULTS, withCode } from '../../src/database/connection-faults.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { findFreePort } from '../servers/free-port.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
@@ -17,8 +19,6 @@ import { startServiceProcess } from '../servers/service-process.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { makeFolder } from './make-folder.ts';
 import { runCli } from './run-cli.ts';
-
-const timeout = 120_000;
 
 let server: PostgresServer;
 let cwd: string;
@@ -129,7 +129,7 @@ const wrong: Wrong[] = [
 ];
 
 describe.each(wrong)('on $what', ({ make, code, says }) => {
-  test('a start ends with one sentence and a fix, and the doctor says the same', { timeout }, async () => {
+  test('a start ends with one sentence and a fix, and the doctor says the same', async () => {
     const databaseUrl = await make();
     const [ended, found] = await Promise.all([failedStart({ DATABASE_URL: databaseUrl }), examined(databaseUrl)]);
     expect(ended.stderr).toMatch(/^holdfast: .+\nFix: .+\n$/);
@@ -139,9 +139,13 @@ describe.each(wrong)('on $what', ({ make, code, says }) => {
   });
 });
 
+test('a database that does not answer, or breaks its connections, is a dependency that cannot be reached', () => {
+  const codes = [...CONNECTION_FAULTS.keys()].map((words) => explainStartFault(withCode(new Error(words))));
+  expect(codes).toMatchObject(codes.map(() => ({ code: 'unreachable', exitCode: 4 })));
+});
+
 test.each([[['migrate']], [['migrate', '--plan']], [['prices', 'reprice', '--from', '1h', '--yes']]])(
   'PostgreSQL 14 ends %j with one sentence and a fix',
-  { timeout },
   async (command) => {
     const { code, stdout, stderr } = await runCli(command, {
       cwd,
@@ -152,35 +156,27 @@ test.each([[['migrate']], [['migrate', '--plan']], [['prices', 'reprice', '--fro
   },
 );
 
-test(
-  'a role that owns the schema needs no right to create others when the queue is in Redis',
-  { timeout },
-  async () => {
-    const url = await databaseWith('owned', 'create role owner login', 'create schema holdfast authorization owner');
-    // A migration does not connect to Redis.
-    const env = { DATABASE_URL: as('owner', url), REDIS_URL: 'redis://127.0.0.1:1' };
-    expect(await runCli(['migrate'], { cwd, env })).toMatchObject({ code: 0 });
-  },
-);
+test('a role that owns the schema needs no right to create others when the queue is in Redis', async () => {
+  const url = await databaseWith('owned', 'create role owner login', 'create schema holdfast authorization owner');
+  // A migration does not connect to Redis.
+  const env = { DATABASE_URL: as('owner', url), REDIS_URL: 'redis://127.0.0.1:1' };
+  expect(await runCli(['migrate'], { cwd, env })).toMatchObject({ code: 0 });
+});
 
-test(
-  'a database that confirms commits too early is a warning of the start and of the doctor',
-  { timeout },
-  async () => {
-    const databaseUrl = await databaseWith('hasty', 'alter database hasty set synchronous_commit = off');
-    const service = await startServiceProcess({
-      env: { HOLDFAST_DATA_DIR: join(cwd, 'hasty'), DATABASE_URL: databaseUrl },
-    });
-    onTestFinished(() => service.end('SIGKILL').then(() => undefined));
-    await expect.poll(() => service.output()).toMatch(/warning +synchronous_commit is off/);
-    expect(await examined(databaseUrl)).toMatchObject({
-      status: 'warning',
-      reason: expect.stringContaining('synchronous_commit'),
-    });
-  },
-);
+test('a database that confirms commits too early is a warning of the start and of the doctor', async () => {
+  const databaseUrl = await databaseWith('hasty', 'alter database hasty set synchronous_commit = off');
+  const service = await startServiceProcess({
+    env: { HOLDFAST_DATA_DIR: join(cwd, 'hasty'), DATABASE_URL: databaseUrl },
+  });
+  onTestFinished(() => service.end('SIGKILL').then(() => undefined));
+  await expect.poll(() => service.output()).toMatch(/warning +synchronous_commit is off/);
+  expect(await examined(databaseUrl)).toMatchObject({
+    status: 'warning',
+    reason: expect.stringContaining('synchronous_commit'),
+  });
+});
 
-test('a start without its Redis ends with one sentence and exit code 4', { timeout }, async () => {
+test('a start without its Redis ends with one sentence and exit code 4', async () => {
   const databaseUrl = await server.createDatabase('without_redis');
   for (const roles of ['worker', 'api']) {
     const REDIS_URL = `redis://:hunter2@127.0.0.1:${await findFreePort()}`;
@@ -192,7 +188,7 @@ test('a start without its Redis ends with one sentence and exit code 4', { timeo
 });
 
 describe('with --no-migrate', () => {
-  test('no role starts on a database without the layout', { timeout }, async () => {
+  test('no role starts on a database without the layout', async () => {
     const databaseUrl = await server.createDatabase('empty');
     const ends = await Promise.all(
       ['api', 'worker', 'scheduler'].map((roles) =>
@@ -205,7 +201,7 @@ describe('with --no-migrate', () => {
     }
   });
 
-  test('no role starts on a database whose layout lacks one migration', { timeout }, async () => {
+  test('no role starts on a database whose layout lacks one migration', async () => {
     const databaseUrl = await server.createDatabase('behind');
     await migrate(databaseUrl);
     await run(databaseUrl, `delete from holdfast.migrations where name = (select max(name) from holdfast.migrations)`);
@@ -214,7 +210,7 @@ describe('with --no-migrate', () => {
     expect(code).toBe(1);
   });
 
-  test('no role starts on a database without the tables of the queue', { timeout }, async () => {
+  test('no role starts on a database without the tables of the queue', async () => {
     const databaseUrl = await server.createDatabase('no_queue');
     await migrate(databaseUrl);
     const { code, stderr } = await failedStart({ DATABASE_URL: databaseUrl }, '--no-migrate');
@@ -223,7 +219,7 @@ describe('with --no-migrate', () => {
   });
 });
 
-test('readiness is 503 when the layout is missing or too old', { timeout }, async () => {
+test('readiness is 503 when the layout is missing or too old', async () => {
   const databaseUrl = await server.createDatabase('replaced');
   const service = await startServiceProcess({
     roles: 'api',
