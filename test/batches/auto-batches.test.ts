@@ -39,7 +39,7 @@ test('the first 20 items go through the provider, and the others wait and take t
     { n: 2, via: 'provider-batch', requests: 24 },
   ]);
   expect(ended.savedPercent).toBeGreaterThan(30);
-}, 240_000);
+});
 
 test('the others are asked live when the first items were more expensive than live calls, and each call says why', async () => {
   const { rig } = shared;
@@ -60,7 +60,7 @@ test('the others are asked live when the first items were more expensive than li
   ]);
   const { turnId } = (await batches.results(made.body.id)).at(-1) ?? {};
   expect((await rig.get(`/v1/turns/${turnId}`)).body.steps[0].calls[0]).toMatchObject({ notes: { way: reason } });
-}, 240_000);
+});
 
 test('a message with via "auto" that belongs to no batch goes through the provider', async () => {
   const { turns } = shared.rig;
@@ -80,7 +80,7 @@ test('the others wait for the first items no longer than an hour, and are then a
   await batches.workAll();
   expect((await batches.show(made.body.id)).counts).toMatchObject({ parked: 20 });
   expect(await batches.runByLane(made.body.id)).toMatchObject({ counts: { answered: 22 } });
-}, 240_000);
+});
 
 test('items that are fed after a change of the way take the new one', async () => {
   const { rig } = shared;
@@ -93,4 +93,4 @@ test('items that are fed after a change of the way take the new one', async () =
   const requests = await readProviderRequests(rig, { batchId: made.body.id }, 'sessionId');
   expect(ended).toMatchObject({ outcome: 'completed' });
   expect(new Set(requests.map(({ sessionId }) => sessionId)).size).toBe(1);
-}, 120_000);
+});

@@ -71,7 +71,7 @@ describe.each([
     const { at50 } = dry.costUsd.providerBatch;
     expect(share(at50, batch), `batch: ${at50} instead of ${batch}`).toBeLessThan(DEVIATION_MAX);
     expect(batch < live ? 'provider-batch' : 'live').toBe(recommended);
-  }, 120_000);
+  });
 });
 
 test('a dry run counts the tools of an item, and stores nothing', async () => {

@@ -55,7 +55,7 @@ test('a file gives the same results by batches of the provider as by live calls'
   const [item] = await batches.results(lane.body.id);
   // The request as it was sent can still be derived.
   expect((await shared.rig.get(`/v1/turns/${item.turnId}/requests/2`)).body).toMatchObject({ matches: true });
-}, 60_000);
+});
 
 test('requests of a paused batch are submitted when it runs again', async () => {
   const { rig } = shared;
@@ -68,7 +68,7 @@ test('requests of a paused batch are submitted when it runs again', async () => 
   expect((await batches.show(made.body.id)).counts).toMatchObject({ parked: 3 });
   await rig.post(`/v1/batches/${made.body.id}/resume`);
   expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'completed' });
-}, 60_000);
+});
 
 test('requests are submitted before the window ends when no other turn of their batch can still join', async () => {
   const { rig } = shared;
@@ -89,7 +89,7 @@ test('requests are submitted before the window ends when no other turn of their 
   await worker.run('single');
   expect(await collectRequests(lane)).toBe(false);
   expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'completed', counts: { answered: 3 } });
-}, 120_000);
+});
 
 test('a batch whose key the provider refuses is paused, and completes after a person has resumed it', async () => {
   const { rig } = shared;
@@ -109,7 +109,7 @@ test('a batch whose key the provider refuses is paused, and completes after a pe
   expect(await collectRequests(batches.laneParts())).toBe(false);
   await rig.post(`/v1/batches/${made.body.id}/resume`);
   expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'completed', counts: { answered: 3 } });
-}, 120_000);
+});
 
 test('an item that the provider has not answered by its deadline expires with fallback "fail"', async () => {
   const { rig } = shared;
@@ -120,7 +120,7 @@ test('an item that the provider has not answered by its deadline expires with fa
   await changeProviderRequests(rig, { batchId: made.body.id }, { leaveAt: now });
   rig.context.service.publish(await leaveLane(rig.turns.database));
   expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'failed', counts: { expired: 3 } });
-}, 120_000);
+});
 
 test('a submission that a person gives up is not followed any more, and its requests go into another one', async () => {
   const { rig } = shared;
@@ -140,4 +140,4 @@ test('a submission that a person gives up is not followed any more, and its requ
     body: { detail: expect.stringContaining('is read') },
   });
   expect((await rig.post('/v1/provider-batches/01900000-0000-7000-8000-000000000000/forget')).status).toBe(404);
-}, 120_000);
+});

@@ -83,7 +83,7 @@ async function wake(victim: Victim, childrenBefore: string[]): Promise<void> {
   });
 }
 
-describe('a worker that is paused past its lease', { timeout: 300_000 }, () => {
+describe('a worker that is paused past its lease', () => {
   test('while it starts a batch of commands begins none of them after it wakes (G7)', async () => {
     const late: string[][] = [];
     for (let tries = 1; late.length < ATTEMPTS && tries <= TRIES_MAX; tries += 1) {

@@ -29,7 +29,7 @@ async function browserRig(allowPrivate: string[]) {
   const browser = { enabled: true, executablePath: await sparticuz.executablePath() };
   const rig = await rigWith({}, { settings: { tools: { browser, fetch: { allowPrivate } } } });
   const states = async () => (await listServers(rig.config, rig.database.views)).map(({ state }) => state);
-  await expect.poll(() => rig.round().then(states), { timeout: 60_000 }).toEqual(['connected']);
+  await expect.poll(() => rig.round().then(states), { timeout: 120_000 }).toEqual(['connected']);
   return rig;
 }
 
@@ -88,12 +88,12 @@ test('each session has a browser of its own; pages inside are refused, and a los
   expect(pages.requests).toHaveLength(before);
 
   for (const pid of launchers()) process.kill(-pid, 'SIGKILL');
-  await expect.poll(chromiums, { timeout: 60_000 }).toEqual([]);
+  await expect.poll(chromiums, { timeout: 120_000 }).toEqual([]);
   const after = await use(rig, 'one', 'snapshot');
   expect(after.text).toContain(NEW);
   expect(after.text).toContain('about:blank');
   await rig.part.stop?.();
-  await expect.poll(chromiums, { timeout: 60_000 }).toEqual([]);
+  await expect.poll(chromiums, { timeout: 120_000 }).toEqual([]);
 });
 
 /** The processes of this test. */

@@ -19,7 +19,7 @@ async function aTaskServer() {
       await changeDoorbells(rig, { sessionId: await rig.sessionOf(session) }, { dueAt: now });
       return (await rig.worker().run(session)).kind;
     };
-    await expect.poll(ask, { timeout: 60_000, interval: 200 }).toBe('ended');
+    await expect.poll(ask, { timeout: 120_000, interval: 200 }).toBe('ended');
   }
   return { server, rig, playOn };
 }
@@ -64,6 +64,6 @@ test('a task is cancelled at its server when its turn is aborted', async () => {
   await rig.play([{ tool: 'far__long', input: { ms: 2_000 } }], 'main');
   await abortSession(rig, { sessionKey: 'agent:main:main', keepQueued: false });
   await rig.worker().run('main');
-  await expect.poll(() => rig.round().then(() => server.runs()), { timeout: 60_000, interval: 200 }).toHaveLength(2);
+  await expect.poll(() => rig.round().then(() => server.runs()), { timeout: 120_000, interval: 200 }).toHaveLength(2);
   expect((await server.runs())[1]).toMatch(/ cancelled$/);
 });

@@ -14,7 +14,7 @@ test('a call that hangs ends at its deadline and is cancelled at the server (G25
   expect(added).toMatchObject({ status: 'unknown', isError: true });
   expect(put).toMatchObject({ status: 'failed', isError: true });
   expect(put?.text).toBe('notes__put: notes has not answered within 1 s. Call it again later.');
-  await expect.poll(() => server.runs(), { timeout: 60_000 }).toContain(`${added?.key} cancelled`);
+  await expect.poll(() => server.runs(), { timeout: 120_000 }).toContain(`${added?.key} cancelled`);
 });
 
 test('a server that is away changes nothing that agents are shown, and a call to it says so', async () => {
@@ -47,7 +47,7 @@ test('a changed tool is there at the next turn, and its change is shown', async 
   const { env } = server.settings;
   const after = await rigWith({ notes: { ...server.settings, env: { ...env, DESCRIPTION: 'a remark' } } }, { url });
   const change = async () => (await listTools(after.config, after.database.views, 'notes'))?.[0]?.change;
-  await expect.poll(change, { timeout: 60_000 }).toEqual(['- add a note', '+ add a remark']);
+  await expect.poll(change, { timeout: 120_000 }).toEqual(['- add a note', '+ add a remark']);
   await before.call([{ tool: 'notes__add' }]);
   expect(before.toolsShown()[0]?.description).toBe('add a remark');
 });
@@ -151,7 +151,7 @@ test('servers of the newer protocol are asked in its own way, and a new tool is 
 
   await rig.call([{ tool: 'own__grow' }]);
   await expect
-    .poll(() => rig.round().then(() => listTools(rig.config, rig.database.views, 'own')), { timeout: 60_000 })
+    .poll(() => rig.round().then(() => listTools(rig.config, rig.database.views, 'own')), { timeout: 120_000 })
     .toContainEqual(expect.objectContaining({ name: 'grown' }));
   await rig.call([{ tool: 'own__grown' }]);
   expect(rig.toolsShown().map(({ name }) => name)).toContain('own__grown');

@@ -9,7 +9,7 @@ async function listedRig(...parts: Parameters<typeof rigWith>) {
   const rig = await rigWith(...parts);
   const states = async () => (await listServers(rig.config, rig.database.views)).map(({ state }) => state);
   await expect
-    .poll(() => rig.round().then(states), { timeout: 60_000 })
+    .poll(() => rig.round().then(states), { timeout: 120_000 })
     .toEqual(Object.keys(parts[0]).map(() => 'connected'));
   return rig;
 }

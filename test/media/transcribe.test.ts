@@ -121,7 +121,7 @@ test('a call that a lost worker has left without an answer is made again, and bo
   await rig.send(name, '', { media: [{ path: 'silent.ogg' }] });
   const lost = rig.newWorker();
   void lost.run(name);
-  await vi.waitUntil(() => rig.asked(PATH).length > before, { timeout: 10_000 });
+  await vi.waitUntil(() => rig.asked(PATH).length > before, { timeout: 120_000 });
   lost.context.locks.stop();
   await expireLeases(rig, { owner: lost.context.locks.owner });
   const stored = await rig.rerun(name);

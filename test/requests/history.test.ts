@@ -106,7 +106,7 @@ describe('the history', () => {
     const session = service.newSession();
     await service.begin(session);
     const sent = await service.api.send(session, { text: 'never answered [[stall]]' });
-    await waitUntil('the model is asked', 15_000, () => service.requestsOf(session).length === 2);
+    await waitUntil('the model is asked', 150_000, () => service.requestsOf(session).length === 2);
     await service.api.ask('POST', `/v1/sessions/${session}/abort`, {});
     await service.api.settled(sent);
     const { request } = await service.say(session, 'next');
@@ -129,7 +129,7 @@ describe('a turn whose worker crashed', () => {
     await service.begin(session);
     await service.addSystemEvent(session, 'E');
     const sent = await service.api.send(session, { text: 'said once [[stall]] [[reply: ok]]' });
-    await waitUntil('the model is asked', 15_000, () => service.requestsOf(session).length === 2);
+    await waitUntil('the model is asked', 150_000, () => service.requestsOf(session).length === 2);
     await service.process.end('SIGKILL');
     const api = service.rig.apiOf(await service.rig.start('api,worker,scheduler'));
     expect(await api.settled(sent)).toMatchObject({ status: 'answered', reply: 'ok' });

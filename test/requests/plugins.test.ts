@@ -113,7 +113,7 @@ describe("a handler's input", () => {
       ['one', 0],
       ['two [[tool: session_status {}]] [[reply: ok]]', 2],
     ]);
-    const inputs = await waitUntil('both plugins are called', 5_000, () => {
+    const inputs = await waitUntil('both plugins are called', 150_000, () => {
       const found = written(name, 'llm_input');
       return found.length >= 2 && found;
     });

@@ -17,7 +17,7 @@ async function promptsAfter(message: object, session = holder.service.newSession
   const { service } = holder;
   const before = service.requestsOf(session).length;
   const first = await service.api.send(session, { ...message, text: '[[delay: 700]] [[reply: ok]]' });
-  await waitUntil('the model is asked', 15_000, () => service.requestsOf(session).length === before + 1);
+  await waitUntil('the model is asked', 150_000, () => service.requestsOf(session).length === before + 1);
   const waiting = [
     await service.api.send(session, { ...message, text: 'one' }),
     await service.api.send(session, { ...message, text: 'two' }),
@@ -59,11 +59,11 @@ test('a prompt without an answer is sent with the next, where prompts are merged
   const session = service.newSession();
   await service.begin(session);
   const sent = await service.api.send(session, { text: 'unanswered [[stall: times=1]]' });
-  await waitUntil('the model is asked', 15_000, () => service.requestsOf(session).length === 2);
+  await waitUntil('the model is asked', 150_000, () => service.requestsOf(session).length === 2);
   await service.api.ask('POST', `/v1/sessions/${session}/abort`, {});
   await service.api.settled(sent);
   await service.api.send(session, { text: 'next' });
-  const request = await waitUntil('the next is asked', 15_000, () => service.requestsOf(session)[2] ?? null);
+  const request = await waitUntil('the next is asked', 150_000, () => service.requestsOf(session)[2] ?? null);
   expect(request.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
   const texts = request.messages[2]?.content.map(({ text }) => text);
   expect(texts).toEqual(['unanswered [[stall: times=1]]', expect.stringMatching(/^Note: [^\n]+\n\nnext$/)]);

@@ -38,7 +38,7 @@ afterEach(async () => {
 async function endBackends(): Promise<void> {
   const others = `from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
   await direct.query(`select pg_terminate_backend(pid) ${others}`);
-  await waitUntil('the server has no other connection', 30_000, async () => {
+  await waitUntil('the server has no other connection', 150_000, async () => {
     const { rows } = await direct.query(`select pid ${others}`);
     return rows.length === 0;
   });

@@ -11,7 +11,7 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { openServiceRig } from './rig/service-rig.ts';
 
-const soonMs = 60_000;
+const soonMs = 150_000;
 
 interface StoredRow {
   table: string;

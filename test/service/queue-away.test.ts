@@ -30,7 +30,7 @@ test.runIf(isRedisWanted())(
     await api.settled(await api.send('before', { text: '[[reply: Before.]]' }));
 
     await redis.kill();
-    await waitUntil('the API knows it', 30_000, async () => {
+    await waitUntil('the API knows it', 150_000, async () => {
       const { status, body } = await api.ask('GET', '/readyz');
       return status === 200 && body.status === 'degraded';
     });
@@ -46,7 +46,7 @@ test.runIf(isRedisWanted())(
         expect(await api.settled(message)).toMatchObject({ status: 'answered', reply: `Answer ${round}.${n}.` });
       }
     }
-    await waitUntil('all replies are delivered', 60_000, () => receiver.received.length >= rounds * sessions);
+    await waitUntil('all replies are delivered', 150_000, () => receiver.received.length >= rounds * sessions);
     expect(receiver.received).toHaveLength(rounds * sessions);
 
     for (const one of [front, ...workers]) {
@@ -59,7 +59,7 @@ test.runIf(isRedisWanted())(
     }
 
     await redis.restart();
-    await waitUntil('the API is ready', 30_000, async () => (await api.ask('GET', '/readyz')).body.status === 'ready');
+    await waitUntil('the API is ready', 150_000, async () => (await api.ask('GET', '/readyz')).body.status === 'ready');
     expect(await api.settled(await api.send('after', { text: '[[reply: After.]]' }))).toMatchObject({
       status: 'answered',
     });

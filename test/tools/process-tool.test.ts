@@ -38,7 +38,7 @@ interface Row {
 
 /** The row of a process once it has this end: rows are the only signal that crosses workers. */
 function rowOf(id: string, status: string): Promise<Row> {
-  return waitUntil(`process ${id} to be ${status}`, 15_000, async () => {
+  return waitUntil(`process ${id} to be ${status}`, 150_000, async () => {
     const [row] = await readProcesses(rig, { id });
     return row?.status === status ? row : null;
   });

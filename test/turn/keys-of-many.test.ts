@@ -80,4 +80,4 @@ test('a key that answers 429 gets no call of any worker for the time, then one; 
   await rig.close();
   await scripted.close();
   await database.drop();
-}, 120_000);
+});

@@ -96,7 +96,7 @@ describe('a key', () => {
     // The key is held back for one model alone.
     expect((await play(worker, session, '[[reply: other]]', 'limited/other')).calls).toEqual(['a ok']);
     const laterKey = async () => (await play(worker, session, '[[reply: more]]', 'limited/m')).calls;
-    await expect.poll(laterKey, { timeout: 30_000 }).toEqual(['a ok']);
+    await expect.poll(laterKey).toEqual(['a ok']);
     worker.stop();
   });
 

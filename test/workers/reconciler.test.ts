@@ -83,13 +83,11 @@ test('a session that a worker holds is left unchanged until its lease expires, a
   await rig.accept(rig.input(sessionId));
   await rig.opened(sessionId, 'dies', 400);
   const doorbell = listeningDoorbell();
-  // The interval is far longer than the lease: a timely ring shows that the reconciler knew the end of the lease.
-  const reconciler = reconcilerOf(doorbell, { reconcileMs: 60_000 });
-  const startedAt = performance.now();
+  // The interval is far longer than the lease, and than this waits: a ring shows that the reconciler knew the end of the lease.
+  const reconciler = reconcilerOf(doorbell, { reconcileMs: 3_600_000 });
   reconciler.start();
   await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId), { interval: 10 }).toBeDefined();
   await reconciler.stop();
-  expect(performance.now() - startedAt).toBeLessThan(30_000);
 });
 
 test('a queue that does not answer keeps no session from being rung (G22)', async () => {

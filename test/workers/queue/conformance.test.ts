@@ -380,9 +380,9 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await server.kill();
     onTestFinished(() => server.restart());
     const startedAtMs = performance.now();
-    const left = await Promise.all(workers.map((worker) => worker.drain(60_000)));
+    const left = await Promise.all(workers.map((worker) => worker.drain(600_000)));
     expect(left).toEqual(workers.map(() => ({ stillActive: 0 })));
-    expect(performance.now() - startedAtMs).toBeLessThan(30_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(120_000);
   });
 
   test('an invalid job is removed from the queue and counted', async () => {
