@@ -11,8 +11,8 @@ import { like } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { apiKey, startCrashRig, type CrashRig } from './rig/crash-rig.ts';
-import { isOfTurn, kindOf } from './rig/statement-kinds.ts';
 import { nameOfAny, strikeAny, type AnyPoint } from './rig/strike-any.ts';
+import { countTrips } from './rig/sweep-kills.ts';
 import { everyPoint, isFullSweep, printPoints } from './rig/sweep-points.ts';
 import type { Victim } from './rig/victim.ts';
 
@@ -89,14 +89,7 @@ async function judge({ name, text, faults }: Talk): Promise<string[]> {
 }
 
 async function pointsOf(victims: readonly Victim[], name: string): Promise<AnyPoint[]> {
-  const kinds = new Map<string, number>();
-  const stops = victims.map((victim) =>
-    victim.proxy.onRoundTrip((trip) => {
-      if (trip.outcome === 'pending' && isOfTurn(trip)) kinds.set(kindOf(trip), (kinds.get(kindOf(trip)) ?? 0) + 1);
-    }),
-  );
-  expect(await judge(await hold(rig.api))).toEqual([]);
-  for (const stop of stops) stop();
+  const kinds = await countTrips(victims, async () => expect(await judge(await hold(rig.api))).toEqual([]));
   // The job ends after the answer: a worker killed at that point leaves nothing to resume, possibly after the chat is over.
   kinds.delete('queue: finish');
   const all = everyPoint(kinds, 'kill').flatMap((point): AnyPoint[] =>

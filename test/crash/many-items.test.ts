@@ -19,7 +19,7 @@ import { waitUntil } from './rig/wait-until.ts';
 const seed = seedOfRun();
 const [items, killsMax, killEveryMs] = isFullSweep()
   ? [1_000, 40, { min: 500, max: 2_000 }]
-  : [48, 8, { min: 100, max: 400 }];
+  : [24, 6, { min: 100, max: 400 }];
 const overMsMax = isFullSweep() ? 900_000 : 400_000;
 const apiKey = 'crash-tests-0123456789';
 

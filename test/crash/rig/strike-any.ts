@@ -24,15 +24,37 @@ export function nameOfAny({ fault, when, kind, ordinal }: AnyPoint): string {
 const wokenRounds = 2;
 const wokenMsMax = 120_000;
 
+/** Which process reaches a round trip, and whether one does, depends on a race: on what it knows already, and on the others. */
+const triesMax = 4;
+
+interface StruckScene {
+  isStruck: boolean;
+  faults: string[];
+}
+
+/** A scene, and what is wrong when it is over. */
+interface Scene {
+  play: () => Promise<void>;
+  judge: () => Promise<string[]>;
+}
+
+/** Strikes a scene, and new ones until a process reaches that statement. */
+export async function strikeReached(
+  victims: readonly Victim[],
+  point: AnyPoint,
+  newScene: () => Scene,
+): Promise<StruckScene> {
+  let report = await strikeAny(victims, point, newScene());
+  for (let tries = 1; tries < triesMax && !report.isStruck && report.faults.length === 0; tries += 1)
+    report = await strikeAny(victims, point, newScene());
+  return report;
+}
+
 /**
  * Plays the scene with the fault and judges it when it is over, and again when a frozen process has woken: the same must hold.
  * `isStruck` is false when no process reached that statement.
  */
-export async function strikeAny(
-  victims: readonly Victim[],
-  point: AnyPoint,
-  scene: { play: () => Promise<void>; judge: () => Promise<string[]> },
-): Promise<{ isStruck: boolean; faults: string[] }> {
+export async function strikeAny(victims: readonly Victim[], point: AnyPoint, scene: Scene): Promise<StruckScene> {
   await Promise.all(victims.map((victim) => victim.revive()));
   let struck: Victim | null = null;
   let killed: Promise<void> = Promise.resolve();

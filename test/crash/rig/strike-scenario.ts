@@ -4,8 +4,8 @@ import type { CrashRig } from './crash-rig.ts';
 import { readFamilyRows } from './family-rows.ts';
 import { isOver, type Play, type Scenario } from './scenarios.ts';
 import { changedTables } from './session-rows.ts';
-import { isOfTurn, kindOf } from './statement-kinds.ts';
-import { nameOfAny, strikeAny, type AnyPoint } from './strike-any.ts';
+import { countTrips } from './sweep-kills.ts';
+import { nameOfAny, strikeReached, type AnyPoint } from './strike-any.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface ScenarioReport {
@@ -14,22 +14,12 @@ export interface ScenarioReport {
 }
 
 const overMsMax = 240_000;
-/** Which process reaches a round trip, and whether one does, depends on a race. */
-const triesMax = 6;
 let plays = 0;
 
 /** The round trips of a scenario without a fault: kinds with their counts. Rejects when something is wrong even without one. */
 export async function recordScenario(rig: CrashRig, scenario: Scenario): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
-  const stops = rig.workers.map((worker) =>
-    worker.proxy.onRoundTrip((trip) => {
-      if (trip.outcome !== 'pending' || !isOfTurn(trip)) return;
-      counts.set(kindOf(trip), (counts.get(kindOf(trip)) ?? 0) + 1);
-    }),
-  );
   const play = newPlay();
-  await perform(rig, scenario, play);
-  for (const stop of stops) stop();
+  const counts = await countTrips(rig.workers, () => perform(rig, scenario, play));
   const violations = await scenario.judge(rig, play);
   if (violations.length > 0) throw new Error(`${scenario.name}, undisturbed: ${violations.join('; ')}`);
   return counts;
@@ -37,27 +27,22 @@ export async function recordScenario(rig: CrashRig, scenario: Scenario): Promise
 
 /** Plays it with the fault, and again if no worker reached that round trip. */
 export async function strikeScenario(rig: CrashRig, scenario: Scenario, point: AnyPoint): Promise<ScenarioReport> {
-  let report = await strikeOnce(rig, scenario, point);
-  for (let tries = 1; tries < triesMax && !report.isReached && report.violations.length === 0; tries += 1) {
-    report = await strikeOnce(rig, scenario, point);
-  }
-  return report;
-}
-
-async function strikeOnce(rig: CrashRig, scenario: Scenario, point: AnyPoint): Promise<ScenarioReport> {
-  const play = newPlay();
-  let before: Record<string, string> | null = null;
-  const { isStruck, faults } = await strikeAny(rig.workers, point, {
-    play: () => perform(rig, scenario, play),
-    async judge() {
-      const rows = await readFamilyRows(rig, play.session);
-      // Judged again when a frozen worker has woken: by then it must have nothing left to write.
-      const changed = before === null ? [] : changedTables(before, rows).map((table) => `it wrote to ${table}`);
-      before = rows;
-      return [...changed, ...(await scenario.judge(rig, play))];
-    },
+  let name = '';
+  const { isStruck, faults } = await strikeReached(rig.workers, point, () => {
+    const play = newPlay();
+    name = `${scenario.name}, ${nameOfAny(point)} (${play.session})`;
+    let before: Record<string, string> | null = null;
+    return {
+      play: () => perform(rig, scenario, play),
+      async judge() {
+        const rows = await readFamilyRows(rig, play.session);
+        // Judged again when a frozen worker has woken: by then it must have nothing left to write.
+        const changed = before === null ? [] : changedTables(before, rows).map((table) => `it wrote to ${table}`);
+        before = rows;
+        return [...changed, ...(await scenario.judge(rig, play))];
+      },
+    };
   });
-  const name = `${scenario.name}, ${nameOfAny(point)} (${play.session})`;
   return { isReached: isStruck, violations: faults.map((fault) => `${name}: ${fault}`) };
 }
 

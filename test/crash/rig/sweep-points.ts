@@ -31,6 +31,11 @@ export function racePoints(turn: ReadonlyMap<string, number>): StrikePoint[] {
   return everyPoint(turn, 'race').filter(({ kind, when }) => when === 'before' && isJournalKind(kind));
 }
 
+/** Without those that occur by the clock: how many of these a turn has depends on how long it takes. */
+export function certain<Point extends { kind: string }>(points: readonly Point[]): Point[] {
+  return points.filter(({ kind }) => !BY_CLOCK.has(kind));
+}
+
 /** Of points in pairs (before, after): both if the kind occurs once, otherwise one of them, alternating. */
 export function alternating(points: StrikePoint[]): StrikePoint[] {
   const counts = Map.groupBy(points, ({ kind }) => kind);
