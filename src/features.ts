@@ -32,6 +32,7 @@ import { canvas } from './features/canvas/feature.ts';
 import { gateway } from './features/gateway/feature.ts';
 import { webSearch } from './features/web-search/feature.ts';
 import { mediaModels } from './features/media-models/feature.ts';
+import { channels } from './features/channels/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
 export const FEATURES: readonly Feature[] = [
@@ -67,4 +68,5 @@ export const FEATURES: readonly Feature[] = [
   webSearch,
   mediaModels,
   canvas,
+  channels,
 ];

@@ -122,6 +122,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   batches: ['budgets', 'provider-batches'],
   'bulk-actions': ['dead-letters', 'deliveries'],
   crons: ['budgets', 'deliveries'],
+  deliveries: ['channels'],
   'dead-letters': ['bulk-actions', 'deliveries'],
   erasure: ['budgets', 'costs'],
   gateway: ['overview'],

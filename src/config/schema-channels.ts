@@ -1,11 +1,16 @@
 // The shape of `channels`: where replies go (`webhook`), and the chat platforms that messages come from, each under its own name.
 import { z } from 'zod';
 import {
+  choice,
   count,
+  flag,
+  headerValue,
   hosts,
   httpUrl,
   LIST_MAX,
+  names,
   optional,
+  path,
   reloads,
   section,
   storedMs,
@@ -50,14 +55,58 @@ const singleLine = (charsMax: number) =>
 
 const line = singleLine(200);
 
+export const DM_POLICIES = ['pairing', 'allowlist', 'open', 'off'] as const;
+export const GROUP_POLICIES = ['allowlist', 'open', 'off'] as const;
+export const CHANNEL_MODES = ['webhook', 'poll', 'socket'] as const;
+export const UNKNOWN_POLICIES = ['resend', 'park'] as const;
+
+const secretText = headerValue;
+
 const account = z.strictObject({
   name: optional(line).describe('the name of this account in prompts'),
   details: optional(z.array(line).max(20)).describe('notes about it in prompts, such as `dm:allowlist`'),
+  enabled: optional(z.boolean()).describe('`false`: it neither reads nor sends; none: true'),
+  token: optional(secretText).describe("the bot's token; or one of `tokenEnv` and `tokenFile`"),
+  tokenEnv: optional(word).describe('the environment variable that holds the token'),
+  tokenFile: optional(path).describe('the file that holds the token'),
+  signingSecret: optional(secretText).describe('Slack: the secret that signs its requests; Discord: the public key'),
+  secretToken: optional(secretText).describe('Telegram: the secret that its requests contain, with `mode: "webhook"`'),
+  appToken: optional(secretText).describe('Slack: the token for `mode: "socket"`, `xapp-...`'),
+  baseUrl: optional(httpUrl).describe(
+    "where the platform's API is; none: its public address. Signal: the address of signal-cli",
+  ),
+  dm: choice(DM_POLICIES, 'pairing').describe(
+    'who may write in direct chats: people who were [paired](channels.md#who-may-write), those of `allowFrom`, everybody, or no one',
+  ),
+  groups: choice(GROUP_POLICIES, 'allowlist').describe(
+    'in which groups it answers: those of `groupAllow`, all, or none',
+  ),
+  allowFrom: names.default([]).describe("ids of people who may write to it; they are the platform's ids, never names"),
+  groupAllow: names.default([]).describe('ids of groups and channels in which it answers'),
+  requireMention: flag(true).describe('in groups, only messages that mention it or answer it are for the agent'),
 });
 
 const historyLimit = count(0, 1_000_000).exactOptional();
 
 const platform = z.strictObject({
+  adapter: optional(word).describe(
+    'how it is connected: `telegram`, `slack`, `discord`, `signal` or the name of a package; none: other programs send its messages to the API',
+  ),
+  mode: optional(z.enum(CHANNEL_MODES)).describe(
+    'how messages come in: the platform calls (`webhook`), or a process asks it (`poll`, Telegram) or holds a connection (`socket`). None: `poll` for Telegram, otherwise `socket`',
+  ),
+  onUnknown: optional(
+    z.strictObject({
+      reply: choice(UNKNOWN_POLICIES, 'resend'),
+      message: choice(UNKNOWN_POLICIES, 'park'),
+    }),
+  ).describe(
+    'what happens to a part whose sender died while sending, where the platform cannot say whether it arrived: `resend`, or `park` it for a person to decide; for replies, and for messages of the tool `message`',
+  ),
+  previews: optional(z.boolean()).describe(
+    'replies are shown while they are written, where the platform allows it; none: true',
+  ),
+  mediaBytesMax: optional(count(1, 104_857_600)).describe('the largest file that is downloaded; none: 20 MiB'),
   enabled: optional(z.boolean()).describe('whether prompts mention this chat platform; none: true'),
   label: optional(line).describe('its name in prompts; none: `<name>`, which messages give as `channel`'),
   phone: optional(word).describe("the agent's own number there"),
@@ -95,3 +144,20 @@ export const channelsSchema = z
     platforms: platforms as Record<string, z.output<typeof platform>>,
   }))
   .prefault({});
+
+const bindingMatch = z
+  .strictObject({
+    channel: optional(word).describe('the key below `channels`'),
+    accountId: optional(word).describe('the key below its `accounts`'),
+    guild: optional(word).describe('the id of a server of Discord'),
+    team: optional(word).describe('the id of a workspace of Slack'),
+    chatId: optional(word).describe('the id of a chat'),
+    threadId: optional(word).describe('the id of a thread or topic'),
+  })
+  .refine((match) => Object.keys(match).length > 0, 'at least one of its keys');
+
+/** `bindings` of the file. */
+export const bindingsSchema = z
+  .array(z.strictObject({ agent: word.describe('the id of the agent'), match: bindingMatch }))
+  .max(LIST_MAX)
+  .default([]);

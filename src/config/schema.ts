@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { QUEUE_DROPS, QUEUE_MODES } from './choices.ts';
 import { agentsSchema } from './schema-agents.ts';
 import { budgetsSchema } from './schema-budgets.ts';
-import { channelsSchema } from './schema-channels.ts';
+import { bindingsSchema, channelsSchema } from './schema-channels.ts';
 import { cronJob, MISFIRE_POLICIES } from './schema-crons.ts';
 import type { RuntimeSettings } from './schema-environment.ts';
 import { mcpSchema } from './schema-mcp.ts';
@@ -88,6 +88,9 @@ const session = section({
     'what model requests contain if the previous prompt has no answer: `hide` omits it, `merge` sends both. The row is kept',
   ),
   resetTriggers: names.default(['/new', '/reset']).describe('messages that begin a new transcript'),
+  dmScope: choice(['main', 'peer', 'channel-peer', 'account-channel-peer'], 'channel-peer').describe(
+    'which direct chats of channels share a session: all with the main session, those of a person id, those of a person on a channel, or none',
+  ),
   agentToAgent: section({
     maxPingPongTurns: count(0, 5).default(5).describe('how many messages two agents exchange after the first answer'),
   }),
@@ -247,6 +250,9 @@ export const fileSchema = z.strictObject({
     enabled: flag(true).describe('`false`: no agent is polled, and prompts do not describe polls'),
   }).register(reloads, SCHEDULER),
   channels: channelsSchema,
+  bindings: bindingsSchema
+    .describe('which agent gets the messages of which chats, the most specific first; no binding: the first agent')
+    .register(reloads, LATER_TURNS),
   plugins,
   images: section({
     roots: paths.describe(

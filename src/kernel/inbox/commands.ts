@@ -3,6 +3,7 @@
 //
 // Uniqueness: the insert of the row, or of its key, fails when the command was stored before, and PostgreSQL undoes the effect with it.
 import type { Committed, Ring } from '../queue/after-commit.ts';
+import { channelOfTargetSql } from '../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../core/delivery-payload.ts';
 import type { DeliveryId, MessageId, SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
@@ -70,7 +71,7 @@ export function commandParts({ session, reply }: { session: string; reply: strin
 )`),
     cte(`command_deliveries as (
   insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
-  select c.delivery_id, s.id, null, s.delivery_seq, 'webhook', c.target,
+  select c.delivery_id, s.id, null, s.delivery_seq, ${channelOfTargetSql('c.target')}, c.target,
     (c.payload::jsonb || jsonb_build_object('text', inserted_commands.reply))::json, clock_timestamp() + c.expires_ms * interval '1 millisecond'
   from new_commands c join inserted_commands on inserted_commands.id = c.id join ${session} s on s.id = inserted_commands.session_id
   where c.delivery_id is not null

@@ -1,5 +1,6 @@
 // Notices about tool calls that wait for something outside: signed webhooks for those who can end the wait. The statement that stores a wait stores
 // that a notice is due (`stored_notices`); a round of the feature puts it into the outbox, as a message of the turn that waits.
+import { channelOfUrl } from '../../core/channel-address.ts';
 import type { HoldCode } from '../../core/hold-codes.ts';
 import type { DeliveryId } from '../../core/ids.ts';
 import { literalQuery } from '../../database/literal-query.ts';
@@ -55,7 +56,7 @@ export async function sendHeldNotices(
       const { turnId, step, ordinal } = call;
       const { url, sessionKey, payload, expiresMs } = notice;
       const causeKey = `${code}:${turnId}:${step}:${ordinal}`;
-      const message = { id: newId<DeliveryId>(), sessionKey, turnId, causeKey, channel: 'webhook', target: { url } };
+      const message = { id: newId<DeliveryId>(), sessionKey, turnId, causeKey, channel: channelOfUrl(url), target: { url } };
       publish(await sendMessage(database, { ...message, payload, expiresMs: Math.max(1, expiresMs) }));
     }
     await noteHeldNotice(database, call, code);

@@ -1,5 +1,6 @@
 // Posts to a session without a turn for it: a message of a running turn goes into the outbox, once for each tool call, and a system event is queued
 // for the next prompt.
+import { channelOfUrl } from '../../core/channel-address.ts';
 import type { DeliveryId, SessionKey, SystemEventId } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
 import { sendMessage, type Posting } from '../inbox/send-message.ts';
@@ -19,7 +20,7 @@ export async function postMessage(
       sessionKey: call.sessionKey,
       turnId: call.turnId,
       causeKey: call.idempotencyKey,
-      channel: 'webhook',
+      channel: channelOfUrl(url),
       target: { url },
       payload,
       expiresMs: config.channels.webhook.expiresAfter,

@@ -1,5 +1,6 @@
 // What the schedulers decide about open batches: the end, a pause, the end of a pilot. A decision is made from counts that were read, and its
 // statement applies it only if they still allow it.
+import { channelOfTargetSql } from '../../../core/channel-address.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { BatchOutcome, PauseReason } from '../rules/batch.ts';
 import type { BatchState } from '../rules/judge-batch.ts';
@@ -175,7 +176,7 @@ reporter as (
 ),
 reported as (
   insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, expires_at)
-  select $reportId::uuid, reporter.id, reporter.delivery_seq, 'webhook', $target::json, $payload::json,
+  select $reportId::uuid, reporter.id, reporter.delivery_seq, ${channelOfTargetSql('$target::json')}, $target::json, $payload::json,
     clock_timestamp() + $expiresMs::float8 * interval '1 millisecond'
   from reporter
   returning session_id, seq

@@ -1,5 +1,6 @@
 // What the end of a turn puts into the outbox: its reply, the news that it failed, or the answer to a chat command. It is sent to the
 // address of the last of its messages, else to that of the configuration, else nowhere. Written by the statement that ends the turn.
+import { channelOfUrl } from '../../../core/channel-address.ts';
 import { failureText, type DeliveryPayload } from '../../../core/delivery-payload.ts';
 import { readExchange } from '../../../core/exchange.ts';
 import type { DeliveryId } from '../../../core/ids.ts';
@@ -73,7 +74,9 @@ function buildDeliveries(
     ...said,
     ...(last === undefined ? {} : addressOfInput(last)),
   };
-  return [{ id: newId<DeliveryId>(), channel: 'webhook', target: { url }, payload, expiresMs: webhook.expiresAfter }];
+  return [
+    { id: newId<DeliveryId>(), channel: channelOfUrl(url), target: { url }, payload, expiresMs: webhook.expiresAfter },
+  ];
 }
 
 function addressOfInput({ kind, body, route }: WaitingInput): ReplyAddress {

@@ -1,0 +1,63 @@
+-- Chat platforms. A delivery to a chat is one row for each part of its text, in the order of its conversation.
+
+alter table holdfast.deliveries
+  -- the chat on a platform; null: a webhook, where all deliveries of the session are in one order
+  add column conversation text,
+  -- 1 of 1 until it is divided
+  add column part integer not null default 1,
+  add column parts integer not null default 1,
+  -- what the platform calls the message that was sent
+  add column platform_id text;
+alter table holdfast.deliveries drop constraint deliveries_session_id_seq_key;
+alter table holdfast.deliveries add constraint deliveries_session_id_seq_part_key unique (session_id, seq, part);
+
+-- An account of a bot: which process holds its poll or socket, and how far it has been read. The position belongs to the bot, not to the name.
+create table holdfast.channel_accounts (
+  channel text not null,
+  account text not null,
+  -- the platform's own id of the bot; null: never connected
+  bot_id text,
+  position text,
+  is_paused boolean not null default false,
+  owner text,
+  epoch bigint not null default 0,
+  lease_expires_at timestamptz,
+  connected_at timestamptz,
+  last_received_at timestamptz,
+  last_error text,
+  primary key (channel, account)
+);
+
+-- People who have asked to write to an agent in a direct chat.
+create table holdfast.pairings (
+  id uuid primary key,
+  channel text not null,
+  account text not null,
+  sender_id text not null,
+  sender_name text,
+  chat_id text not null,
+  code text not null,
+  status text not null default 'open' check (status in ('open', 'approved', 'denied', 'expired')),
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null,
+  decided_at timestamptz,
+  decided_by text
+);
+create unique index pairings_open on holdfast.pairings (channel, account, sender_id) where status = 'open';
+create unique index pairings_by_code on holdfast.pairings (code) where status = 'open';
+create index pairings_approved on holdfast.pairings (channel, account, sender_id) where status = 'approved';
+create index pairings_by_status on holdfast.pairings (status, id);
+
+-- What was said in groups and not for the agent: context of the next message that is.
+create table holdfast.channel_context (
+  channel text not null,
+  account text not null,
+  chat_id text not null,
+  thread_id text not null default '',
+  message_id text not null,
+  sender text,
+  body text not null,
+  said_at timestamptz not null,
+  primary key (channel, account, chat_id, thread_id, message_id)
+);
+create index channel_context_by_age on holdfast.channel_context (said_at);

@@ -1,0 +1,77 @@
+// The accounts of bots that the configuration names, and the platform of each. The code of a platform is loaded when an account of it is first used.
+import { readFileSync } from 'node:fs';
+import type { Config } from '../../config.ts';
+import { given } from '../../core/given.ts';
+import type { AccountSettings, OpenPlatform, Platform } from './platform.ts';
+
+type ChannelSettings = Config['channels']['platforms'][string];
+
+/** An account with the settings of its channel. */
+export interface Account {
+  channel: string;
+  account: string;
+  adapter: string;
+  mode: AccountSettings['mode'];
+  settings: NonNullable<ChannelSettings['accounts']>[string];
+  ofChannel: ChannelSettings;
+}
+
+const ADAPTERS: Readonly<Record<string, () => Promise<{ openPlatform: OpenPlatform }>>> = {
+  telegram: () => import('./platforms/telegram.ts'),
+};
+
+const opened = new WeakMap<Config, Map<string, Promise<Platform>>>();
+
+/** The enabled accounts of the channels that have an adapter, in the order of the file. */
+export function listAccounts(config: Config): Account[] {
+  return Object.entries(config.channels.platforms).flatMap(([channel, ofChannel]) => {
+    const { adapter, enabled = true, accounts = {} } = ofChannel;
+    if (adapter === undefined || !enabled) return [];
+    const mode = ofChannel.mode ?? (adapter === 'telegram' ? 'poll' : 'socket');
+    return Object.entries(accounts)
+      .filter(([, settings]) => settings.enabled !== false)
+      .map(([account, settings]) => ({ channel, account, adapter, mode, settings, ofChannel }));
+  });
+}
+
+/** The account of these names; undefined: none is configured, or it is disabled. */
+export function findAccount(config: Config, channel: string, account: string): Account | undefined {
+  return listAccounts(config).find((each) => each.channel === channel && each.account === account);
+}
+
+/** The platform of an account, the same object for one configuration. Rejects with what is wrong with its settings. */
+export function platformOf(config: Config, account: Account): Promise<Platform> {
+  const platforms = opened.get(config) ?? new Map<string, Promise<Platform>>();
+  opened.set(config, platforms);
+  const name = JSON.stringify([account.channel, account.account]);
+  const known = platforms.get(name) ?? openPlatformOf(account);
+  platforms.set(name, known);
+  return known;
+}
+
+async function openPlatformOf({ channel, account, adapter, mode, settings }: Account): Promise<Platform> {
+  const where = `channels.${channel}.accounts.${account}`;
+  // The name of a package is that of a module with the same function.
+  const load = ADAPTERS[adapter] ?? (() => import(adapter) as Promise<{ openPlatform?: OpenPlatform }>);
+  const { openPlatform } = await load();
+  if (typeof openPlatform !== 'function')
+    throw new Error(`channels.${channel}.adapter: the package "${adapter}" exports no function openPlatform`);
+  const { signingSecret, secretToken, appToken, baseUrl } = settings;
+  const token = readToken(settings, where);
+  return openPlatform({ channel, account, mode, token, ...given({ signingSecret, secretToken, appToken, baseUrl }) });
+}
+
+function readToken({ token, tokenEnv, tokenFile }: Account['settings'], where: string): string {
+  if (token !== undefined) return token;
+  if (tokenEnv !== undefined) {
+    const value = process.env[tokenEnv]?.trim();
+    if (value) return value;
+    throw new Error(`${where}.tokenEnv names ${tokenEnv}, which is not set: set it, or give another variable`);
+  }
+  if (tokenFile === undefined) throw new Error(`${where} has no token: give one of token, tokenEnv and tokenFile`);
+  try {
+    return readFileSync(tokenFile, 'utf8').trim();
+  } catch (cause) {
+    throw new Error(`${where}.tokenFile names ${tokenFile}, which cannot be read`, { cause });
+  }
+}
