@@ -1,0 +1,90 @@
+// What can go wrong between Holdfast and Telegram, and what that says about whether a request was carried out.
+import { GrammyError, HttpError } from 'grammy';
+import { given } from '../../../core/given.ts';
+import { PlatformError } from '../platform.ts';
+
+/** Faults after which no byte of the request has reached Telegram. */
+const NOT_SENT =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+/** The new id of the group that a refusal names. */
+const MOVED = new WeakMap<PlatformError, string>();
+
+/** A group that became a supergroup has another id, which the refusal names; nothing was sent to the old one. */
+export async function intoChat<Result>(chatId: string, send: (chatId: string) => Promise<Result>): Promise<Result> {
+  try {
+    return await send(chatId);
+  } catch (error) {
+    const moved = error instanceof PlatformError ? MOVED.get(error) : undefined;
+    if (moved === undefined) throw error;
+    return send(moved);
+  }
+}
+
+/** Sends a request. Rejects with `PlatformError`. */
+export async function ask<Result>(
+  method: string,
+  signal: AbortSignal,
+  call: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  if (signal.aborted) throw new PlatformError('later', `${method} was not sent: ${String(signal.reason)}`);
+  try {
+    return await call(signal);
+  } catch (error) {
+    throw toPlatformError(method, error);
+  }
+}
+
+// The cause of a network fault is not passed on: its text contains the address, and that the token.
+function toPlatformError(method: string, error: unknown): unknown {
+  if (error instanceof HttpError) {
+    const { code, name } = error.error as { code?: string; name?: string };
+    const isUnsent = code !== undefined && NOT_SENT.test(code);
+    const why = code ?? (name === 'AbortError' ? 'it was aborted' : 'no answer');
+    return new PlatformError(isUnsent ? 'later' : 'unknown', `Telegram did not answer ${method}: ${why}`);
+  }
+  if (!(error instanceof GrammyError)) return error;
+  const { error_code: status, description, parameters } = error;
+  const { retry_after: seconds, migrate_to_chat_id: moved } = parameters;
+  const failure = new PlatformError(kindOf(status), `Telegram refused ${method}: ${status} ${description}`, {
+    status,
+    ...given({ retryAfterMs: seconds === undefined ? undefined : seconds * 1_000 }),
+  });
+  if (moved !== undefined) MOVED.set(failure, String(moved));
+  return failure;
+}
+
+// A 5xx can come from a gateway after the server has carried the request out, so whether it was is unknown. Another process that polls, or a
+// webhook, is a 409: that may end.
+function kindOf(status: number): PlatformError['kind'] {
+  if (status === 401 || status === 404) return 'unauthorized';
+  if (status === 409 || status === 420 || status === 429) return 'later';
+  return status >= 500 ? 'unknown' : 'refused';
+}
+
+/** The bytes of a file of Telegram. */
+export async function fetchFile(
+  url: string,
+  bytesMax: number,
+  signal: AbortSignal,
+): Promise<{ bytes: Buffer; type?: string }> {
+  const answer = await fetch(url, { signal }).catch(() => null);
+  if (answer?.ok !== true || answer.body === null)
+    throw new PlatformError('later', `Telegram did not send the file: ${answer?.status ?? 'no answer'}`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of answer.body) {
+    size += chunk.length;
+    if (size > bytesMax) throw tooLarge(bytesMax);
+    chunks.push(chunk);
+  }
+  return { bytes: Buffer.concat(chunks) };
+}
+
+export function tooLarge(bytesMax: number): PlatformError {
+  return new PlatformError('refused', `The file is larger than mediaBytesMax (${bytesMax} bytes)`);
+}
+
+// grammY declares the signal of another package, which this one fits.
+export function wire(signal: AbortSignal): never {
+  return signal as never;
+}

@@ -1,0 +1,259 @@
+// Telegram. grammY's client sends the requests; the adapter of the Chat SDK reads messages and converts markdown. Its own handling of updates and its
+// sending are not used: it acknowledges before anything is committed, and cuts long texts.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { TelegramFormatConverter } from '@chat-adapter/telegram';
+import { parseMarkdown, walkAst } from 'chat';
+import { Api, InputFile } from 'grammy';
+import type { Message, Update } from 'grammy/types';
+import { given } from '../../../core/given.ts';
+import { PlatformError } from '../platform.ts';
+import type { AccountSettings, Destination, OutgoingFile, OutgoingPart, Platform, Received } from '../platform.ts';
+import { ask, fetchFile, intoChat, tooLarge, wire } from './telegram-wire.ts';
+import { createUpdateReader, formatMessageId, parseMessageId, type TelegramBot } from './telegram-updates.ts';
+
+const API = 'https://api.telegram.org';
+/** In UTF-16 units, without the marks of formatting. */
+const TEXT_MAX = 4_096;
+const POLL = { seconds: 25, updates: 100 };
+/** Longer than a poll takes. */
+const REQUEST_SECONDS_MAX = 60;
+const UPDATES = [
+  'message',
+  'edited_message',
+  'channel_post',
+  'edited_channel_post',
+  'message_reaction',
+  'callback_query',
+] as const;
+/** The thread of the general topic of a forum, which a request must not name. */
+const GENERAL_TOPIC = '1';
+
+const CANNOT_PARSE = /can't parse (?:caption )?entities/i;
+const NOT_MODIFIED = /message is not modified/i;
+
+const converter = new TelegramFormatConverter();
+
+/** The bot of one token. */
+export function openPlatform({ token, secretToken, mode, baseUrl = API, channel, account }: AccountSettings): Platform {
+  const root = baseUrl.replace(/\/+$/, '');
+  const api = new Api(token, { apiRoot: root, timeoutSeconds: REQUEST_SECONDS_MAX });
+  let bot: TelegramBot | undefined;
+  let read: ((update: Update) => Received[]) | undefined;
+
+  async function identify(signal: AbortSignal): Promise<TelegramBot & { readsAll: boolean }> {
+    const me = await ask('getMe', signal, (until) => api.getMe(wire(until)));
+    bot = { id: String(me.id), username: me.username };
+    return { ...bot, readsAll: me.can_read_all_group_messages };
+  }
+
+  async function readUpdates(updates: readonly Update[], signal: AbortSignal): Promise<Received[]> {
+    read ??= createUpdateReader(bot ?? (await identify(signal)));
+    return updates.flatMap(read);
+  }
+
+  return {
+    name: 'telegram',
+    textLimit: { max: TEXT_MAX, measure: measureText },
+    async identify(signal) {
+      const { id, username } = await identify(signal);
+      return { id, name: username };
+    },
+    async readWebhook({ headers, rawBody }) {
+      if (!isSecret(headers['x-telegram-bot-api-secret-token'], secretToken)) return null;
+      const update = parseUpdate(rawBody);
+      if (update === null) return { answer: { status: 400 }, received: [] };
+      return { answer: { status: 200 }, received: await readUpdates([update], AbortSignal.timeout(10_000)) };
+    },
+    async poll(position, signal) {
+      const updates = await ask('getUpdates', signal, (until) =>
+        api.getUpdates(
+          {
+            timeout: POLL.seconds,
+            limit: POLL.updates,
+            allowed_updates: [...UPDATES],
+            ...given({ offset: position === null ? undefined : Number(position) }),
+          },
+          wire(until),
+        ),
+      );
+      const last = updates.at(-1);
+      // This poll has confirmed what lies before its position. After a week of silence Telegram numbers updates anew, from a lower number perhaps,
+      // so the position is not kept longer than it is needed.
+      return {
+        received: await readUpdates(updates, signal),
+        position: last === undefined ? null : String(last.update_id + 1),
+      };
+    },
+    ...writer(api),
+    async download({ id, bytes = 0 }, bytesMax, signal) {
+      if (bytes > bytesMax) throw tooLarge(bytesMax);
+      const { file_path: path } = await ask('getFile', signal, (until) => api.getFile(id, wire(until)));
+      if (path === undefined) throw new PlatformError('refused', 'Telegram has no path for this file');
+      return fetchFile(`${root}/file/bot${token}/${path}`, bytesMax, signal);
+    },
+    async check(signal) {
+      const { readsAll } = await identify(signal);
+      const { url = '' } = await ask('getWebhookInfo', signal, (until) => api.getWebhookInfo(wire(until)));
+      return listFaults({
+        readsAll,
+        url,
+        mode,
+        hasSecret: isSet(secretToken),
+        path: `/v1/channels/${channel}/${account}/webhook`,
+      });
+    },
+  };
+}
+
+/** What writes into chats. */
+function writer(api: Api): Pick<Platform, 'send' | 'edit' | 'react' | 'showTyping' | 'answerPress'> {
+  return {
+    send: (to, part, signal) => sendPart(api, to, part, signal),
+    async edit({ chatId }, platformId, markdown, signal) {
+      const edited = (text: string, options: object) =>
+        ask('editMessageText', signal, (until) =>
+          api.editMessageText(chatId, parseMessageId(platformId), text, options, wire(until)),
+        );
+      await asMarkdown(markdown, edited).catch((error: unknown) => {
+        if (!(error instanceof PlatformError && NOT_MODIFIED.test(error.message))) throw error;
+      });
+    },
+    async react({ chatId }, messageId, emoji, signal) {
+      const reaction = emoji === '' ? [] : [{ type: 'emoji', emoji } as never];
+      await ask('setMessageReaction', signal, (until) =>
+        api.setMessageReaction(chatId, parseMessageId(messageId), reaction, {}, wire(until)),
+      );
+    },
+    async showTyping({ chatId, threadId }, signal) {
+      const thread = given({ message_thread_id: threadId === undefined ? undefined : Number(threadId) });
+      await ask('sendChatAction', signal, (until) => api.sendChatAction(chatId, 'typing', thread, wire(until)));
+    },
+    async answerPress(pressId, text, signal) {
+      await ask('answerCallbackQuery', signal, (until) =>
+        api.answerCallbackQuery(pressId, { text: text.slice(0, 200) }, wire(until)),
+      );
+    },
+  };
+}
+
+function listFaults(bot: { readsAll: boolean; url: string; mode: string; hasSecret: boolean; path: string }): string[] {
+  const { readsAll, url, mode, hasSecret, path } = bot;
+  const isPushed = mode === 'webhook';
+  const faults: [boolean, string][] = [
+    [
+      !readsAll,
+      'The bot sees only those messages of groups that mention or answer it. To let it see all, write /setprivacy to @BotFather, or make it an administrator of the group.',
+    ],
+    [
+      !isPushed && url !== '',
+      'A webhook is set, so Telegram refuses polls. Call deleteWebhook, or set mode to "webhook".',
+    ],
+    [
+      isPushed && !url.endsWith(path),
+      `The webhook is not set to ${path}. Call setWebhook with that address and with secret_token.`,
+    ],
+    [
+      isPushed && !hasSecret,
+      'secretToken is not set, so every request of Telegram is refused. Set it here and with setWebhook.',
+    ],
+  ];
+  return faults.filter(([isSo]) => isSo).map(([, text]) => text);
+}
+
+// What Telegram counts is the text without marks. What is measured has them, without the escapes, and is at least as long as the markdown, because that
+// is what is sent if Telegram refuses the marks.
+function measureText(markdown: string): number {
+  return Math.max(markdown.length, toMarkdownV2(markdown).replaceAll(/\\(.)/gs, '$1').length);
+}
+
+// Telegram takes no bold text within bold text, which is what the adapter makes of bold text in a heading.
+function toMarkdownV2(markdown: string): string {
+  const root = parseMarkdown(markdown);
+  for (const kind of ['heading', 'strong'] as const)
+    walkAst(root, (node) => {
+      if (node.type === kind && 'children' in node)
+        node.children = node.children.flatMap((child) =>
+          child.type === 'strong' ? child.children : [child],
+        ) as typeof node.children;
+      return node;
+    });
+  return converter.fromAst(root);
+}
+
+/** Sends it formatted, or as it stands when Telegram cannot parse the formatting. */
+async function asMarkdown<Result>(
+  markdown: string,
+  sendText: (text: string, options: { parse_mode?: 'MarkdownV2' }) => Promise<Result>,
+): Promise<Result> {
+  const text = toMarkdownV2(markdown);
+  if (text === '') return sendText(markdown, {});
+  try {
+    return await sendText(text, { parse_mode: 'MarkdownV2' });
+  } catch (error) {
+    if (error instanceof PlatformError && CANNOT_PARSE.test(error.message)) return sendText(markdown, {});
+    throw error;
+  }
+}
+
+async function sendPart(
+  api: Api,
+  { chatId, threadId }: Destination,
+  part: OutgoingPart,
+  signal: AbortSignal,
+): Promise<{ platformId: string }> {
+  const { markdown, file, replyToMessageId, buttons } = part;
+  const common = given({
+    message_thread_id: threadId === undefined || threadId === GENERAL_TOPIC ? undefined : Number(threadId),
+    reply_parameters:
+      replyToMessageId === undefined
+        ? undefined
+        : { message_id: parseMessageId(replyToMessageId), allow_sending_without_reply: true },
+    reply_markup:
+      buttons === undefined
+        ? undefined
+        : { inline_keyboard: [buttons.map(({ label, value }) => ({ text: label, callback_data: value }))] },
+  });
+  const message = await intoChat(chatId, (chat) =>
+    asMarkdown<Message>(markdown, (text, options) =>
+      ask('sendMessage', signal, (until) =>
+        file === undefined
+          ? api.sendMessage(chat, text, { ...common, ...options }, wire(until))
+          : sendFile(api, chat, file, { ...common, ...options, ...given({ caption: text || undefined }) }, until),
+      ),
+    ),
+  );
+  return { platformId: formatMessageId(message, api.token.split(':', 1)[0] ?? '') };
+}
+
+const VOICE = /^audio\/(?:ogg|opus)/;
+const SONG = /^audio\/(?:mpeg|mp4|x-m4a)/;
+
+function sendFile(api: Api, chat: string, file: OutgoingFile, options: object, until: AbortSignal): Promise<Message> {
+  const { path, name, type = '' } = file;
+  const input = new InputFile(path, name);
+  if (/^image\/(?:jpeg|png|webp)$/.test(type)) return api.sendPhoto(chat, input, options, wire(until));
+  if (VOICE.test(type)) return api.sendVoice(chat, input, options, wire(until));
+  if (SONG.test(type)) return api.sendAudio(chat, input, options, wire(until));
+  if (type === 'video/mp4') return api.sendVideo(chat, input, options, wire(until));
+  return api.sendDocument(chat, input, options, wire(until));
+}
+
+function parseUpdate(rawBody: Buffer): Update | null {
+  try {
+    const update: unknown = JSON.parse(rawBody.toString('utf8'));
+    return typeof update === 'object' && update !== null && 'update_id' in update ? (update as Update) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Without a secret of its own, an account believes no request. Hashes have one length, so that the comparison takes the same time for any text. */
+function isSecret(sent: string | undefined, expected: string | undefined): boolean {
+  if (!isSet(expected) || sent === undefined) return false;
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hash(sent), hash(expected));
+}
+
+function isSet(text: string | undefined): text is string {
+  return text !== undefined && text !== '';
+}
