@@ -28,7 +28,7 @@ create table holdfast.channel_accounts (
   primary key (channel, account)
 );
 
--- People who have asked to write to an agent in a direct chat.
+-- People who have asked to write to an agent in a direct chat, one row for each. A request that no one has decided in time gives its row to the next person.
 create table holdfast.pairings (
   id uuid primary key,
   channel text not null,
@@ -36,17 +36,21 @@ create table holdfast.pairings (
   sender_id text not null,
   sender_name text,
   chat_id text not null,
+  thread_id text,
+  -- its outbox has what the person is sent about the request
+  session_id uuid not null,
   code text not null,
-  status text not null default 'open' check (status in ('open', 'approved', 'denied', 'expired')),
+  status text not null default 'open' check (status in ('open', 'approved', 'denied')),
+  -- the place of an open request among those of its account, which bounds them; null: it is decided
+  slot smallint check (slot between 1 and 3),
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   decided_at timestamptz,
-  decided_by text
+  decided_by text,
+  constraint pairings_of_person unique (channel, account, sender_id),
+  constraint pairings_slot unique (channel, account, slot)
 );
-create unique index pairings_open on holdfast.pairings (channel, account, sender_id) where status = 'open';
 create unique index pairings_by_code on holdfast.pairings (code) where status = 'open';
-create index pairings_approved on holdfast.pairings (channel, account, sender_id) where status = 'approved';
-create index pairings_by_status on holdfast.pairings (status, id);
 
 -- What was said in groups and not for the agent: context of the next message that is.
 create table holdfast.channel_context (

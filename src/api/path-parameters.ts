@@ -38,6 +38,8 @@ export const PATH_PARAMETERS = {
   senderId: defineText('The sender.id in the messages of the person'),
   agent: defineText('The id of an agent'),
   server: defineText('The name of an MCP server'),
+  name: defineText('The name of a channel in the configuration'),
+  account: defineText('The name of an account of the channel in the configuration'),
   attentionId: defineText('The id of a problem that needs attention'),
 };
 

@@ -215,6 +215,23 @@ const FIELDS = {
     tools: count.describe('The number of its tools'),
   },
   'mcp.lost': { server: text.describe('The name of the MCP server'), error: text.describe('Why it was not reached') },
+  'pairing.requested': {
+    pairingId: uuid.describe('The id of the request'),
+    channel: text.describe('The name of the channel'),
+    accountId: text.describe('The account of the channel'),
+    senderId: text.describe("The platform's id of the person who asks to write"),
+    expiresInMs: count.describe('The time until the code is not valid any more, in milliseconds'),
+  },
+  'channel.connected': {
+    channel: text.describe('The name of the channel'),
+    accountId: text.describe('The account of the channel'),
+    botId: text.describe("The platform's id of the bot"),
+  },
+  'channel.lost': {
+    channel: text.describe('The name of the channel'),
+    accountId: text.describe('The account of the channel'),
+    error: text.describe('Why the platform was not reached'),
+  },
   'bulk.progress': {
     bulkActionId: uuid.describe('The id of the bulk action'),
     status: z

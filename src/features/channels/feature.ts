@@ -4,4 +4,7 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const channels: Feature = {
   name: 'channels',
+  routes: [() => import('./pairing-routes.ts')],
+  commands: [[() => import('./pairing-commands.ts'), { pairing: ['Run', 'people who ask to write to an agent'] }]],
+  chat: async () => (await import('./pairing-words.ts')).CHAT_WORDS,
 };

@@ -31,12 +31,21 @@ export const TABLES_DELETED_ELSEWHERE = {
 
 /** Tables by the reason why their rows are not deleted by age. */
 export const TABLES_KEPT = {
-  'made by people and agents': ['alert_destinations', 'api_keys', 'audit', 'budgets', 'crons', 'repricings'],
+  'made by people and agents': [
+    'alert_destinations',
+    'api_keys',
+    'audit',
+    'budgets',
+    'crons',
+    'pairings',
+    'repricings',
+  ],
   'a conversation stays until a person deletes it': ['sessions', 'canvases', 'client_sessions', 'subagent_runs'],
   'the sums outlive the rows: one for each hour, agent, model and lane': ['usage_buckets'],
   'one row, or one for each of few things': [
     'budget_windows',
     'cache_rates',
+    'channel_accounts',
     'event_ids',
     'heartbeat_states',
     'mcp_logins',

@@ -15,6 +15,7 @@ import {
 import { deriveAttentionId } from '../../../src/features/overview/read-overview.ts';
 import { KEYED_APPROVALS } from './keyed-approvals.ts';
 import { KEYED_ALERTS } from './keyed-alerts.ts';
+import { KEYED_CHANNELS } from './keyed-channels.ts';
 import { KEYED_TRIES } from './keyed-tries.ts';
 import { KEYED_FILES } from './keyed-files.ts';
 import { KEYED_RESPONSES } from './keyed-responses.ts';
@@ -27,6 +28,7 @@ const OF_SESSION = `in (select id from holdfast.sessions where key = $1)`;
 export const KEYED_SCENARIOS: KeyedScenario[] = [
   ...KEYED_ALERTS,
   ...KEYED_APPROVALS,
+  ...KEYED_CHANNELS,
   ...KEYED_TRIES,
   {
     name: 'a message',

@@ -84,6 +84,7 @@ export const ERASED_ROWS: readonly ErasedRows[] = [
   ofSessions('client_sessions'),
   ofSessions('dead_letters'),
   ofSessions('deliveries'),
+  ofSessions('pairings'),
   turns,
   ofSessions('canvases'),
   ofSessions('compactions'),

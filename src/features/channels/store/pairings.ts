@@ -1,0 +1,191 @@
+// Requests of people to write in direct chats: one row for each person, and at most three that are open for each account of a channel.
+import type { PairingView } from '../../../contract/pairings.ts';
+import { isoSql } from '../../../kernel/sessions/session-facts.ts';
+import type { DeliveryId, SessionId } from '../../../core/ids.ts';
+import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
+import { literalQuery, viewQuery } from '../../../database/literal-query.ts';
+import type { PageRequest } from '../../../database/page.ts';
+import { insertEventsSql } from '../../../kernel/events/events.ts';
+import type { Committed } from '../../../kernel/queue/after-commit.ts';
+import { deliveryRing } from '../../../kernel/queue/rings.ts';
+
+/** The most requests that are open for one account. */
+export const OPEN_MAX = 3;
+/** How long a code is valid, in milliseconds. */
+export const CODE_MS = 60 * 60_000;
+
+/** A person, as the platform of an account knows it. */
+export interface Sender {
+  channel: string;
+  account: string;
+  senderId: string;
+}
+
+const IS_LATE_SQL = `p.status = 'open' and p.expires_at <= clock_timestamp()`;
+const OF_ACCOUNT_SQL = 'p.channel = $channel and p.account = $account';
+
+export const isPaired = literalQuery({
+  name: 'is-paired',
+  purpose: 'Read whether a person may write to an account of a channel.',
+  text: `select from holdfast.pairings p where ${OF_ACCOUNT_SQL} and p.sender_id = $senderId and p.status = 'approved'`,
+  values: (channel: string, account: string, senderId: string) => ({ channel, account, senderId }),
+  answer: (rows: object[]) => rows.length > 0,
+});
+
+/** What a person is sent about its request. */
+interface Notice {
+  deliveryId: DeliveryId;
+  /** The address of the chat. */
+  url: string;
+  payload: object;
+}
+
+const noticeSql = (rows: string): string => `inserted_deliveries as (
+  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
+  select $deliveryId::uuid, locked.id, null, locked.delivery_seq + 1, $channel, json_build_object('url', $url::text), $payload::json,
+    clock_timestamp() + ${CODE_MS} * interval '1 millisecond'
+  from locked, ${rows}
+  returning session_id, seq
+),
+updated_sessions as (
+  update holdfast.sessions s set delivery_seq = inserted_deliveries.seq, updated_at = clock_timestamp()
+  from inserted_deliveries where s.id = inserted_deliveries.session_id
+)`;
+
+interface NoticeRow {
+  sessionId: SessionId | null;
+  seq: string | null;
+}
+
+const afterNotice = ({ sessionId, seq }: NoticeRow) =>
+  sessionId === null ? {} : { after: { changed: [], rings: [deliveryRing(sessionId, seq)] } };
+
+export const readPairingRoom = literalQuery({
+  name: 'read-pairing-room',
+  purpose: 'Read whether a person has asked already, and how many requests of the account are open.',
+  text: `select count(*) filter (where p.sender_id = $senderId and not (${IS_LATE_SQL}))::int as own,
+  count(*) filter (where p.status = 'open' and p.expires_at > clock_timestamp())::int as open
+from holdfast.pairings p where ${OF_ACCOUNT_SQL} and (p.sender_id = $senderId or p.slot is not null)`,
+  values: ({ channel, account, senderId }: Sender) => ({ channel, account, senderId }),
+  answer: ([row]: { own: number; open: number }[]) => ({ hasAsked: row!.own > 0, hasRoom: row!.open < OPEN_MAX }),
+});
+
+export interface NewPairing extends Sender, Notice {
+  id: string;
+  sessionId: SessionId;
+  senderName: string | null;
+  chatId: string;
+  threadId: string | null;
+  code: string;
+}
+
+/**
+ * Stores a request with what the person is sent about it. `isStored` is false when the person has asked already, when there is no room, or when another
+ * request was stored at the same time; `isErased`: the session does not exist any more.
+ */
+export const insertPairing = literalQuery({
+  name: 'insert-pairing',
+  purpose:
+    'Store the request of a person to write, in the first free place of its account, with the notice to the person.',
+  locking: 'The session row, then requests that are over.',
+  text: `with locked as materialized (select s.id, s.delivery_seq from holdfast.sessions s where s.id = $sessionId for no key update),
+late as (delete from holdfast.pairings p where ${OF_ACCOUNT_SQL} and ${IS_LATE_SQL} returning p.id),
+free_places as materialized (
+  select min(n) as slot from generate_series(1, ${OPEN_MAX}) as n, (select count(*) from late) as deleted
+  where not exists (select from holdfast.pairings p where ${OF_ACCOUNT_SQL} and p.slot = n and not (${IS_LATE_SQL}))
+),
+inserted_pairings as (
+  insert into holdfast.pairings (id, channel, account, sender_id, sender_name, chat_id, thread_id, session_id, code, slot, expires_at)
+  select $id::uuid, $channel, $account, $senderId, $senderName, $chatId, $threadId, locked.id, $code, free_places.slot,
+    clock_timestamp() + ${CODE_MS} * interval '1 millisecond'
+  from free_places, locked where free_places.slot is not null
+  on conflict do nothing
+  returning *
+),
+${noticeSql('inserted_pairings')},
+inserted_events as (${insertEventsSql(`select session_id, null::uuid as turn_id, 'pairing.requested' as type,
+    json_build_object('pairingId', id, 'channel', channel, 'accountId', account, 'senderId', sender_id, 'expiresInMs', ${CODE_MS}) as data, 0 as n
+  from inserted_pairings`)})
+select exists (select from locked) as "isFound", exists (select from inserted_pairings) as "isStored", d.session_id as "sessionId", d.seq
+from (values (1)) as one left join inserted_deliveries d on true`,
+  values: (pairing: NewPairing) => ({ ...pairing, payload: JSON.stringify(pairing.payload) }),
+  answer: ([row]: (NoticeRow & { isFound: boolean; isStored: boolean })[]): Committed<{
+    isErased: boolean;
+    isStored: boolean;
+  }> => ({ isErased: !row!.isFound, isStored: row!.isStored, ...afterNotice(row!) }),
+});
+
+export interface PairingDecision {
+  id: string;
+  status: 'approved' | 'denied';
+  by: string;
+}
+
+/** Decides about a request that is open. The first decision holds; `isFirst` is false for another. The person is sent `notice`, if there is one. */
+export const decidePairing = literalQuery({
+  name: 'decide-pairing',
+  purpose: 'Decide about the request of a person to write whose time is not over, and store the notice to the person.',
+  locking: 'The session row, then the request.',
+  text: `with locked as materialized (
+  select s.id, s.delivery_seq from holdfast.pairings p join holdfast.sessions s on s.id = p.session_id where p.id = $id for no key update of s
+),
+decided as (
+  update holdfast.pairings p set status = $status, slot = null, decided_at = clock_timestamp(), decided_by = $by
+  from (select count(*) from locked) as after_lock
+  where p.id = $id and p.status = 'open' and p.expires_at > clock_timestamp()
+  returning p.*
+),
+${noticeSql('decided where $deliveryId::uuid is not null')},
+${keyedSql(`select json_build_object('status', status) from decided`)}
+select d.session_id as "sessionId", d.seq from decided left join inserted_deliveries d on true`,
+  values: (
+    decision: PairingDecision,
+    { notice, idempotency }: { notice: (Notice & { channel: string }) | null; idempotency: KeyedRequest | null },
+  ) => ({
+    ...decision,
+    ...notice,
+    payload: notice === null ? null : JSON.stringify(notice.payload),
+    ...idempotency,
+  }),
+  answer: ([row]: NoticeRow[]): Committed<{ isFirst: boolean }> =>
+    row === undefined ? { isFirst: false } : { isFirst: true, ...afterNotice(row) },
+});
+
+export const deletePairing = literalQuery({
+  name: 'delete-pairing',
+  purpose: 'Delete the request of a person. Answers whether it was there.',
+  locking: 'The request.',
+  text: 'delete from holdfast.pairings where id = $id returning id',
+  values: (id: string) => ({ id }),
+  answer: (rows: object[]) => rows.length > 0,
+});
+
+/** A request, with where its person is sent notices. */
+export type StoredPairing = PairingView & { threadId: string | null; sessionKey: string | null };
+
+const PAIRINGS_SQL = `select p.id, case when ${IS_LATE_SQL} then 'expired' else p.status end as status, p.channel, p.account as "accountId",
+  p.sender_id as "senderId", p.sender_name as "senderName", p.chat_id as "chatId", p.thread_id as "threadId", p.code,
+  (select s.key from holdfast.sessions s where s.id = p.session_id) as "sessionKey",
+  ${isoSql('p.created_at')} as "requestedAt", ${isoSql('p.expires_at')} as "expiresAt", p.decided_by as "decidedBy", ${isoSql('p.decided_at')} as "decidedAt"
+from holdfast.pairings p`;
+
+export const readPairing = viewQuery({
+  name: 'read-pairing',
+  purpose: 'Read the request of a person to write, by its id or, while it is open, by its code.',
+  text: `${PAIRINGS_SQL} where p.id = $id::uuid or p.code = $code and p.status = 'open'`,
+  values: (by: { id: string } | { code: string }) => by,
+  answer: ([row]: StoredPairing[]) => row ?? null,
+});
+
+export const readPairings = viewQuery({
+  name: 'read-pairings',
+  purpose: 'Read a page of requests of people to write, newest first.',
+  text: `select * from (${PAIRINGS_SQL} where $after::uuid is null or p.id < $after::uuid) as p
+where $status::text is null or p.status = $status order by p.id desc limit $limit`,
+  values: (status: PairingView['status'] | undefined, { after, limit }: PageRequest) => ({
+    status,
+    after,
+    limit: limit + 1,
+  }),
+  answer: (rows: StoredPairing[]) => rows,
+});
