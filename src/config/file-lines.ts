@@ -8,7 +8,17 @@ const LINE_END = /\r\n|\n|\r/g;
 
 /** The line of each value, from 1, by its path (`agents.list[0].id`) as the file writes its keys. The text is valid JSON5. */
 export function fileLines(text: string): ReadonlyMap<string, number> {
+  return readPlaces(text).lines;
+}
+
+/** Where the fields of each object begin, as an offset, by its path; that of the whole file is empty. The text is valid JSON5. */
+export function objectStarts(text: string): ReadonlyMap<string, number> {
+  return readPlaces(text).starts;
+}
+
+function readPlaces(text: string) {
   const lines = new Map<string, number>();
+  const starts = new Map<string, number>();
   let at = 0;
   let line = 1;
 
@@ -29,8 +39,10 @@ export function fileLines(text: string): ReadonlyMap<string, number> {
   }
 
   function readValue(token: string, path: string): void {
-    if (token === '{') readObject(path);
-    else if (token === '[') readList(path);
+    if (token === '{') {
+      starts.set(path, at);
+      readObject(path);
+    } else if (token === '[') readList(path);
   }
 
   function readObject(path: string): void {
@@ -54,7 +66,7 @@ export function fileLines(text: string): ReadonlyMap<string, number> {
   }
 
   readValue(next().token, '');
-  return lines;
+  return { lines, starts };
 }
 
 /** A key without its quotes and escapes. */

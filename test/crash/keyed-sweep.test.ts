@@ -13,6 +13,7 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { Ground, KeyedScenario } from './rig/keyed-ground.ts';
+import { KEYED_SETTINGS } from './rig/keyed-channels.ts';
 import { KEYED_SCENARIOS } from './rig/keyed-scenarios.ts';
 import { isOfTurn, kindOf } from './rig/statement-kinds.ts';
 import { everyPoint, isFullSweep, printPoints } from './rig/sweep-points.ts';
@@ -33,7 +34,7 @@ const storesKey = ({ sql }: RoundTrip): boolean =>
 shareAmongTests(async (onEnd) => {
   const testDatabase = await withTestDatabase();
   onEnd(() => testDatabase.drop());
-  rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 0 });
+  rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 0, settings: KEYED_SETTINGS });
   onEnd(() => rig.close());
   second = await rig.startVictim('api-2', 'api');
 });

@@ -2,6 +2,7 @@
 import { loadConfig, ConfigError, type Config } from '../../config.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { failure, ok, type Check, type Finding } from '../doctor/check.ts';
+import { channelChecks } from '../../features/channels/doctor-checks.ts';
 import { databaseChecks } from '../doctor/database-checks.ts';
 import {
   commandsFinding,
@@ -46,6 +47,7 @@ export async function runDoctor(terminal: Terminal): Promise<ExitCode> {
           { code: 'readiness', title: 'readiness of the running service', run: readinessFinding },
           { code: 'commands', title: 'commands of agents', run: () => commandsFinding(config) },
           { code: 'heartbeats', title: 'tasks of HEARTBEAT.md', run: () => heartbeatFinding(config) },
+          ...channelChecks(config),
         ]),
   ];
   const findings: ({ number: number; code: string; title: string } & Finding)[] = [];

@@ -4,7 +4,11 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const channels: Feature = {
   name: 'channels',
-  routes: [() => import('./pairing-routes.ts')],
-  commands: [[() => import('./pairing-commands.ts'), { pairing: ['Run', 'people who ask to write to an agent'] }]],
+  routes: [() => import('./channel-routes.ts'), () => import('./pairing-routes.ts')],
+  api: () => import('./api-part.ts'),
+  commands: [
+    [() => import('./channel-commands.ts'), { channels: ['Run', 'the accounts of bots on chat platforms'] }],
+    [() => import('./pairing-commands.ts'), { pairing: ['Run', 'people who ask to write to an agent'] }],
+  ],
   chat: async () => (await import('./pairing-words.ts')).CHAT_WORDS,
 };

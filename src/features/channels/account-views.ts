@@ -1,0 +1,68 @@
+// The accounts of the configuration with what is known of them, and tests of them.
+import type { ChannelAccountView, ChannelTest, ChannelView } from '../../contract/channels.ts';
+import type { Config } from '../../config.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+import { listAccounts, platformOf, type Account } from './accounts.ts';
+import { readAccountStates, readWaitingParts, type AccountName } from './store/account-states.ts';
+
+/** How long the platform of a test may take, in milliseconds. */
+const TEST_MS = 15_000;
+
+/** The channels that have an adapter, in the order of the configuration. */
+export async function viewChannels(config: Config, db: ViewDatabase): Promise<ChannelView[]> {
+  const accounts = listAccounts(config);
+  if (accounts.length === 0) return [];
+  const [stored, waiting] = await Promise.all([readAccountStates(db), readWaitingParts(db)]);
+  const isOf = (account: Account) => (row: AccountName) =>
+    row.channel === account.channel && row.account === account.account;
+  const isPartOf =
+    ({ channel, account }: Account) =>
+    (row: AccountName) =>
+      row.channel === encodeURIComponent(channel) && row.account === encodeURIComponent(account);
+  return [...new Set(accounts.map(({ channel }) => channel))].map((name) => {
+    const own = accounts.filter(({ channel }) => channel === name);
+    const { adapter, mode } = own[0]!;
+    const views = own.map((account): ChannelAccountView => {
+      const row = stored.find(isOf(account));
+      return {
+        accountId: account.account,
+        state: stateOf(mode, row),
+        botId: row?.botId ?? null,
+        connectedAt: row?.connectedAt ?? null,
+        received: row?.received ?? 0,
+        lastReceivedAt: row?.lastReceivedAt ?? null,
+        lastError: row?.lastError ?? lostText(mode, row),
+        waitingParts: waiting.find(isPartOf(account))?.count ?? 0,
+      };
+    });
+    return { name, adapter, mode, accounts: views };
+  });
+}
+
+type StoredRow = Awaited<ReturnType<typeof readAccountStates>>[number] | undefined;
+
+/** An account that was connected and that no process holds any more is lost: its process has crashed, and no other one has taken it over. */
+function stateOf(mode: Account['mode'], row: StoredRow): ChannelAccountView['state'] {
+  if (row === undefined) return 'waiting';
+  if (row.isPaused) return 'paused';
+  if (row.lastError !== null || lostText(mode, row) !== null) return 'lost';
+  return row.connectedAt !== null || row.lastReceivedAt !== null ? 'connected' : 'waiting';
+}
+
+function lostText(mode: Account['mode'], row: StoredRow): string | null {
+  if (mode === 'webhook' || row === undefined || row.isPaused || row.connectedAt === null || row.isHeld) return null;
+  return 'no process holds its connection: start a process with the role "api" or "worker"';
+}
+
+/** Asks the platform of an account who it is and what is wrong. Changes nothing, and never rejects. */
+export async function testAccount(config: Config, account: Account): Promise<ChannelTest> {
+  const signal = AbortSignal.timeout(TEST_MS);
+  try {
+    const platform = await platformOf(config, account);
+    const { id, name } = await platform.identify(signal);
+    const problems = (await platform.check?.(signal)) ?? [];
+    return { botId: id, botName: name, error: null, problems };
+  } catch (error) {
+    return { botId: null, botName: null, error: (error as Error).message, problems: [] };
+  }
+}

@@ -1,0 +1,139 @@
+// The accounts of bots as an operator sees them: over the API, on the command line, in the readiness, the metrics and the doctor.
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { testAccount } from '../../src/features/channels/account-views.ts';
+import { channelChecks } from '../../src/features/channels/doctor-checks.ts';
+import { noteConnected, noteLost } from '../../src/features/channels/store/account-states.ts';
+import { findAccount } from '../../src/features/channels/accounts.ts';
+import { runCli } from '../cli/run-cli.ts';
+import { ADMIN_KEY, createApiRig, type ApiRig } from '../api/api-rig.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+
+const PLAIN = fileURLToPath(new URL('plain-platform.ts', import.meta.url));
+
+const holder = {} as { rig: ApiRig };
+let problems: string[] = [];
+
+shareAmongTests(async (onEnd) => {
+  const server = createServer(({ url, headers }, answer) => {
+    if (headers.authorization !== 'right') return void answer.writeHead(401).end();
+    answer.end(JSON.stringify(url === '/me' ? { id: '99', name: 'plain_bot' } : problems));
+  }).listen(0, '127.0.0.1');
+  onEnd(() => void server.close());
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  const accounts = {
+    main: { token: 'right', baseUrl },
+    wrong: { token: 'wrong', baseUrl },
+    off: { token: 'right', baseUrl, enabled: false },
+  };
+  holder.rig = await createApiRig(database.url, {
+    file: { channels: { plain: { adapter: PLAIN, mode: 'webhook', accounts }, noted: { label: 'Another program' } } },
+  });
+  onEnd(() => holder.rig.close());
+});
+
+const account = (name: string) => ({ channel: 'plain', account: name });
+const statesOf = async () => (await holder.rig.get('/v1/channels')).body.items[0].accounts;
+
+test('the enabled accounts of channels with an adapter are listed, with what is known of them', async () => {
+  const { rig } = holder;
+  const { database } = rig.context.service;
+  expect((await rig.get('/v1/channels')).body.items).toMatchObject([
+    {
+      name: 'plain',
+      mode: 'webhook',
+      accounts: [
+        { accountId: 'main', state: 'waiting', botId: null, lastReceivedAt: null, lastError: null, waitingParts: 0 },
+        { accountId: 'wrong', state: 'waiting' },
+      ],
+    },
+  ]);
+  await noteConnected(database, { ...account('main'), botId: '99' });
+  await noteConnected(database, { ...account('main'), botId: '99' });
+  await noteLost(database, { ...account('wrong'), error: 'the token is not valid' });
+  await noteLost(database, { ...account('wrong'), error: 'the token is not valid' });
+  expect(await statesOf()).toMatchObject([
+    { state: 'connected', botId: '99', connectedAt: expect.any(String) },
+    { state: 'lost', lastError: 'the token is not valid' },
+  ]);
+  const events = await rig.rows(
+    `select type, data ->> 'accountId' as account from holdfast.events where type like 'channel.%' order by id`,
+  );
+  expect(events).toEqual([
+    { type: 'channel.connected', account: 'main' },
+    { type: 'channel.lost', account: 'wrong' },
+  ]);
+});
+
+test('an account that is lost is a note of the readiness, and keeps the service ready', async () => {
+  const { rig } = holder;
+  await noteLost(rig.context.service.database, { ...account('wrong'), error: 'the token is not valid' });
+  const { status, body } = await rig.get('/readyz');
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    status: 'ready',
+    notes: expect.arrayContaining(['the platform of plain/wrong is not reached; GET /v1/channels says why']),
+  });
+  const metrics = (await rig.get('/metrics')).body as string;
+  expect(metrics).toContain('holdfast_channel_accounts{channel="plain",state="lost"} 1');
+});
+
+test('an account is paused and resumed, each once per key', async () => {
+  const { rig } = holder;
+  const paused = await rig.post('/v1/channels/plain/main/pause', {}, { 'idempotency-key': 'pause-1' });
+  expect(paused).toMatchObject({ status: 200, body: { channel: 'plain', accountId: 'main', paused: true } });
+  expect((await statesOf())[0].state).toBe('paused');
+  expect((await rig.post('/v1/channels/plain/main/resume', {})).body.paused).toBe(false);
+  expect((await rig.post('/v1/channels/plain/main/pause', {}, { 'idempotency-key': 'pause-1' })).body).toEqual(
+    paused.body,
+  );
+  expect((await statesOf())[0].state).not.toBe('paused');
+  for (const path of ['plain/off', 'plain/none', 'noted/main'])
+    expect((await rig.post(`/v1/channels/${path}/pause`, {})).status).toBe(404);
+});
+
+test('a test asks the platform who the bot is and what is wrong, and the doctor does the same', async () => {
+  const { rig } = holder;
+  const ask = async (name: string) => (await rig.post(`/v1/channels/plain/${name}/test`, {})).body;
+  expect(await ask('main')).toEqual({ botId: '99', botName: 'plain_bot', error: null, problems: [] });
+  problems = ['it cannot read groups: switch its privacy mode off'];
+  expect((await ask('main')).problems).toEqual(problems);
+  expect(await ask('wrong')).toMatchObject({ botId: null, error: 'the token is not valid' });
+  const findings = await Promise.all(channelChecks(rig.config).map(({ run }) => run()));
+  expect(findings).toEqual([
+    { status: 'warning', reason: 'plain_bot (99): 1 problems', fix: problems[0] },
+    expect.objectContaining({ status: 'error', reason: 'the token is not valid' }),
+  ]);
+  const main = findAccount(rig.config, 'plain', 'main')!;
+  const unset = {
+    ...main,
+    account: 'unset',
+    settings: { ...main.settings, token: undefined, tokenEnv: 'NOT_SET_ANYWHERE' },
+  };
+  expect((await testAccount(rig.config, unset as typeof main)).error).toContain('NOT_SET_ANYWHERE, which is not set');
+  problems = [];
+});
+
+test('the command line lists, tests, pauses and resumes accounts', async () => {
+  const env = { HOLDFAST_URL: await holder.rig.listen(), HOLDFAST_API_KEY: ADMIN_KEY };
+  const run = (...args: string[]) => runCli(['channels', ...args], { env });
+  const [listed, tested, failed, paused, resumed] = [
+    await run('list'),
+    await run('test', 'plain'),
+    await run('test', 'plain', 'wrong'),
+    await run('pause', 'plain'),
+    await run('resume', 'plain', 'main'),
+  ];
+  expect(listed.stdout).toContain('plain/main');
+  expect(tested.stdout).toBe('plain/main is plain_bot (99)\n');
+  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('the token is not valid') });
+  expect(paused.stdout).toBe('plain/main is paused\n');
+  expect(resumed.stdout).toBe('plain/main reads and sends\n');
+});
