@@ -24,8 +24,6 @@ create table holdfast.channel_accounts (
   lease_expires_at timestamptz,
   connected_at timestamptz,
   last_received_at timestamptz,
-  -- how many messages, edits, reactions and presses were received
-  received bigint not null default 0,
   last_error text,
   primary key (channel, account)
 );

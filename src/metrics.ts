@@ -200,10 +200,7 @@ export const METRICS = {
   holdfast_waiting_requests: gauge('Requests that wait for a reply', []),
   holdfast_channel_accounts: gauge('Accounts of channels, by state', ['channel', 'state']),
   holdfast_channel_waiting_parts: gauge('Messages that wait to be sent to chats', ['channel', 'account']),
-  holdfast_channel_received_total: counter('Messages, edits, reactions and presses of buttons that channels received', [
-    'channel',
-    'account',
-  ]),
+  holdfast_channel_last_received_seconds: gauge('Age of what was received last', ['channel', 'account']),
   holdfast_budget_used_ratio: gauge("Spent and reserved share of each budget's limit in its current window", [
     'budget',
   ]),

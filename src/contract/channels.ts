@@ -14,7 +14,6 @@ const channelAccount = z.strictObject({
     ),
   botId: text.nullable().describe("The platform's id of the bot; null: not known yet"),
   connectedAt: iso.nullable().describe('Since when it is connected; null: it is not, or the platform calls it'),
-  received: count.describe('How many messages, edits, reactions and presses of buttons were received'),
   lastReceivedAt: iso.nullable().describe('When something was received last; null: never'),
   lastError: text.nullable().describe('Why it was not reached; null: it was'),
   waitingParts: count.describe('Messages that wait to be sent, up to 10,000'),

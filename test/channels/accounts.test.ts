@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { testAccount } from '../../src/features/channels/account-views.ts';
 import { channelChecks } from '../../src/features/channels/doctor-checks.ts';
-import { noteConnected, noteLost } from '../../src/features/channels/store/account-states.ts';
 import { findAccount } from '../../src/features/channels/accounts.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { ADMIN_KEY, createApiRig, type ApiRig } from '../api/api-rig.ts';
+import { addChannelAccounts } from '../rows/channel-accounts.ts';
+import { now } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 
@@ -44,7 +45,6 @@ const statesOf = async () => (await holder.rig.get('/v1/channels')).body.items[0
 
 test('the enabled accounts of channels with an adapter are listed, with what is known of them', async () => {
   const { rig } = holder;
-  const { database } = rig.context.service;
   expect((await rig.get('/v1/channels')).body.items).toMatchObject([
     {
       name: 'plain',
@@ -55,26 +55,16 @@ test('the enabled accounts of channels with an adapter are listed, with what is 
       ],
     },
   ]);
-  await noteConnected(database, { ...account('main'), botId: '99' });
-  await noteConnected(database, { ...account('main'), botId: '99' });
-  await noteLost(database, { ...account('wrong'), error: 'the token is not valid' });
-  await noteLost(database, { ...account('wrong'), error: 'the token is not valid' });
+  await addChannelAccounts(rig, { ...account('main'), botId: '99', connectedAt: now });
+  await addChannelAccounts(rig, { ...account('wrong'), lastError: 'the token is not valid' });
   expect(await statesOf()).toMatchObject([
     { state: 'connected', botId: '99', connectedAt: expect.any(String) },
     { state: 'lost', lastError: 'the token is not valid' },
-  ]);
-  const events = await rig.rows(
-    `select type, data ->> 'accountId' as account from holdfast.events where type like 'channel.%' order by id`,
-  );
-  expect(events).toEqual([
-    { type: 'channel.connected', account: 'main' },
-    { type: 'channel.lost', account: 'wrong' },
   ]);
 });
 
 test('an account that is lost is a note of the readiness, and keeps the service ready', async () => {
   const { rig } = holder;
-  await noteLost(rig.context.service.database, { ...account('wrong'), error: 'the token is not valid' });
   const { status, body } = await rig.get('/readyz');
   expect(status).toBe(200);
   expect(body).toMatchObject({

@@ -3,7 +3,7 @@ import type { ChannelAccountView, ChannelTest, ChannelView } from '../../contrac
 import type { Config } from '../../config.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { listAccounts, platformOf, type Account } from './accounts.ts';
-import { readAccountStates, readWaitingParts, type AccountName } from './store/account-states.ts';
+import { readAccountStates, readWaitingParts, type AccountKey } from './store/account-states.ts';
 
 /** How long the platform of a test may take, in milliseconds. */
 const TEST_MS = 15_000;
@@ -13,11 +13,11 @@ export async function viewChannels(config: Config, db: ViewDatabase): Promise<Ch
   const accounts = listAccounts(config);
   if (accounts.length === 0) return [];
   const [stored, waiting] = await Promise.all([readAccountStates(db), readWaitingParts(db)]);
-  const isOf = (account: Account) => (row: AccountName) =>
+  const isOf = (account: Account) => (row: AccountKey) =>
     row.channel === account.channel && row.account === account.account;
   const isPartOf =
     ({ channel, account }: Account) =>
-    (row: AccountName) =>
+    (row: AccountKey) =>
       row.channel === encodeURIComponent(channel) && row.account === encodeURIComponent(account);
   return [...new Set(accounts.map(({ channel }) => channel))].map((name) => {
     const own = accounts.filter(({ channel }) => channel === name);
@@ -29,7 +29,6 @@ export async function viewChannels(config: Config, db: ViewDatabase): Promise<Ch
         state: stateOf(mode, row),
         botId: row?.botId ?? null,
         connectedAt: row?.connectedAt ?? null,
-        received: row?.received ?? 0,
         lastReceivedAt: row?.lastReceivedAt ?? null,
         lastError: row?.lastError ?? lostText(mode, row),
         waitingParts: waiting.find(isPartOf(account))?.count ?? 0,
@@ -51,7 +50,7 @@ function stateOf(mode: Account['mode'], row: StoredRow): ChannelAccountView['sta
 
 function lostText(mode: Account['mode'], row: StoredRow): string | null {
   if (mode === 'webhook' || row === undefined || row.isPaused || row.connectedAt === null || row.isHeld) return null;
-  return 'no process holds its connection: start a process with the role "api" or "worker"';
+  return 'no process holds its connection: start a process with the role "worker"';
 }
 
 /** Asks the platform of an account who it is and what is wrong. Changes nothing, and never rejects. */

@@ -23,16 +23,17 @@ export const createApiPart: CreateApiPart = ({ config, reads }) => ({
     if (listAccounts(config).length === 0) return;
     const accounts = metricIn(registry, 'holdfast_channel_accounts');
     const waiting = metricIn(registry, 'holdfast_channel_waiting_parts');
-    const received = metricIn(registry, 'holdfast_channel_received_total');
+    const received = metricIn(registry, 'holdfast_channel_last_received_seconds');
     return async () => {
       const channels = await answerWithin(viewChannels(config, reads), SCRAPE_MS_MAX, '').catch(() => []);
       for (const metric of [accounts, waiting, received]) metric.reset();
       for (const { name: channel, accounts: own } of channels) {
         for (const state of ACCOUNT_STATES)
           accounts.set({ channel, state }, own.filter((account) => account.state === state).length);
-        for (const { accountId: account, waitingParts, received: count } of own) {
+        for (const { accountId: account, waitingParts, lastReceivedAt } of own) {
           waiting.set({ channel, account }, waitingParts);
-          received.inc({ channel, account }, count);
+          if (lastReceivedAt !== null)
+            received.set({ channel, account }, (Date.now() - Date.parse(lastReceivedAt)) / 1_000);
         }
       }
     };
