@@ -6,7 +6,7 @@ import { count, iso, text } from './fields.ts';
 export const ACCOUNT_STATES = ['connected', 'waiting', 'paused', 'lost'] as const;
 
 const channelAccount = z.strictObject({
-  accountId: text.describe('Its name in the configuration'),
+  accountId: text.describe('The name of the account in the configuration'),
   state: z
     .enum(ACCOUNT_STATES)
     .describe(
@@ -21,7 +21,7 @@ const channelAccount = z.strictObject({
 export type ChannelAccountView = z.output<typeof channelAccount>;
 
 const channel = z.strictObject({
-  name: text.describe('Its name in the configuration'),
+  name: text.describe('The name of the channel in the configuration'),
   adapter: text.describe('The platform, or the package that connects it'),
   mode: z.enum(CHANNEL_MODES).describe('How messages come in'),
   accounts: z.array(channelAccount).describe('Its accounts that are enabled'),
