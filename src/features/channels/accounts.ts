@@ -18,6 +18,7 @@ export interface Account {
 
 const ADAPTERS: Readonly<Record<string, () => Promise<{ openPlatform: OpenPlatform }>>> = {
   telegram: () => import('./platforms/telegram.ts'),
+  slack: () => import('./platforms/slack.ts'),
 };
 
 const opened = new WeakMap<Config, Map<string, Promise<Platform>>>();

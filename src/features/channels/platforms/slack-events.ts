@@ -1,0 +1,198 @@
+// Reads what Slack sends: what a person said, changed, reacted with or pressed, as the core has it. What says nothing is read as nothing.
+import { slackMrkdwnToMarkdown } from '@chat-adapter/slack/format';
+import { defaultEmojiResolver } from 'chat';
+import { given, isObject } from '../../../core/given.ts';
+import type { Person, Place, Received, RemoteFile } from '../platform.ts';
+
+interface SlackFile {
+  id?: string;
+  name?: string;
+  mimetype?: string;
+  size?: number;
+}
+
+/** A message as events and the history have it. */
+export interface SlackMessage {
+  type?: string;
+  subtype?: string;
+  channel?: string;
+  user?: string;
+  bot_id?: string;
+  username?: string;
+  text?: string;
+  ts?: string;
+  thread_ts?: string;
+  parent_user_id?: string;
+  files?: SlackFile[];
+  edited?: { ts?: string };
+  latest_reply?: string;
+  user_profile?: { display_name?: string; real_name?: string; name?: string };
+}
+
+interface SlackEvent extends SlackMessage {
+  message?: SlackMessage;
+  previous_message?: SlackMessage;
+  reaction?: string;
+  item?: { type?: string; channel?: string; ts?: string };
+  event_ts?: string;
+}
+
+/** Subtypes of messages that someone has written. All others tell of a channel: who joined, what was renamed. */
+const WRITTEN: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'file_share',
+  'thread_broadcast',
+  'me_message',
+  'bot_message',
+]);
+
+/** Reads events for the bot of this user id. */
+export function createEventReader(botUserId: string) {
+  const mention = `<@${botUserId}>`;
+
+  function readMessage(message: SlackMessage, channel: string, team: string | undefined): Received[] {
+    const { ts, text = '', subtype } = message;
+    const files = (message.files ?? []).flatMap(toFile);
+    if (ts === undefined || !WRITTEN.has(subtype) || (text === '' && files.length === 0)) return [];
+    const sender = personOf(message);
+    if (sender === null) return [];
+    const place = placeOf(channel, { thread: message.thread_ts, team });
+    const isAnswer = message.parent_user_id === botUserId;
+    return [
+      {
+        kind: 'message',
+        place,
+        sender,
+        at: toMs(ts),
+        messageId: ts,
+        text: slackMrkdwnToMarkdown(stripMention(text, mention)),
+        isForBot: place.chatType === 'direct' || isAnswer || text.includes(mention),
+        files,
+      },
+    ];
+  }
+
+  function readEdit(
+    { message, previous_message: before, event_ts: at }: SlackEvent,
+    channel: string,
+    team?: string,
+  ): Received[] {
+    // A link preview that Slack adds is a change of the message, too.
+    if (message === undefined || message.edited === undefined || message.text === before?.text) return [];
+    return readMessage(message, channel, team).map(
+      (said) => ({ ...said, kind: 'edit', at: toMs(at ?? message.ts ?? '0') }) as Received,
+    );
+  }
+
+  function readReaction({ type, user, item, reaction, event_ts: at }: SlackEvent, team?: string): Received[] {
+    if (item?.type !== 'message' || item.channel === undefined || item.ts === undefined) return [];
+    if (user === undefined || reaction === undefined) return [];
+    const place = placeOf(item.channel, { team });
+    const emoji = emojiOf(reaction);
+    const sender = { id: user, isBot: false };
+    return [
+      {
+        kind: 'reaction',
+        place,
+        sender,
+        at: toMs(at ?? item.ts),
+        messageId: item.ts,
+        emoji,
+        isAdded: type === 'reaction_added',
+      },
+    ];
+  }
+
+  /** The body of a request or an envelope of the Events API. */
+  function readEvent(body: unknown): Received[] {
+    if (!isObject(body) || body['type'] !== 'event_callback' || !isObject(body['event'])) return [];
+    // The shape that Slack documents; every field that is used is checked.
+    const event = body['event'] as SlackEvent;
+    const team = typeof body['team_id'] === 'string' ? body['team_id'] : undefined;
+    if (event.type === 'reaction_added' || event.type === 'reaction_removed') return readReaction(event, team);
+    if (event.channel === undefined || (event.type !== 'message' && event.type !== 'app_mention')) return [];
+    return event.subtype === 'message_changed'
+      ? readEdit(event, event.channel, team)
+      : readMessage(event, event.channel, team);
+  }
+
+  return { readEvent, readMessage };
+}
+
+interface Interaction {
+  type?: string;
+  user?: { id?: string; name?: string; username?: string };
+  team?: { id?: string } | null;
+  channel?: { id?: string };
+  message?: { ts?: string; thread_ts?: string };
+  actions?: { value?: string; action_ts?: string }[];
+}
+
+/** What `answerPress` needs, as the id of the press. */
+export interface SlackPress {
+  channel: string;
+  user: string;
+  ts: string;
+}
+
+/** The payload of a press of a button. */
+export function readInteraction(payload: unknown): Received[] {
+  if (!isObject(payload)) return [];
+  const { type, user, team, channel, message, actions = [] } = payload as Interaction;
+  if (type !== 'block_actions' || user?.id === undefined || channel?.id === undefined || message?.ts === undefined)
+    return [];
+  const place = placeOf(channel.id, { thread: message.thread_ts, team: team?.id });
+  const sender: Person = { id: user.id, isBot: false, ...given({ name: user.name, username: user.username }) };
+  return actions.flatMap(({ value, action_ts: at }): Received[] => {
+    if (value === undefined || at === undefined) return [];
+    const press: SlackPress = { channel: channel.id ?? '', user: user.id ?? '', ts: at };
+    return [
+      {
+        kind: 'press',
+        place,
+        sender,
+        at: toMs(at),
+        messageId: message.ts ?? '',
+        pressId: JSON.stringify(press),
+        value,
+      },
+    ];
+  });
+}
+
+/** Only the id says the type of a chat in every event: those of direct chats begin with D. */
+function placeOf(chatId: string, { thread, team }: { thread?: string | undefined; team?: string | undefined }): Place {
+  return { chatId, chatType: chatId.startsWith('D') ? 'direct' : 'channel', ...given({ threadId: thread, team }) };
+}
+
+function personOf({ user, bot_id: bot, username, user_profile: profile }: SlackMessage): Person | null {
+  const id = user ?? bot;
+  if (id === undefined) return null;
+  const name = profile?.display_name || profile?.real_name || username;
+  return { id, isBot: bot !== undefined, ...given({ name, username: profile?.name }) };
+}
+
+function toFile({ id, name, mimetype, size }: SlackFile): RemoteFile[] {
+  return id === undefined ? [] : [{ id, ...given({ name, type: mimetype, bytes: size }) }];
+}
+
+/** `<@U1> /stop` is `/stop`: Slack keeps what begins with a slash for its own commands. */
+function stripMention(text: string, mention: string): string {
+  return text.startsWith(mention) ? text.slice(mention.length).trimStart() : text;
+}
+
+/** Seconds with six decimals, as milliseconds. */
+function toMs(ts: string): number {
+  return Math.floor(Number(ts) * 1_000) || 0;
+}
+
+/** The character for a name of Slack; a name without one stays, as `:name:`. */
+function emojiOf(name: string): string {
+  const character = defaultEmojiResolver.toDiscord(defaultEmojiResolver.fromSlack(name));
+  return character === name ? `:${name}:` : character;
+}
+
+/** The name of Slack for a character or a name. */
+export function slackEmoji(emoji: string): string {
+  return defaultEmojiResolver.toSlack(defaultEmojiResolver.fromGChat(emoji.replaceAll(':', '')));
+}

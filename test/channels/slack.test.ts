@@ -1,0 +1,315 @@
+// The adapter of Slack against the wire of Slack on loopback.
+import { createHmac } from 'node:crypto';
+import { expect, describe, test } from 'vitest';
+import { PlatformError, type Received, type WebhookRequest } from '../../src/features/channels/platform.ts';
+import { openPlatform } from '../../src/features/channels/platforms/slack.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { startSlackServer, type SlackServer } from './slack-server.ts';
+
+const SECRET = '0123456789abcdef0123456789abcdef';
+
+const holder = {} as { slack: SlackServer };
+shareAmongTests(async (onEnd) => {
+  holder.slack = await startSlackServer();
+  onEnd(() => holder.slack.close());
+});
+
+const signal = () => AbortSignal.timeout(20_000);
+
+const platformAt = (baseUrl: string) =>
+  openPlatform({
+    channel: 'slack',
+    account: 'main',
+    mode: 'socket',
+    token: 'xoxb-1',
+    appToken: 'xapp-1',
+    signingSecret: SECRET,
+    baseUrl,
+  });
+const platform = () => platformAt(holder.slack.baseUrl);
+
+/** A request of Slack: signed, or as the test changes it. */
+function signed(
+  body: string,
+  changes: { secret?: string; at?: number; headers?: WebhookRequest['headers']; type?: string } = {},
+): WebhookRequest {
+  const { secret = SECRET, at = Date.now(), headers = {}, type = 'application/json' } = changes;
+  const timestamp = String(Math.floor(at / 1_000));
+  const signature = `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')}`;
+  return {
+    rawBody: Buffer.from(body),
+    headers: {
+      'content-type': type,
+      'x-slack-request-timestamp': timestamp,
+      'x-slack-signature': signature,
+      ...headers,
+    },
+  };
+}
+
+/** Nothing listens there any more. */
+async function addressWithoutServer(): Promise<string> {
+  const server = await startSlackServer();
+  await server.close();
+  return server.baseUrl;
+}
+
+const event = (fields: object) => JSON.stringify({ type: 'event_callback', team_id: 'T1', event: fields });
+const receive = async (fields: object): Promise<Received[]> =>
+  (await platform().readWebhook!(signed(event(fields))))!.received;
+
+const MESSAGE = { type: 'message', channel: 'D1', user: 'U1', text: 'Hello', ts: '1700000000.000100' };
+
+describe('a request of Slack', () => {
+  test('is read only if its body has a signature of the last five minutes', async () => {
+    const body = event(MESSAGE);
+    const read = (request: WebhookRequest) => platform().readWebhook!(request);
+    expect(await read(signed(body))).toMatchObject({ answer: { status: 200 }, received: [{ text: 'Hello' }] });
+    const right = signed(body);
+    const minutes = (n: number) => Date.now() + n * 60_000;
+    const forged: WebhookRequest[] = [
+      signed(body, { secret: 'f'.repeat(32) }),
+      signed(body, { secret: '' }),
+      signed(body, { at: minutes(-5.1) }),
+      signed(body, { at: minutes(5.1) }),
+      { ...right, rawBody: Buffer.from(body.replace('Hello', 'hello')) },
+      { ...right, rawBody: Buffer.from(`${body} `) },
+      { ...right, rawBody: Buffer.from([0xff]) },
+      ...[
+        { 'x-slack-signature': undefined },
+        { 'x-slack-request-timestamp': undefined },
+        { 'x-slack-request-timestamp': 'now' },
+        { 'x-slack-request-timestamp': '' },
+        { 'x-slack-signature': '' },
+        { 'x-slack-signature': 'v0=' },
+        { 'x-slack-signature': right.headers['x-slack-signature']!.replace('v0=', 'v1=') },
+        { 'x-slack-signature': right.headers['x-slack-signature']!.slice(0, -2) },
+        { 'x-slack-signature': `${right.headers['x-slack-signature']!}00` },
+      ].map((headers) => ({ ...right, headers: { ...right.headers, ...headers } })),
+    ];
+    for (const request of forged) expect(await read(request)).toBeNull();
+    const unset = openPlatform({
+      channel: 'slack',
+      account: 'main',
+      mode: 'webhook',
+      token: 'xoxb-1',
+      signingSecret: '',
+    });
+    expect(await unset.readWebhook!(signed(body, { secret: '' }))).toBeNull();
+  });
+
+  test('that asks whether the address is right is answered with its challenge', async () => {
+    const asked = await platform().readWebhook!(signed(JSON.stringify({ type: 'url_verification', challenge: 'abc' })));
+    expect(asked).toEqual({ answer: { status: 200, body: 'abc' }, received: [] });
+    expect(await platform().readWebhook!(signed('{'))).toEqual({ answer: { status: 400 }, received: [] });
+  });
+
+  test('says what a person has written, where, and whether it is for the bot', async () => {
+    expect(await receive(MESSAGE)).toEqual([
+      {
+        kind: 'message',
+        place: { chatId: 'D1', chatType: 'direct', team: 'T1' },
+        sender: { id: 'U1', isBot: false },
+        at: 1_700_000_000_000,
+        messageId: '1700000000.000100',
+        text: 'Hello',
+        isForBot: true,
+        files: [],
+      },
+    ]);
+    const inChannel = { ...MESSAGE, channel: 'C1' };
+    expect(await receive(inChannel)).toMatchObject([{ place: { chatType: 'channel' }, isForBot: false }]);
+    expect(await receive({ ...inChannel, text: '<@UBOT> /stop *now* &amp; here' })).toMatchObject([
+      { isForBot: true, text: '/stop **now** & here' },
+    ]);
+    const reply = { ...inChannel, thread_ts: '1600000000.000100', parent_user_id: 'UBOT' };
+    expect(await receive(reply)).toMatchObject([{ isForBot: true, place: { threadId: '1600000000.000100' } }]);
+    const file = { id: 'F1', name: 'a.png', mimetype: 'image/png', size: 3 };
+    expect(await receive({ ...MESSAGE, subtype: 'file_share', text: '', files: [file] })).toMatchObject([
+      { files: [{ id: 'F1', name: 'a.png', type: 'image/png', bytes: 3 }] },
+    ]);
+    expect(await receive({ ...MESSAGE, subtype: 'bot_message', bot_id: 'B2', user: undefined })).toMatchObject([
+      { sender: { id: 'B2', isBot: true } },
+    ]);
+    for (const other of [{ subtype: 'channel_join' }, { type: 'channel_rename' }, { ts: undefined }, { text: '' }])
+      expect(await receive({ ...MESSAGE, ...other })).toEqual([]);
+  });
+
+  test('says what was edited, reacted with and pressed', async () => {
+    const edited = { ...MESSAGE, text: 'Hello!', edited: { ts: '1700000009.000000' } };
+    const change = {
+      type: 'message',
+      subtype: 'message_changed',
+      channel: 'D1',
+      event_ts: '1700000009.000000',
+      previous_message: MESSAGE,
+    };
+    expect(await receive({ ...change, message: edited })).toMatchObject([
+      { kind: 'edit', messageId: MESSAGE.ts, text: 'Hello!', at: 1_700_000_009_000 },
+    ]);
+    expect(await receive({ ...change, message: MESSAGE })).toEqual([]);
+    const reaction = {
+      type: 'reaction_added',
+      user: 'U1',
+      reaction: 'thumbsup',
+      item: { type: 'message', channel: 'C1', ts: '1.2' },
+    };
+    expect(await receive(reaction)).toMatchObject([{ kind: 'reaction', emoji: '👍', isAdded: true, messageId: '1.2' }]);
+    expect(await receive({ ...reaction, type: 'reaction_removed', reaction: 'party_parrot' })).toMatchObject([
+      { emoji: ':party_parrot:', isAdded: false },
+    ]);
+    const payload = JSON.stringify({
+      type: 'block_actions',
+      user: { id: 'U1', name: 'ann' },
+      team: { id: 'T1' },
+      channel: { id: 'C1' },
+      message: { ts: '1700000000.000100', thread_ts: '1600000000.000100' },
+      actions: [{ action_id: 'press-0', value: '/approve 1', action_ts: '1700000001.5' }],
+    });
+    const form = signed(new URLSearchParams({ payload }).toString(), { type: 'application/x-www-form-urlencoded' });
+    expect((await platform().readWebhook!(form))!.received).toMatchObject([
+      {
+        kind: 'press',
+        value: '/approve 1',
+        sender: { id: 'U1' },
+        place: { chatId: 'C1', threadId: '1600000000.000100' },
+      },
+    ]);
+  });
+});
+
+describe('a message', () => {
+  const part = { markdown: '**Done** <!channel>', deliveryId: 'delivery-1' };
+
+  test('is sent once, and found by the id of its delivery, in its thread too', async () => {
+    const { slack } = holder;
+    const to = { chatId: 'C7', threadId: '1600000000.000100' };
+    const buttons = [{ label: 'Yes', value: 'y' }];
+    const { platformId } = await platform().send(to, { ...part, buttons }, signal());
+    const { fields } = slack.calls.findLast(({ method }) => method === 'chat.postMessage')!;
+    expect(fields).toMatchObject({ channel: 'C7', thread_ts: to.threadId, text: '**Done** &lt;!channel&gt;' });
+    expect(JSON.parse(String(fields['blocks']))).toMatchObject([
+      { type: 'markdown', text: part.markdown },
+      { type: 'actions', elements: [{ value: 'y' }] },
+    ]);
+    expect(await platform().findSent!(to, 'delivery-1', signal())).toEqual({ platformId });
+    expect(await platform().findSent!(to, 'delivery-2', signal())).toBeNull();
+    expect(await platform().findSent!({ chatId: 'C8' }, 'delivery-1', signal())).toBeNull();
+  });
+
+  test('that is not sent says whether it may have been, and when it can be', async () => {
+    const { slack } = holder;
+    const { 'chat.postMessage': usual } = slack.methods;
+    const failure = async (method: (typeof slack.methods)[string]) => {
+      slack.methods['chat.postMessage'] = method;
+      const error: unknown = await platform()
+        .send({ chatId: 'C1' }, part, signal())
+        .catch((thrown: unknown) => thrown);
+      return error as PlatformError;
+    };
+    const before = slack.calls.length;
+    const refusals: [string, PlatformError['kind']][] = [
+      ['channel_not_found', 'refused'],
+      ['invalid_auth', 'unauthorized'],
+      ['ratelimited', 'later'],
+      ['fatal_error', 'unknown'],
+    ];
+    for (const [error, kind] of refusals)
+      expect(await failure(() => ({ ok: false, error }))).toMatchObject({
+        kind,
+        message: expect.stringContaining(error),
+      });
+    expect(await failure((_, answer) => void answer.writeHead(429, { 'retry-after': '20' }).end())).toMatchObject({
+      kind: 'later',
+      status: 429,
+      retryAfterMs: 20_000,
+    });
+    expect(await failure((_, answer) => void answer.writeHead(502).end())).toMatchObject({
+      kind: 'unknown',
+      status: 502,
+    });
+    expect(await failure((_, answer) => void answer.destroy())).toMatchObject({ kind: 'unknown' });
+    // Nothing was asked twice.
+    expect(slack.calls.length - before).toBe(7);
+    slack.methods['chat.postMessage'] = usual!;
+    const away = await platformAt(await addressWithoutServer())
+      .send({ chatId: 'C1' }, part, signal())
+      .catch((error: unknown) => error);
+    expect(away).toMatchObject({ kind: 'later' });
+    expect(String((away as Error).message)).not.toContain('xoxb');
+  });
+});
+
+describe('the socket', () => {
+  const envelope = (id: string, fields: object) => ({
+    envelope_id: id,
+    type: 'events_api',
+    payload: { type: 'event_callback', team_id: 'T1', event: { ...MESSAGE, ...fields } },
+  });
+
+  test('acknowledges what is committed, in its order, and never what is not', async () => {
+    const { slack } = holder;
+    const stop = new AbortController();
+    const texts: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const open = slack.nextSocket();
+    const listening = platform().listen!(
+      null,
+      async (received, position) => {
+        await gate.promise;
+        texts.push(...received.map((said) => ('text' in said ? said.text : '')));
+        expect(Number(position)).toBeGreaterThan(1_600_000_000);
+        if (texts.includes('third')) throw new Error('the database is away');
+      },
+      stop.signal,
+    );
+    await open;
+    for (const [id, text] of [
+      ['e1', 'first'],
+      ['e2', 'second'],
+      ['e3', 'third'],
+      ['e4', 'fourth'],
+    ] as const)
+      slack.push(envelope(id, { text }));
+    expect(slack.acks).toEqual([]);
+    gate.resolve();
+    await expect(listening).rejects.toThrow('the database is away');
+    expect(texts).toEqual(['first', 'second', 'third']);
+    await expect.poll(() => slack.acks).toEqual(['e1', 'e2']);
+  });
+
+  test('reads what was written while it was away, and ends when Slack closes it', async () => {
+    const { slack } = holder;
+    const now = Math.floor(Date.now() / 1_000);
+    const at = (secondsAgo: number) => `${now - secondsAgo}.000100`;
+    slack.messages.push(
+      { channel: 'D1', user: 'U1', text: 'before', ts: at(3_600) },
+      { channel: 'D1', user: 'U1', text: 'missed', ts: at(20) },
+      { channel: 'D1', user: 'U1', text: 'later', ts: at(10) },
+      { channel: 'C1', user: 'U1', text: 'thread', ts: at(30), thread_ts: at(30), latest_reply: at(5) },
+      { channel: 'C1', user: 'U2', text: 'reply', ts: at(5), thread_ts: at(30) },
+    );
+    const texts: string[] = [];
+    const open = slack.nextSocket();
+    const listening = platform().listen!(
+      at(40),
+      async (received) => void texts.push(...received.map((said) => ('text' in said ? said.text : ''))),
+      signal(),
+    );
+    const socket = await open;
+    slack.push(envelope('live', { text: 'live' }));
+    await expect.poll(() => texts).toEqual(['missed', 'later', 'thread', 'reply', 'live']);
+    socket.send(JSON.stringify({ type: 'disconnect', reason: 'refresh_requested' }));
+    await listening;
+  });
+
+  test('that cannot be opened says why', async () => {
+    const { slack } = holder;
+    const { 'apps.connections.open': usual } = slack.methods;
+    slack.methods['apps.connections.open'] = () => ({ ok: false, error: 'invalid_auth' });
+    await expect(platform().listen!(null, async () => {}, signal())).rejects.toMatchObject({ kind: 'unauthorized' });
+    expect(await platform().check!(signal())).toEqual([expect.stringContaining('invalid_auth')]);
+    slack.methods['apps.connections.open'] = usual!;
+    expect(await platform().check!(signal())).toEqual([]);
+  });
+});
