@@ -22,7 +22,7 @@ const REPLACED = [
 const PACKED_BYTES_MAX = 3 * 1024 * 1024;
 /** The beginnings of the paths that a package may have. */
 const ALLOWED = [
-  /^dist\/(?:src|jobs|workers|demo|scripted-model)\/.*\.(?:js|mjs|json|d\.ts)$/,
+  /^dist\/(?:src|jobs|workers|demo|scripted-model|scripted-platform)\/.*\.(?:js|mjs|json|d\.ts)$/,
   /^dist\/migrations\/[\w.]+\.sql$/,
   /^dist\/web\/dist\//,
   /^dist\/docs\/(?:(?:how-to|references)\/)?[\w-]+\.(?:md|json)$/,

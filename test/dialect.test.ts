@@ -91,7 +91,7 @@ test('no page is written in dialect', () => {
 });
 
 test('no error, log message or other text of the source is written in dialect', () => {
-  const files = globSync('{src,workers,jobs,demo,scripted-model}/**/*.ts', { cwd: ROOT });
+  const files = globSync('{src,workers,jobs,demo,scripted-model,scripted-platform}/**/*.ts', { cwd: ROOT });
   expect(files.length).toBeGreaterThan(100);
   expect(faultsIn(files.toSorted().flatMap(textsOfSource))).toEqual([]);
 });

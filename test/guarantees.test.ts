@@ -12,7 +12,7 @@ const MUTANTS = ['test/crash/mutants.test.ts', 'test/crash/rig/suite-mutants.ts'
 
 /** The places where people read: sources, tests, benchmarks and pages. Applied migrations must not change, so their comments may be old. */
 const READ = [
-  '{src,workers,jobs,test,bench,scripts,examples,demo,scripted-model}/**/*.{ts,mjs,md}',
+  '{src,workers,jobs,test,bench,scripts,examples,demo,scripted-model,scripted-platform}/**/*.{ts,mjs,md}',
   'docs/**/*.md',
   '*.md',
 ];
