@@ -1,15 +1,25 @@
 -- Chat platforms. A delivery to a chat is one row for each part of its text, in the order of its conversation.
 
 alter table holdfast.deliveries
-  -- the chat on a platform; null: a webhook, where all deliveries of the session are in one order
-  add column conversation text,
-  -- 1 of 1 until it is divided
+  -- its place among the parts of one delivery to a chat; a webhook has one
   add column part integer not null default 1,
-  add column parts integer not null default 1,
+  -- how many parts there are; 0: it was not divided, so nothing of it was sent to a chat yet
+  add column parts integer not null default 0,
   -- what the platform calls the message that was sent
   add column platform_id text;
 alter table holdfast.deliveries drop constraint deliveries_session_id_seq_key;
 alter table holdfast.deliveries add constraint deliveries_session_id_seq_part_key unique (session_id, seq, part);
+-- The order in which a chat gets its messages, see src/features/deliveries/store/chat-heads.ts.
+create index deliveries_of_chats on holdfast.deliveries ((target ->> 'url'), session_id, seq, part)
+  where channel <> 'webhook' and status in ('pending', 'sending');
+
+-- When the next message may be sent: to a chat (`telegram/main/-100123`), and by an account (`telegram/main`). While a relay sends to a chat, the time is the
+-- end of its lease.
+create table holdfast.channel_gates (
+  place text primary key,
+  next_at timestamptz not null
+);
+create index channel_gates_by_time on holdfast.channel_gates (next_at);
 
 -- An account of a bot: which process holds its poll or socket, and how far it has been read. The position belongs to the bot, not to the name.
 create table holdfast.channel_accounts (

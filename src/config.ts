@@ -179,6 +179,14 @@ export function secretsOf(config: Config): string[] {
     runtime.apiKey,
     runtime.anthropicApiKey,
     ...[channels.webhook.secret].flat(),
+    ...Object.values(channels.platforms).flatMap(({ accounts = {} }) =>
+      Object.values(accounts).flatMap(({ token, signingSecret, secretToken, appToken }) => [
+        token,
+        signingSecret,
+        secretToken,
+        appToken,
+      ]),
+    ),
     owner.displaySecret,
     ...Object.values(models.providers).flatMap((provider) => [
       provider.apiKey,

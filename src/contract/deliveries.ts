@@ -12,6 +12,12 @@ export const delivery = z.strictObject({
   turnId: uuid.nullable().describe('The turn that it comes from; null: it comes from none'),
   seq: count.describe('Its place in the order of its session'),
   channel: text.describe('The channel that it is sent through'),
+  conversation: text
+    .nullable()
+    .describe('The chat that it is sent to, as channel/account/chat, with /thread in a thread; null: it is a webhook'),
+  part: count.describe('Its place among the parts of one delivery to a chat, from 1'),
+  parts: count.describe('The number of parts; a notice about a part that was not sent is one part more'),
+  platformId: text.nullable().describe('The id that the platform gave the message; null: it was not sent to a chat'),
   target: z
     .looseObject({ url: text.optional().describe('The URL of the receiver') })
     .describe('Where it is sent, without credentials'),

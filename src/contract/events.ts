@@ -170,6 +170,7 @@ const FIELDS = {
   },
   'delivery.sent': attempted,
   'delivery.failed': attempted,
+  'delivery.unknown': attempted,
   'cron.fired': {
     cronId: uuid.describe('The id of the cron'),
     name: text.describe('The name of the cron'),

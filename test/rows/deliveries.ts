@@ -11,8 +11,8 @@ export const {
   'session_id, seq',
   {
     text: 'id sessionId channel status',
-    'text?': 'turnId owner lastError causeKey text',
-    int: 'seq attempts',
+    'text?': 'turnId owner lastError causeKey text platformId',
+    int: 'seq part parts attempts',
     json: 'target payload',
     time: 'dueAt expiresAt createdAt',
     'time?': 'leaseExpiresAt settledAt',

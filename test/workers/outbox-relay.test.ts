@@ -69,6 +69,7 @@ beforeAll(async () => {
     channels: new Map([['webhook', createWebhookChannel(onLoopback)]]),
     publish: createPublish({ wake: createWake(), doorbell: { ring: async () => undefined } }),
     random: () => 0,
+    redact: createRedact([KEY]),
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
   };
 });

@@ -3,9 +3,11 @@
 //
 // A session's deliveries are sent in order because only the oldest open one can be claimed (src/features/deliveries/store/outbox.ts). When one
 // must wait, the later ones wait with it; the relay continues with other sessions, and the reconciler rings when it is due.
+// Deliveries to chats are sent by chat-relay.ts, after the webhooks of the session.
 import type { Publish } from '../../kernel/queue/after-commit.ts';
 import { createWebhookChannel, webhookOptions, type Channel, type DeliveryResult } from './webhook-channel.ts';
-import { ensureWebhookSecrets, type Config } from '../../config.ts';
+import { ensureWebhookSecrets, secretsOf, type Config } from '../../config.ts';
+import { createRedact, type Redact } from '../../config/redact-secrets.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { SPAN_KEYS } from '../../core/telemetry/span.ts';
@@ -24,8 +26,8 @@ import type { Registry } from 'prom-client';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { metricIn } from '../../metrics.ts';
 
-/** How a delivery was settled; `retried`: it is sent again later. */
-export type DeliveryOutcome = 'sent' | 'failed' | 'retried';
+/** How a delivery was settled; `retried`: it is sent again later; `unknown`: it is not known whether a chat has it. */
+export type DeliveryOutcome = 'sent' | 'failed' | 'retried' | 'unknown';
 
 export interface OutboxRelay {
   database: Database;
@@ -39,6 +41,10 @@ export interface OutboxRelay {
   logger: Logger;
   /** Called when an attempt is stored; absent: nothing counts them. */
   onSettled?: ((status: DeliveryOutcome) => void) | undefined;
+  /** Removes secrets from what a chat platform says. */
+  redact: Redact;
+  /** Rings for a session when a delivery to one of its chats is due; absent: the reconciler does. */
+  ringLater?: ((sessionId: SessionId, inMs: number) => void) | undefined;
 }
 
 /** A lease outlives the attempt that it covers by this much, in milliseconds. */
@@ -46,6 +52,10 @@ const LEASE_MARGIN_MS = 10_000;
 
 /** The most deliveries of one session in one job; the rest gets a job of its own, after other sessions. */
 const DELIVERIES_PER_JOB_MAX = 20;
+
+/** A chat is looked at again after this time at the earliest, and at the latest, in milliseconds. */
+const LATER_MS_MIN = 20;
+const LATER_MS_MAX = 3_600_000;
 
 /**
  * Sends the due deliveries of a session, until one must wait. Returns how many deliveries were settled. After `draining` none is
@@ -135,7 +145,8 @@ export async function openRelay({ service, live, logger, identity, tracing, metr
     },
   });
   const onSettled = metrics === null ? undefined : countDeliveries(metrics);
-  const relay = {
+  const later = createLaterRings(publish);
+  const relay: OutboxRelay = {
     database,
     config,
     owner: identity.name,
@@ -145,8 +156,49 @@ export async function openRelay({ service, live, logger, identity, tracing, metr
     tracing,
     logger,
     onSettled,
+    redact: (text) => createRedact([...secretsOf(config)])(text),
+    ringLater: (sessionId, inMs) => later.ring(sessionId, inMs),
   };
-  return { deliver: ({ sessionId, signal, draining }) => relayDeliveries(relay, sessionId, signal, draining) };
+  return {
+    async deliver({ sessionId, signal, draining }) {
+      const webhooks = relayDeliveries(relay, sessionId, signal, draining);
+      if (!hasChats(config)) return webhooks;
+      const { relayChats } = await import('./chat-relay.ts');
+      return Promise.all([webhooks, relayChats(relay, sessionId, { signal, draining })]);
+    },
+    async stop() {
+      later.stop();
+    },
+  };
+}
+
+/** True: the configuration has a chat platform, so there may be deliveries to chats. */
+function hasChats({ channels }: Config): boolean {
+  return Object.values(channels.platforms).some(({ adapter }) => adapter !== undefined);
+}
+
+/** Rings for sessions at a later time, each once, at the earliest time that was asked for. */
+function createLaterRings(publish: Publish) {
+  const timers = new Map<SessionId, { atMs: number; timer: NodeJS.Timeout }>();
+  return {
+    ring(sessionId: SessionId, inMs: number): void {
+      const delayMs = Math.min(Math.max(inMs, LATER_MS_MIN), LATER_MS_MAX);
+      const atMs = performance.now() + delayMs;
+      const known = timers.get(sessionId);
+      if (known !== undefined && known.atMs <= atMs) return;
+      clearTimeout(known?.timer);
+      const timer = setTimeout(() => {
+        timers.delete(sessionId);
+        // A number that no other ring of the session has.
+        publish({ after: { changed: [], rings: [{ kind: 'deliver', sessionId, ringNo: Date.now() }] } });
+      }, delayMs);
+      timers.set(sessionId, { atMs, timer: timer.unref() });
+    },
+    stop(): void {
+      for (const { timer } of timers.values()) clearTimeout(timer);
+      timers.clear();
+    },
+  };
 }
 
 async function openWebhook(config: Config): Promise<Channel> {
@@ -156,7 +208,7 @@ async function openWebhook(config: Config): Promise<Channel> {
 function countDeliveries(registry: Registry): (status: DeliveryOutcome) => void {
   const deliveries = metricIn(registry, 'holdfast_deliveries_total');
   // A rate needs a first value: the first failure must count.
-  for (const status of ['sent', 'failed', 'retried'] as const) deliveries.inc({ status }, 0);
+  for (const status of ['sent', 'failed', 'retried', 'unknown'] as const) deliveries.inc({ status }, 0);
   return (status) => deliveries.inc({ status });
 }
 

@@ -2,6 +2,7 @@
 // named things (`find-things.ts`). Secrets of a target stay inside (G31).
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import type { DeliveryCount, DeliveryDetails, DeliveryView } from '../../contract/deliveries.ts';
+import { conversationOfTargetSql } from '../../core/channel-address.ts';
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
@@ -12,7 +13,8 @@ import { findAllIds, findIds, findTurns, type Filtered } from '../../kernel/view
 export const readDeliveries = viewQuery({
   name: 'view-deliveries',
   purpose: 'Read deliveries ($1), newest first.',
-  text: `select d.id, s.key as "sessionKey", d.turn_id as "turnId", d.seq::float8 as seq, d.channel, d.target, d.payload, d.status, d.attempts,
+  text: `select d.id, s.key as "sessionKey", d.turn_id as "turnId", d.seq::float8 as seq, d.channel, ${conversationOfTargetSql('d.target')} as conversation,
+  d.part, greatest(d.parts, 1) as parts, d.platform_id as "platformId", d.target, d.payload, d.status, d.attempts,
   ${isoSql('d.due_at')} as "dueAt", ${isoSql('d.expires_at')} as "expiresAt", d.last_status as "lastStatus", d.last_error as "lastError",
   ${isoSql('d.created_at')} as "createdAt", ${isoSql('d.settled_at')} as "settledAt"
 from holdfast.deliveries d join holdfast.sessions s on s.id = d.session_id where d.id = any ($1::uuid[]) order by d.id desc`,
@@ -47,7 +49,7 @@ export const readLog = viewQuery({
 from holdfast.deliveries d cross join lateral (
   select id, type, data, created_at from holdfast.events where session_id = d.session_id order by id desc limit ${EVENTS_MAX}
 ) as e
-where d.id = $1 and case when e.type in ('delivery.sent', 'delivery.failed') then e.data ->> 'deliveryId' = $1::text else false end
+where d.id = $1 and case when e.type in ('delivery.sent', 'delivery.failed', 'delivery.unknown') then e.data ->> 'deliveryId' = $1::text else false end
 order by e.id`,
   values: (id: string) => [id],
   answer: (attempts: { at: string; data: Omit<DeliveryDetails['log'][number], 'at'> }[]) =>

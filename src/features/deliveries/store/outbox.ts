@@ -4,7 +4,9 @@
 //   pending ──claim──▶ sending ──2xx──▶ sent
 //      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired + dead letter
 //      │                 │  └─ will not  ──▶ failed + dead letter
-//      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
+//      └── lease expired ┘  (the receiver knows it by its dedupe key)
+//
+// Deliveries to chats are claimed and settled by parts.ts, in the order of their chat.
 import { cutHead, storableText } from '../../../core/text.ts';
 import type { Committed, DeliveryRing } from '../../../kernel/queue/after-commit.ts';
 import type { DeliveryId, SessionId } from '../../../core/ids.ts';
@@ -15,6 +17,7 @@ import { insertEventsSql } from '../../../kernel/events/events.ts';
 import { NEW_ID_SQL } from '../../../database/page.ts';
 import { buildChange } from '../../../kernel/queue/rings.ts';
 import { literal } from '../../../database/statement.ts';
+import { GATED_HEADS_SQL, headsOfChatsSql } from './chat-heads.ts';
 
 /** A delivery that this process has claimed until its lease expires. */
 export interface ClaimedDelivery {
@@ -30,13 +33,17 @@ export interface ClaimedDelivery {
   origin: TracedOrigin | null;
 }
 
+/** SQL of the first input of the turn of a delivery `d`. */
+export const ORIGIN_SQL = `(select json_build_object('id', i.id, 'seq', i.seq, 'traceparent', i.traceparent)
+    from holdfast.inbox i where i.turn_id = d.turn_id and i.status <> 'dropped' order by i.seq limit 1)`;
+
 export const CLAIM_DELIVERY = literal({
   name: 'claim-delivery',
-  purpose: 'Claim the oldest open delivery of a session, if it is due and no relay is sending it.',
+  purpose: 'Claim the oldest open webhook of a session, if it is due and no relay is sending it.',
   locking: 'The delivery, unless it is locked.',
   text: `with oldest as materialized (
   select d.id from holdfast.deliveries d
-  where d.session_id = $1 and d.status in ('pending', 'sending') order by d.seq limit 1
+  where d.session_id = $1 and d.channel = 'webhook' and d.status in ('pending', 'sending') order by d.seq limit 1
 ),
 locked as materialized (
   select d.id from holdfast.deliveries d join oldest on oldest.id = d.id
@@ -49,11 +56,10 @@ set status = 'sending', owner = $2, attempts = d.attempts + 1,
   lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond'
 from locked where d.id = locked.id
 returning d.id, d.session_id as "sessionId", d.turn_id as "turnId", d.channel, d.target, d.payload, d.attempts,
-  (select json_build_object('id', i.id, 'seq', i.seq, 'traceparent', i.traceparent)
-    from holdfast.inbox i where i.turn_id = d.turn_id and i.status <> 'dropped' order by i.seq limit 1) as origin`,
+  ${ORIGIN_SQL} as origin`,
 });
 
-/** Claims the oldest open delivery of a session, if it is due and no relay is sending it. */
+/** Claims the oldest open webhook of a session, if it is due and no relay is sending it. */
 export async function claimDelivery(
   database: Database,
   claim: { sessionId: SessionId; owner: string; leaseMs: number },
@@ -123,8 +129,8 @@ const DUE_MAX = 500;
 export const DUE_DELIVERIES = literal({
   name: 'due-deliveries',
   purpose:
-    'Mark deliveries that are too old as expired, with their dead letters. Answers those, and the sessions whose oldest open delivery is due.',
-  locking: 'The deliveries that expire, skipping those that are locked.',
+    'Mark deliveries that are too old as expired, with their dead letters. Answers those, and the sessions whose oldest open webhook is due, or which are next in a chat. Forgets the gates of chats that are quiet.',
+  locking: 'The deliveries that expire, and old gates, skipping those that are locked.',
   text: `with expired as (
   update holdfast.deliveries d set status = 'expired', settled_at = clock_timestamp(), owner = null, lease_expires_at = null
   where d.id = any (array(
@@ -147,14 +153,29 @@ inserted_events as (
 oldest as (
   select distinct on (d.session_id) d.session_id, d.seq * 1000 + d.attempts as ring_no, d.status, d.due_at, d.lease_expires_at
   from holdfast.deliveries d
-  where d.status in ('pending', 'sending') and d.expires_at > clock_timestamp() order by d.session_id, d.seq
+  where d.channel = 'webhook' and d.status in ('pending', 'sending') and d.expires_at > clock_timestamp() order by d.session_id, d.seq
 ),
 due as (
   select session_id, ring_no from oldest
   where (status = 'pending' and due_at <= clock_timestamp()) or (status = 'sending' and lease_expires_at <= clock_timestamp())
   limit ${DUE_MAX}
+),
+heads as (
+  ${headsOfChatsSql('d.expires_at > clock_timestamp()')}
+),
+due_heads as (
+  select gated.session_id, gated.seq * 1000 + gated.attempts as ring_no from (${GATED_HEADS_SQL}) as gated
+  where gated.free_at <= clock_timestamp() limit ${DUE_MAX}
+),
+quiet_gates as (
+  delete from holdfast.channel_gates g where g.place = any (array(
+    select q.place from holdfast.channel_gates q where q.next_at < clock_timestamp() - interval '1 hour'
+    order by q.next_at limit ${DUE_MAX} for update skip locked
+  ))
 )
-select session_id as "sessionId", ring_no as "ringNo", null as expired from due
+select session_id as "sessionId", ring_no as "ringNo", null::json as expired from due
+union all
+select session_id, ring_no, null::json from due_heads
 union all
 select session_id, null, json_build_object('id', id, 'turnId', turn_id, 'channel', channel, 'attempts', attempts, 'lastStatus', last_status)
 from expired`,

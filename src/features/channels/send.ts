@@ -1,0 +1,230 @@
+// What agents say, as messages of a platform: divides a delivery into parts, each of which the platform takes as one message, and sends one part.
+import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import type { Config } from '../../config.ts';
+import { parseChannelUrl, type ChannelAddress } from '../../core/channel-address.ts';
+import type { DeliveryPayload } from '../../core/delivery-payload.ts';
+import { given } from '../../core/given.ts';
+import { findAccount, platformOf, type Account } from './accounts.ts';
+import { PlatformError, type Destination, type OutgoingPart, type Platform } from './platform.ts';
+import { splitMarkdown } from './rules/split.ts';
+
+/** One message of the platform: a text, one file, a file that is made of the text, or a reaction. */
+export type PartPayload = DeliveryPayload & {
+  /** The text is sent as a file of this name. */
+  asFile?: string;
+  buttons?: { text: string; callback_data: string }[][];
+  /** It says that another part was not sent. */
+  isNotice?: true;
+};
+
+/**
+ * `later`: it was not sent; with `isOfAccount`, the wait is for all chats of the account. `refused`: it will never be sent. `unknown`: it may have been sent; `park`: a
+ * person decides about it, otherwise it is sent again. `open`: it may have been sent, and the platform will be asked when the lease has expired.
+ */
+export type PartResult =
+  | { kind: 'sent'; platformId: string | null }
+  | { kind: 'later'; status: number | null; error: string; retryAfterMs: number | null; isOfAccount: boolean }
+  | { kind: 'refused'; status: number | null; error: string }
+  | { kind: 'unknown'; status: number | null; error: string; policy: 'resend' | 'park' }
+  | { kind: 'open'; error: string };
+
+/** Above these, an answer is a file. */
+const PARTS_MAX = 10;
+
+/** How long an account waits whose token is not valid, or whose settings are wrong. */
+const UNAUTHORIZED_MS = 60_000;
+
+/** The parts of a delivery to a chat, in their order, or why it must wait. */
+export async function divideDelivery(
+  config: Config,
+  url: string,
+  payload: DeliveryPayload,
+): Promise<PartPayload[] | Extract<PartResult, { kind: 'later' | 'refused' }>> {
+  try {
+    const { platform } = await openChat(config, url);
+    return divide(platform, payload);
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+function divide(platform: Platform, payload: DeliveryPayload): PartPayload[] {
+  const { media = [], replyToMessageId, buttons, ...shared } = payload as PartPayload;
+  if (shared.react !== undefined) return [shared];
+  const files = media.map((file): PartPayload => ({ ...shared, text: '', media: [file] }));
+  const parts = [...divideText(platform, shared), ...files];
+  return parts.map((part, index) => ({
+    ...part,
+    ...(index === 0 ? given({ replyToMessageId }) : {}),
+    ...(index === parts.length - 1 ? given({ buttons }) : {}),
+  }));
+}
+
+function divideText({ textLimit }: Platform, payload: PartPayload): PartPayload[] {
+  if (payload.text.trim() === '') return [];
+  const texts = splitMarkdown(payload.text, textLimit);
+  if (texts.length <= PARTS_MAX) return texts.map((text) => ({ ...payload, text }));
+  return [
+    { ...payload, text: texts[0]! },
+    { ...payload, asFile: 'message.md' },
+  ];
+}
+
+/** The least time between two messages to a chat, in milliseconds. A group of Telegram takes 20 in a minute; otherwise a chat takes one in a second. */
+export function chatGapMs(config: Config, url: string): number {
+  const { channel, accountId, chatId } = parseChannelUrl(url)!;
+  const isTelegram = findAccount(config, channel, accountId)?.adapter === 'telegram';
+  return isTelegram && chatId.startsWith('-') ? 3_000 : 1_000;
+}
+
+interface PartToSend {
+  /** Of the delivery. */
+  id: string;
+  url: string;
+  payload: PartPayload;
+  /** True: a sender died while it sent this part. */
+  isAmbiguous: boolean;
+}
+
+/** Sends a part once; a part that may have been sent is sent only if the platform knows that it was not. Never rejects. */
+export async function sendPart(config: Config, part: PartToSend, signal: AbortSignal): Promise<PartResult> {
+  try {
+    const { platform, account, to } = await openChat(config, part.url);
+    const settled = part.isAmbiguous ? await settleAmbiguous(platform, account, { to, part, signal }) : null;
+    return settled ?? (await sendOnce(platform, account, { to, part, signal }));
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+interface Sending {
+  to: Destination;
+  part: PartToSend;
+  signal: AbortSignal;
+}
+
+/** Null: it was not sent. */
+async function settleAmbiguous(platform: Platform, account: Account, sending: Sending): Promise<PartResult | null> {
+  const { to, part, signal } = sending;
+  // A reaction that is set twice is one.
+  if (part.payload.react !== undefined) return null;
+  if (platform.findSent === undefined) return unknownPart(account, part, 'Its sender died while it was sent.');
+  try {
+    const found = await platform.findSent(to, part.id, signal);
+    return found === null ? null : { kind: 'sent', platformId: found.platformId };
+  } catch (error) {
+    return { kind: 'open', error: (error as Error).message };
+  }
+}
+
+function unknownPart(
+  { ofChannel }: Account,
+  { payload }: PartToSend,
+  error: string,
+  status: number | null = null,
+): PartResult {
+  const { onUnknown = { reply: 'resend', message: 'park' } } = ofChannel;
+  return { kind: 'unknown', status, error, policy: payload.type === 'message' ? onUnknown.message : onUnknown.reply };
+}
+
+async function sendOnce(platform: Platform, account: Account, sending: Sending): Promise<PartResult> {
+  const { to, part, signal } = sending;
+  const { react } = part.payload;
+  try {
+    if (react === undefined) return { kind: 'sent', ...(await sendMessage(platform, sending)) };
+    if (platform.react === undefined) throw new PlatformError('refused', `${platform.name} takes no reactions.`);
+    await platform.react(to, react.messageId, react.emoji, signal);
+    return { kind: 'sent', platformId: null };
+  } catch (error) {
+    const isKnown = error instanceof PlatformError && error.kind !== 'unknown';
+    if (isKnown || react !== undefined) throw error;
+    // The answer was lost. The platform may still be working on the message, so it is asked later.
+    const { message } = error as Error;
+    const status = error instanceof PlatformError ? error.status : null;
+    return platform.findSent === undefined
+      ? unknownPart(account, part, message, status)
+      : { kind: 'open', error: message };
+  }
+}
+
+async function sendMessage(platform: Platform, { to, part, signal }: Sending): Promise<{ platformId: string }> {
+  const { payload, id: deliveryId } = part;
+  const { text, replyToMessageId, media: [file] = [], asFile, buttons = [] } = payload;
+  const message: OutgoingPart = {
+    markdown: text,
+    deliveryId,
+    ...given({ replyToMessageId }),
+    ...(buttons.length === 0
+      ? {}
+      : { buttons: buttons.flat().map((one) => ({ label: one.text, value: one.callback_data })) }),
+  };
+  if (asFile !== undefined) {
+    return withTextFile(text, asFile, (path) =>
+      platform.send(to, { ...message, markdown: '', file: { path, name: asFile } }, signal),
+    );
+  }
+  if (file === undefined) return platform.send(to, message, signal);
+  // The platform, or who reads it, fetches what has an address.
+  if ('url' in file) return platform.send(to, { ...message, markdown: file.url }, signal);
+  const isThere = await access(file.path).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere)
+    throw new PlatformError('refused', `The file ${file.path} cannot be read on the machine of this worker.`);
+  return platform.send(to, { ...message, file: { path: file.path, name: basename(file.name) } }, signal);
+}
+
+async function withTextFile<Result>(
+  text: string,
+  name: string,
+  use: (path: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-part-'));
+  try {
+    const path = join(folder, name);
+    await writeFile(path, text);
+    return await use(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function openChat(
+  config: Config,
+  url: string,
+): Promise<{ platform: Platform; account: Account; to: Destination }> {
+  const { channel, accountId, ...to } = parseChannelUrl(url) as ChannelAddress;
+  const account = findAccount(config, channel, accountId);
+  if (account === undefined) {
+    throw new PlatformError(
+      'later',
+      `There is no account channels.${channel}.accounts.${accountId}, or it is disabled.`,
+      {
+        retryAfterMs: UNAUTHORIZED_MS,
+      },
+    );
+  }
+  try {
+    return { platform: await platformOf(config, account), account, to };
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new PlatformError('later', message, { retryAfterMs: UNAUTHORIZED_MS, cause });
+  }
+}
+
+/** How an error of a platform is stored. An error that is not its own comes from a file, or from the network after the message may have been sent. */
+function explain(error: unknown): Extract<PartResult, { kind: 'later' | 'refused' }> {
+  if (!(error instanceof PlatformError)) return laterIn(null, error instanceof Error ? error.message : String(error));
+  const { kind, message, status, retryAfterMs, isOfAccount } = error;
+  if (kind === 'refused') return { kind, status, error: message };
+  if (kind === 'unauthorized')
+    return { ...laterIn(retryAfterMs ?? UNAUTHORIZED_MS, message, status), isOfAccount: true };
+  return { ...laterIn(retryAfterMs ?? null, message, status), isOfAccount };
+}
+
+function laterIn(retryAfterMs: number | null, error: string, status: number | null = null) {
+  return { kind: 'later' as const, status, error, retryAfterMs, isOfAccount: false };
+}

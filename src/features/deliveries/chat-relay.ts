@@ -1,0 +1,186 @@
+// The relay of deliveries to chats: claims the head of each chat that a session writes to, divides it into parts, and sends them one after the other.
+// What a platform asks for is kept for all relays: the time before which a chat, or an account, gets nothing more (`channel_gates`).
+//
+// A part is sent at most once, except where its sender died or had no answer: then the platform is asked, or `channels.<name>.onUnknown` decides.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { SessionId } from '../../core/ids.ts';
+import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
+import type { PartPayload, PartResult } from '../channels/send.ts';
+import type { OutboxRelay } from './relay.ts';
+import {
+  claimPart,
+  settlePart,
+  storeParts,
+  type ClaimedPart,
+  type PartClaim,
+  type PartSettlement,
+} from './store/parts.ts';
+
+/** A request to a platform ends in this time, in milliseconds; a file may be long. */
+const SEND_MS_MAX = 30_000;
+/** The longest wait for the turn of a message among those of its account is far below this. */
+const LEASE_MS = SEND_MS_MAX + 10_000;
+const PARTS_PER_JOB_MAX = 20;
+/** The longest wait of a chat after an attempt that may pass, where the platform has not said how long to wait. */
+const RETRY_MS_MAX = 300_000;
+
+type Sender = typeof import('../channels/send.ts');
+
+interface Chats extends OutboxRelay {
+  sender: Sender;
+}
+
+/** Sends what is due of the chats of a session, until nothing is. Returns how many attempts were settled. Nothing is begun after `draining`. */
+export async function relayChats(
+  relay: OutboxRelay,
+  sessionId: SessionId,
+  { signal, draining }: { signal: AbortSignal; draining: AbortSignal },
+): Promise<number> {
+  const chats = { ...relay, sender: await import('../channels/send.ts') };
+  let url: string | null = null;
+  for (let settled = 0; settled < PARTS_PER_JOB_MAX; settled += 1) {
+    if (draining.aborted) return settled;
+    // The chat of the last part is asked about, too: a session that waits for it is next.
+    const claim: PartClaim = await claimPart(relay.database, { sessionId, url, owner: relay.owner, leaseMs: LEASE_MS });
+    if (claim.part === null) {
+      if (claim.next !== null) relay.ringLater?.(claim.next.sessionId, claim.next.inMs);
+      return settled;
+    }
+    url = claim.part.url;
+    await handlePart(chats, claim.part, signal);
+  }
+  return PARTS_PER_JOB_MAX;
+}
+
+async function handlePart(relay: Chats, claimed: ClaimedPart, signal: AbortSignal): Promise<void> {
+  const claimedAtMs = performance.now();
+  const part = claimed.parts === 0 ? await divide(relay, claimed) : claimed;
+  if (part === null) return;
+  if (part.waitMs > 0) await pause(part.waitMs);
+  // The process was suspended, and another relay may have the part now.
+  if (performance.now() - claimedAtMs > LEASE_MS - SEND_MS_MAX) return;
+  if (signal.aborted) return settleResult(relay, part, laterNow('The worker stopped before it was sent.'));
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)]);
+  const result = await relay.sender.sendPart(relay.config, part, deadline);
+  if (result.kind !== 'open') return settleResult(relay, part, result);
+  // It stays claimed: when the lease has expired, the platform is asked.
+  const facts = { deliveryId: part.id, channel: part.channel, reason: relay.redact(result.error) };
+  relay.logger.warn(facts, 'Whether a part was sent is not known yet; the platform is asked later');
+}
+
+/** Stores the parts of a delivery, the first of which stays claimed; null: there is nothing to send. */
+async function divide(relay: Chats, claimed: ClaimedPart): Promise<ClaimedPart | null> {
+  const { config, database, owner, sender } = relay;
+  const divided = await sender.divideDelivery(config, claimed.url, claimed.payload);
+  if ('kind' in divided) {
+    await settleResult(relay, claimed, divided);
+    return null;
+  }
+  const [payload] = divided;
+  if (payload === undefined) {
+    await settleResult(relay, claimed, { kind: 'refused', status: null, error: 'It has neither a text nor a file.' });
+    return null;
+  }
+  const isStored = await storeParts(database, { delivery: claimed, owner, payloads: divided });
+  return isStored ? { ...claimed, payload, parts: divided.length } : null;
+}
+
+async function settleResult(relay: Chats, part: ClaimedPart, result: SettledResult): Promise<void> {
+  const settlement = toSettlement(relay, part, result);
+  const { status, isUnknown, lastStatus, lastError } = settlement;
+  relay.publish(await retryPassingFaults(() => settlePart(relay.database, settlement), LEASE_MS));
+  const outcome = status === 'pending' ? 'retried' : status;
+  relay.onSettled?.(isUnknown ? 'unknown' : outcome);
+  if (status !== 'pending' && part.turnId !== null) relay.tracing?.deliveryEnded(part.turnId);
+  const { id: deliveryId, sessionId, turnId, channel, attempts, part: place, parts } = part;
+  const facts = {
+    deliveryId,
+    sessionId,
+    turnId,
+    channel,
+    attempts,
+    part: place,
+    parts,
+    status,
+    httpStatus: lastStatus,
+  };
+  if (status === 'sent' || (status === 'pending' && !isUnknown)) relay.logger.debug(facts, 'Delivery attempted');
+  else if (isUnknown)
+    relay.logger.warn(
+      { ...facts, code: 'delivery_unknown', reason: lastError },
+      'It is not known whether a delivery was sent',
+    );
+  else relay.logger.warn({ ...facts, code: 'delivery_failed', reason: lastError }, 'Delivery failed permanently');
+}
+
+type SettledResult = Exclude<PartResult, { kind: 'open' }>;
+
+function laterNow(error: string): SettledResult {
+  return { kind: 'later', status: null, error, retryAfterMs: 0, isOfAccount: false };
+}
+
+function toSettlement(relay: Chats, part: ClaimedPart, result: SettledResult): PartSettlement {
+  const base = {
+    delivery: part,
+    owner: relay.owner,
+    isUnknown: false,
+    platformId: null,
+    lastStatus: null,
+    lastError: null,
+    delayMs: 0,
+    chatMs: relay.sender.chatGapMs(relay.config, part.url),
+    accountMs: null,
+    code: null,
+    news: null,
+    gap: null,
+  };
+  if (result.kind === 'sent') return { ...base, status: 'sent', platformId: result.platformId };
+  const failed = { ...base, lastStatus: result.status, lastError: relay.redact(result.error) };
+  switch (result.kind) {
+    case 'later':
+      return { ...failed, status: 'pending', ...waitOf(relay, part, result, base.chatMs) };
+    case 'refused':
+      return { ...failed, status: 'failed', ...newsOf(part, `was not sent: ${failed.lastError}`, 'delivery_failed') };
+    case 'unknown': {
+      if (result.policy === 'resend') return { ...failed, isUnknown: true, status: 'pending' };
+      const news = newsOf(part, `may not have been sent: ${failed.lastError}`, 'delivery_unknown');
+      // Nothing in the chat says so: it may have the part.
+      return { ...failed, isUnknown: true, status: 'unknown', ...news, gap: null };
+    }
+  }
+}
+
+function waitOf(
+  relay: Chats,
+  { attempts }: ClaimedPart,
+  result: Extract<PartResult, { kind: 'later' }>,
+  gapMs: number,
+) {
+  const { retryAfterMs, isOfAccount } = result;
+  const grownMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: null });
+  if (retryAfterMs === null) return { delayMs: Math.min(grownMs, RETRY_MS_MAX) };
+  if (isOfAccount) return { delayMs: retryAfterMs, accountMs: retryAfterMs };
+  return { delayMs: retryAfterMs, chatMs: Math.max(gapMs, retryAfterMs) };
+}
+
+/** What the agent and the chat read about a part that was given up. That a notice itself was refused is of no use to them. */
+function newsOf(
+  { part, parts, url, payload }: ClaimedPart,
+  fault: string,
+  code: 'delivery_failed' | 'delivery_unknown',
+) {
+  const {
+    isNotice,
+    react,
+    media: _media,
+    buttons: _buttons,
+    asFile: _asFile,
+    replyToMessageId: _quoted,
+    ...shared
+  } = payload as PartPayload;
+  if (isNotice === true) return {};
+  const what = react === undefined ? (parts > 1 ? `Part ${part} of ${parts} of a message` : 'A message') : 'A reaction';
+  const gap = { ...shared, text: `${what} ${fault}`, isNotice: true as const };
+  return { code, news: `${what} to ${url.slice('channel:'.length)} ${fault}`, gap: react === undefined ? gap : null };
+}

@@ -1,0 +1,95 @@
+// Deliveries to the chats of a platform on loopback, and relays that send them.
+import { join } from 'node:path';
+import { loadConfig, type Config } from '../../src/config.ts';
+import { formatChannelUrl } from '../../src/core/channel-address.ts';
+import type { SessionId } from '../../src/core/ids.ts';
+import { relayChats } from '../../src/features/deliveries/chat-relay.ts';
+import type { DeliveryOutcome, OutboxRelay } from '../../src/features/deliveries/relay.ts';
+import { newId } from '../../src/ids.ts';
+import { createPublish } from '../../src/kernel/queue/publish.ts';
+import { createWake } from '../../src/kernel/queue/wake.ts';
+import { createLogger } from '../../src/logger.ts';
+import { changeChannelGates } from '../rows/channel-gates.ts';
+import { addDeliveries, changeDeliveries } from '../rows/deliveries.ts';
+import { ago, now } from '../rows/table.ts';
+import { createStoreRig } from '../store/store-rig.ts';
+import { startLoopbackPlatform } from './loopback-platform.ts';
+
+export type SendingRig = Awaited<ReturnType<typeof createSendingRig>>;
+
+type Said = {
+  chatId: string;
+  text?: string;
+  type?: string;
+  seq?: number;
+  channel?: string;
+  threadId?: string;
+} & Record<string, unknown>;
+
+/** `blind`: a channel that cannot say what it was sent; `asked`: one that can. */
+export async function createSendingRig() {
+  const rig = await createStoreRig();
+  const platform = await startLoopbackPlatform();
+  const adapter = join(import.meta.dirname, 'loopback-platform.ts');
+  const channelOf = (token: string) => ({
+    adapter,
+    mode: 'webhook',
+    accounts: { main: { token, baseUrl: platform.url }, other: { token, baseUrl: platform.url } },
+  });
+  const defaults = loadConfig({ env: {}, cwd: '/' });
+  const platforms = { blind: channelOf('blind'), asked: channelOf('asked') };
+  const config = { ...defaults, channels: { ...defaults.channels, platforms } } as unknown as Config;
+  const outcomes: DeliveryOutcome[] = [];
+
+  function relay(owner = 'relay', more: Partial<OutboxRelay> = {}): OutboxRelay {
+    return {
+      database: rig.database,
+      config,
+      owner,
+      channels: new Map(),
+      publish: createPublish({ wake: createWake(), doorbell: { ring: async () => undefined } }),
+      random: () => 0,
+      redact: (text) => text,
+      logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
+      onSettled: (outcome) => outcomes.push(outcome),
+      ...more,
+    };
+  }
+  const never = new AbortController().signal;
+  const run = (sessionId: SessionId, by = relay()) => relayChats(by, sessionId, { signal: never, draining: never });
+
+  const openGates = () => changeChannelGates(rig, {}, { nextAt: ago('1 minute') });
+
+  return {
+    ...rig,
+    config,
+    platform,
+    outcomes,
+    relay,
+    run,
+    openGates,
+    /** Stores a delivery of a session; resolves with its id. */
+    async say(sessionId: SessionId, said: Said): Promise<string> {
+      const { chatId, threadId, channel = 'blind', seq = 1, type = 'reply', ...more } = said;
+      const id = newId<string>();
+      const url = formatChannelUrl({ channel, accountId: 'main', chatId, ...(threadId && { threadId }) });
+      const payload = { type, text: '', ...more };
+      await addDeliveries(rig, { id, sessionId, seq, channel, target: { url }, payload });
+      return id;
+    },
+    /** Sends what is due of a session without the pauses between messages of a chat, until nothing is left. */
+    async sendAll(sessionId: SessionId): Promise<void> {
+      do await openGates();
+      while ((await run(sessionId)) > 0);
+    },
+    /** Their lease is over, as after a crash of their relay. */
+    async expireLeases(): Promise<void> {
+      await changeDeliveries(rig, { status: 'sending' }, { leaseExpiresAt: now });
+      await openGates();
+    },
+    async stop() {
+      await platform.stop();
+      await rig.drop();
+    },
+  };
+}
