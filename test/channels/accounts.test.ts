@@ -9,8 +9,8 @@ import { channelChecks } from '../../src/features/channels/doctor-checks.ts';
 import { findAccount } from '../../src/features/channels/accounts.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { ADMIN_KEY, createApiRig, type ApiRig } from '../api/api-rig.ts';
-import { addChannelAccounts } from '../rows/channel-accounts.ts';
-import { now } from '../rows/table.ts';
+import { addChannelAccounts, changeChannelAccounts } from '../rows/channel-accounts.ts';
+import { ahead, now } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 
@@ -71,6 +71,11 @@ test('an account that is lost is a note of the readiness, and keeps the service 
     status: 'ready',
     notes: expect.arrayContaining(['the platform of plain/wrong is not reached; GET /v1/channels says why']),
   });
+  await changeChannelAccounts(rig, { account: 'wrong' }, { leaseExpiresAt: ahead('1 minute') });
+  const { items } = (await rig.get('/v1/attention')).body;
+  expect(items).toContainEqual(
+    expect.objectContaining({ kind: 'channel_lost', text: 'The platform of the bot plain/wrong is not reached' }),
+  );
   const metrics = (await rig.get('/metrics')).body as string;
   expect(metrics).toContain('holdfast_channel_accounts{channel="plain",state="lost"} 1');
 });
@@ -96,7 +101,7 @@ test('a test asks the platform who the bot is and what is wrong, and the doctor 
   problems = ['it cannot read groups: switch its privacy mode off'];
   expect((await ask('main')).problems).toEqual(problems);
   expect(await ask('wrong')).toMatchObject({ botId: null, error: 'the token is not valid' });
-  const findings = await Promise.all(channelChecks(rig.config).map(({ run }) => run()));
+  const findings = await Promise.all(channelChecks(rig.config).map((check) => check.run()));
   expect(findings).toEqual([
     { status: 'warning', reason: 'plain_bot (99): 1 problems', fix: problems[0] },
     expect.objectContaining({ status: 'error', reason: 'the token is not valid' }),

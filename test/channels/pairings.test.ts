@@ -58,6 +58,9 @@ describe('a person who is not paired', () => {
       [request.id],
     );
     expect(events).toEqual([{ sender: '101' }]);
+    expect((await holder.rig.get('/v1/attention')).body.items).toContainEqual(
+      expect.objectContaining({ kind: 'pairing', text: '1 person asks to write to the bot telegram/once' }),
+    );
   });
 
   test('is one of at most three per account: 1,000 senders make 3 requests, 3 notices, 3 sessions and no model call', async () => {

@@ -71,7 +71,9 @@ export async function startSlackServer(): Promise<SlackServer> {
   server.on('upgrade', (request, socket, head) =>
     sockets.handleUpgrade(request, socket, head, (connected) => {
       open = connected;
-      connected.on('message', (data) => acks.push((JSON.parse(String(data)) as { envelope_id: string }).envelope_id));
+      connected.on('message', (data: Buffer) =>
+        acks.push((JSON.parse(data.toString()) as { envelope_id: string }).envelope_id),
+      );
       connected.send(JSON.stringify({ type: 'hello', num_connections: 1 }));
       sockets.emit('connection', connected, request);
     }),

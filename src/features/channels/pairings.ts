@@ -25,6 +25,7 @@ import {
 const CODE_CHARS = 8;
 /** 32 characters, none of which looks like another: no I, O, 0 and 1. */
 const CODE_ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_CHARS}}$`);
 const NAME_CHARS_MAX = 200;
 
 /** 40 random bits. */
@@ -34,7 +35,7 @@ function newCode(): string {
 
 /** True for a text that has the form of a code, in upper case. */
 export function isPairingCode(text: string): boolean {
-  return text.length === CODE_CHARS && [...text].every((char) => CODE_ALPHABET.includes(char));
+  return CODE.test(text);
 }
 
 /**

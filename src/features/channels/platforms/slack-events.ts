@@ -72,37 +72,6 @@ export function createEventReader(botUserId: string) {
     ];
   }
 
-  function readEdit(
-    { message, previous_message: before, event_ts: at }: SlackEvent,
-    channel: string,
-    team?: string,
-  ): Received[] {
-    // A link preview that Slack adds is a change of the message, too.
-    if (message === undefined || message.edited === undefined || message.text === before?.text) return [];
-    return readMessage(message, channel, team).map(
-      (said) => ({ ...said, kind: 'edit', at: toMs(at ?? message.ts ?? '0') }) as Received,
-    );
-  }
-
-  function readReaction({ type, user, item, reaction, event_ts: at }: SlackEvent, team?: string): Received[] {
-    if (item?.type !== 'message' || item.channel === undefined || item.ts === undefined) return [];
-    if (user === undefined || reaction === undefined) return [];
-    const place = placeOf(item.channel, { team });
-    const emoji = emojiOf(reaction);
-    const sender = { id: user, isBot: false };
-    return [
-      {
-        kind: 'reaction',
-        place,
-        sender,
-        at: toMs(at ?? item.ts),
-        messageId: item.ts,
-        emoji,
-        isAdded: type === 'reaction_added',
-      },
-    ];
-  }
-
   /** The body of a request or an envelope of the Events API. */
   function readEvent(body: unknown): Received[] {
     if (!isObject(body) || body['type'] !== 'event_callback' || !isObject(body['event'])) return [];
@@ -112,11 +81,39 @@ export function createEventReader(botUserId: string) {
     if (event.type === 'reaction_added' || event.type === 'reaction_removed') return readReaction(event, team);
     if (event.channel === undefined || (event.type !== 'message' && event.type !== 'app_mention')) return [];
     return event.subtype === 'message_changed'
-      ? readEdit(event, event.channel, team)
+      ? readEdit(event, (message, channel) => readMessage(message, channel, team))
       : readMessage(event, event.channel, team);
   }
 
   return { readEvent, readMessage };
+}
+
+function readEdit(
+  { message, previous_message: before, event_ts: at, channel = '' }: SlackEvent,
+  read: (message: SlackMessage, channel: string) => Received[],
+): Received[] {
+  // A link preview that Slack adds is a change of the message, too.
+  if (message?.edited === undefined || message.text === before?.text) return [];
+  return read(message, channel).map((said): Received => {
+    const changedAt = toMs(at ?? message.ts ?? '');
+    return said.kind === 'message' ? { ...said, kind: 'edit', at: changedAt } : said;
+  });
+}
+
+function readReaction({ type, user, item, reaction, event_ts: at }: SlackEvent, team: string | undefined): Received[] {
+  if (item?.type !== 'message' || item.channel === undefined || item.ts === undefined) return [];
+  if (user === undefined || reaction === undefined) return [];
+  return [
+    {
+      kind: 'reaction',
+      place: placeOf(item.channel, { team }),
+      sender: { id: user, isBot: false },
+      at: toMs(at ?? item.ts),
+      messageId: item.ts,
+      emoji: emojiOf(reaction),
+      isAdded: type === 'reaction_added',
+    },
+  ];
 }
 
 interface Interaction {

@@ -83,7 +83,7 @@ interface Failure {
 /** The cause is not passed on: its text can contain the request, and that the token. */
 export function toPlatformError(method: string, error: unknown): unknown {
   const { code, data, statusCode: status = null, retryAfter = 0, original } = (error ?? {}) as Failure;
-  switch (code) {
+  switch (code as ErrorCode) {
     case ErrorCode.RateLimitedError:
       return new PlatformError('later', `Slack limits ${method}`, { status: 429, retryAfterMs: retryAfter * 1_000 });
     case ErrorCode.PlatformError: {
@@ -102,6 +102,9 @@ export function toPlatformError(method: string, error: unknown): unknown {
       const why = cause ?? (original?.name === 'AbortError' ? 'it was aborted' : 'no answer');
       return new PlatformError(isUnsent ? 'later' : 'unknown', `Slack did not answer ${method}: ${why}`);
     }
+    // Faults of uploads before anything was sent, and what is no fault of Slack.
+    case ErrorCode.FileUploadInvalidArgumentsError:
+    case ErrorCode.FileUploadReadFileDataError:
     default:
       return error;
   }

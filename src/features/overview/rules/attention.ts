@@ -7,6 +7,8 @@ const OWN_KINDS = [
   'dependency',
   'dead_letters',
   'approval',
+  'pairing',
+  'channel_lost',
   'worker_silent',
   'lock_expired',
   'cron_missed',
@@ -23,7 +25,7 @@ export const ATTENTION_KINDS = [...OWN_KINDS, ...HEALTH_KINDS] as const;
 /** A trouble as it is stored. */
 export type AttentionFact = OwnFact | HealthFact;
 
-/** `name`: a dependency, an error code, a tool, a worker, a session key, the id of a cron or a submission, a channel, a model or an alert destination. */
+/** `name`: a dependency, an error code, a tool, a worker, a session key, the id of a cron or a submission, a channel or its account, a model or an alert destination. */
 interface OwnFact extends Omit<HealthFact, 'kind'> {
   kind: (typeof OWN_KINDS)[number];
 }
@@ -51,7 +53,7 @@ export const ATTENTION_STATES = ['open', 'acknowledged', 'snoozed'] as const;
 
 /**
  * Whether a mark holds for an item. A snooze holds until its time. An acknowledgement holds for what had begun before it, so a problem that
- * ended and has come back is open again, and so are dead letters and approvals when there are more of them.
+ * ended and has come back is open again, and so are dead letters, approvals and pairings when there are more of them.
  */
 export function attentionState(
   { kind, count, since }: Pick<AttentionItem, 'kind' | 'count' | 'since'>,
@@ -60,7 +62,7 @@ export function attentionState(
   if (mark?.holds !== true) return 'open';
   if (mark.until !== null) return 'snoozed';
   const isNew = since !== null && since > mark.at;
-  const isMore = (kind === 'dead_letters' || kind === 'approval') && count > mark.count;
+  const isMore = ['dead_letters', 'approval', 'pairing'].includes(kind) && count > mark.count;
   return isNew || isMore ? 'open' : 'acknowledged';
 }
 
@@ -116,6 +118,18 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => H
     text: `${counted(count, 'call')} of ${name} wait${count === 1 ? 's' : ''} for an approval`,
     href: '/approvals',
     fix: 'Approve or deny what would run. A call about which no person decides is denied when its time is over.',
+  }),
+  pairing: (name, count) => ({
+    severity: 'warning',
+    text: `${count === 1 ? '1 person asks' : `${count} people ask`} to write to the bot ${name}`,
+    href: '/deliveries',
+    fix: 'List them with holdfast pairing list, then holdfast pairing approve <code> or deny <code>. A code is valid for an hour.',
+  }),
+  channel_lost: (name) => ({
+    severity: 'error',
+    text: `The platform of the bot ${name} is not reached`,
+    href: '/processes',
+    fix: `holdfast channels test ${name.replace('/', ' ')} says why. What is to be sent waits.`,
   }),
   worker_silent: (name) => ({
     severity: 'error',

@@ -28,6 +28,10 @@ facts as (
   union all (${factSql('approval', 'tool', 'count(*)', 'min(requested_at)')}
   from (select tool, requested_at from holdfast.approvals where status = 'open' and expires_at > clock_timestamp() limit ${COUNT_MAX}) as requests
   group by tool order by count(*) desc limit ${NAMES_MAX})
+  union all (${factSql('pairing', "p.channel || '/' || p.account", 'count(*)', 'min(p.created_at)')}
+  from holdfast.pairings p where p.status = 'open' and p.expires_at > clock_timestamp() group by p.channel, p.account limit ${NAMES_MAX})
+  union all (${factSql('channel_lost', "a.channel || '/' || a.account", '1', 'null::timestamptz')}
+  from holdfast.channel_accounts a where a.last_error is not null and not a.is_paused and a.lease_expires_at > clock_timestamp() limit ${NAMES_MAX})
   union all (${factSql('worker_silent', 'w.name', '1', 'w.seen_at')}
   from silent w where w.place > (
     select count(*) from holdfast.workers r where r.seen_at >= ${LOST_SQL} and r.started_at > w.seen_at and r.roles @> w.roles
