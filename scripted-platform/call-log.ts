@@ -33,7 +33,7 @@ export interface RecordedCall {
   answer: unknown;
 }
 
-/** One attempt to push an event to the bot's address. */
+/** One attempt to push an event to the bot. */
 export interface RecordedPush {
   number: number;
   sentAt: string;
@@ -41,8 +41,10 @@ export interface RecordedPush {
   attempt: number;
   url: string;
   body: unknown;
-  /** The receiver's status; null before it has answered, and when it did not. */
+  /** The receiver's status (over a socket 200 for an acknowledgement); null before it has answered, and when it did not. */
   status: number | null;
+  /** What the receiver answered. */
+  answer?: string;
 }
 
 export class Recorded<Entry extends { number: number }> {

@@ -10,7 +10,12 @@ export const faultSchema = z.strictObject({
     .enum(FAULT_KINDS)
     .default('refuse')
     .describe('`refuse`: nothing is done; `delay`: done and answered after `delayMs`; `hang`: nothing is done or answered; `close`: nothing is done, and the connection is closed; `accept-then-close`, `accept-then-hang`: done, but the answer is not sent'), // prettier-ignore
-  status: z.int().min(400).max(599).default(500).describe('the HTTP status of a refusal'),
+  status: z
+    .int()
+    .min(200)
+    .max(599)
+    .default(500)
+    .describe('the HTTP status of a refusal; Slack has 200 with the error in `description`'),
   description: z.string().exactOptional().describe("the platform's words of a refusal"),
   retryAfter: z.int().positive().exactOptional().describe('seconds: the status is 429, and calls that it meets before this time has passed are refused too'), // prettier-ignore
   delayMs: z.int().nonnegative().default(1000),

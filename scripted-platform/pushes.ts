@@ -4,19 +4,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Recorded, RecordedPush } from './call-log.ts';
 
-export interface Push {
-  url: string;
-  /** The body for an attempt, which counts from 1, and what goes with it. */
-  request: (attempt: number) => { body: string; headers: Record<string, string> };
-  /** Called when the receiver has accepted it (null), or with why an attempt failed. */
-  onAnswer?: (failure: string | null, answer: { status: number; body: string } | null) => void;
-}
+/** Pushes an event once; an attempt counts from 1. Resolves to whether no further attempt is needed. */
+export type Push = (attempt: number, signal: AbortSignal) => Promise<boolean>;
 
 export interface PushRules {
   /** How long a receiver may take, in milliseconds. */
   timeoutMs: number;
   /** How long to wait before an attempt, which counts from 2, in milliseconds; null: no more attempts. */
   waitBefore: (attempt: number) => number | null;
+  /** True: while an event is not accepted, those after it in its lane wait. False: they wait for its first attempt only. */
+  isStrict: boolean;
 }
 
 export const disorderSchema = z.strictObject({
@@ -28,16 +25,14 @@ export type Disorder = z.output<typeof disorderSchema>;
 
 export class Pushes {
   readonly #rules: PushRules;
-  readonly #record: Recorded<RecordedPush>;
   readonly #closed = new AbortController();
   readonly #lanes = new Map<string, Promise<void>>();
   #duplicate = 0;
   #reorder = 0;
   #held: Push[] = [];
 
-  constructor(rules: PushRules, record: Recorded<RecordedPush>) {
+  constructor(rules: PushRules) {
     this.#rules = rules;
-    this.#record = record;
   }
 
   disturb({ duplicate = this.#duplicate, reorder = this.#reorder }: Disorder): void {
@@ -77,32 +72,50 @@ export class Pushes {
   }
 
   async #send(push: Push): Promise<void> {
-    for (let attempt = 1; !this.#closed.signal.aborted; attempt += 1) {
-      const waitMs = attempt === 1 ? 0 : this.#rules.waitBefore(attempt);
-      if (waitMs === null) return;
-      if (waitMs > 0) await delay(waitMs, undefined, { signal: this.#closed.signal }).catch(() => undefined);
-      if (this.#closed.signal.aborted || (await this.#attempt(push, attempt))) return;
-    }
+    const { signal } = this.#closed;
+    if (signal.aborted || (await push(1, signal))) return;
+    const rest = this.#repeat(push, signal);
+    if (this.#rules.isStrict) await rest;
   }
 
-  async #attempt({ url, request, onAnswer = () => {} }: Push, attempt: number): Promise<boolean> {
-    const { body, headers } = request(attempt);
-    const sentAt = new Date().toISOString();
-    const record = this.#record.add({ sentAt, attempt, url, body: readJson(body), status: null });
-    try {
-      const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#rules.timeoutMs)]);
-      const response = await fetch(url, { method: 'POST', body, headers, signal, redirect: 'manual' });
-      const text = await response.text();
-      record.status = response.status;
-      onAnswer(response.ok ? null : `Wrong response from the webhook: ${response.status}`, {
-        status: response.status,
-        body: text,
-      });
-      return response.ok;
-    } catch (error) {
-      onAnswer(error instanceof Error && error.name === 'TimeoutError' ? 'Read timeout expired' : 'Connection refused', null); // prettier-ignore
-      return false;
+  async #repeat(push: Push, signal: AbortSignal): Promise<void> {
+    for (let attempt = 2; !signal.aborted; attempt += 1) {
+      const waitMs = this.#rules.waitBefore(attempt);
+      if (waitMs === null) return;
+      await delay(waitMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted || (await push(attempt, signal))) return;
     }
+  }
+}
+
+export interface Posting {
+  url: string;
+  body: string;
+  headers: Record<string, string>;
+  attempt: number;
+  timeoutMs: number;
+}
+
+/** Why a receiver did not accept an event; null: it did. */
+export type PostFailure = { kind: 'status' | 'timeout' | 'connection'; status: number | null; isFinal: boolean } | null;
+
+/** Posts an event and records that. `isFinal`: the receiver asks for no further attempt. */
+export async function post(
+  { url, body, headers, attempt, timeoutMs }: Posting,
+  record: Recorded<RecordedPush>,
+  signal: AbortSignal,
+): Promise<PostFailure> {
+  const push = record.add({ sentAt: new Date().toISOString(), attempt, url, body: readJson(body), status: null });
+  try {
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const response = await fetch(url, { method: 'POST', body, headers, signal: bounded, redirect: 'manual' });
+    push.answer = await response.text();
+    push.status = response.status;
+    if (response.ok) return null;
+    return { kind: 'status', status: response.status, isFinal: response.headers.get('x-slack-no-retry') === '1' };
+  } catch (error) {
+    const isTimeout = error instanceof Error && error.name === 'TimeoutError';
+    return { kind: isTimeout ? 'timeout' : 'connection', status: null, isFinal: false };
   }
 }
 

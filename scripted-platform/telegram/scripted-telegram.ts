@@ -63,6 +63,7 @@ export async function startScriptedTelegram(options: ScriptedTelegramOptions = {
   const { pushTimeoutMs = PUSH_TIMEOUT_MS, pushRetryMs = PUSH_RETRY_MS } = options;
   const rules: PushRules = {
     timeoutMs: pushTimeoutMs,
+    isStrict: true,
     waitBefore: (attempt) => Math.min(pushRetryMs * 2 ** (attempt - 2), PUSH_RETRY_MS_MAX),
   };
   const record = recordOf(options);

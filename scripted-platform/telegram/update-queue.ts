@@ -1,6 +1,6 @@
 // The updates of one bot: they wait until the bot confirms them, by the offset of its next poll or by accepting them at its webhook.
 import type { Recorded, RecordedPush } from '../call-log.ts';
-import { Pushes, type Disorder, type PushRules } from '../pushes.ts';
+import { Pushes, post, type Disorder, type PostFailure, type PushRules } from '../pushes.ts';
 import { Refused } from './refused.ts';
 import type { Json } from './world.ts';
 
@@ -40,7 +40,7 @@ export class UpdateQueue {
     this.#rules = rules;
     this.#record = record;
     this.#nextId = firstId;
-    this.#pushes = new Pushes(rules, record);
+    this.#pushes = new Pushes(rules);
   }
 
   /** Adds an update of a kind, such as `message`; undefined: the bot does not receive this kind. Updates of a lane are pushed in their order. */
@@ -76,7 +76,7 @@ export class UpdateQueue {
     if (allowed !== undefined) this.#allowed = allowed;
     if (dropsPending) this.#updates = [];
     this.#pushes.close();
-    this.#pushes = new Pushes(this.#rules, this.#record);
+    this.#pushes = new Pushes(this.#rules);
     this.#webhook = webhook;
     this.#lastError = null;
     if (webhook !== null) for (const { update, lane } of this.#updates) this.#push(webhook, update, lane);
@@ -136,13 +136,17 @@ export class UpdateQueue {
       ...(secretToken === undefined ? {} : { 'x-telegram-bot-api-secret-token': secretToken }),
     };
     const body = JSON.stringify(update);
-    this.#pushes.add(lane, {
-      url,
-      request: () => ({ body, headers }),
-      onAnswer: (failure) => {
-        if (failure === null) this.#updates = this.#updates.filter((each) => each.update !== update);
-        else this.#lastError = { at: Math.floor(Date.now() / 1000), message: failure };
-      },
+    const { timeoutMs } = this.#rules;
+    this.#pushes.add(lane, async (attempt, signal) => {
+      const failure = await post({ url, body, headers, attempt, timeoutMs }, this.#record, signal);
+      if (failure === null) this.#updates = this.#updates.filter((each) => each.update !== update);
+      else this.#lastError = { at: Math.floor(Date.now() / 1000), message: describeFailure(failure) };
+      return failure === null;
     });
   }
+}
+
+function describeFailure({ kind, status }: NonNullable<PostFailure>): string {
+  if (kind === 'status') return `Wrong response from the webhook: ${status}`;
+  return kind === 'timeout' ? 'Read timeout expired' : 'Connection refused';
 }
