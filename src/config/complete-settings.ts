@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { BROWSER_SERVER, browserServer } from './browser-preset.ts';
+import { checkChannels } from './check-channels.ts';
 import { checkModels, listProviders, writtenAgents } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
@@ -86,6 +87,7 @@ export function crossCheck(settings: FileSettings, dataDir: string): ConfigIssue
     checkSandbox(settings, refuse);
     checkSearch(settings, refuse);
     checkCrons(settings, refuse);
+    checkChannels(settings, refuse);
     checkModels(settings, listProviders(settings), refuse);
   });
 }
