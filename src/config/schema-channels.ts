@@ -97,8 +97,8 @@ const platform = z.strictObject({
   ),
   onUnknown: optional(
     z.strictObject({
-      reply: choice(UNKNOWN_POLICIES, 'resend'),
-      message: choice(UNKNOWN_POLICIES, 'park'),
+      reply: choice(UNKNOWN_POLICIES, 'resend').describe('for replies'),
+      message: choice(UNKNOWN_POLICIES, 'park').describe('for messages of the tool `message`'),
     }),
   ).describe(
     'what happens to a part whose sender died while sending, where the platform cannot say whether it arrived: `resend`, or `park` it for a person to decide; for replies, and for messages of the tool `message`',

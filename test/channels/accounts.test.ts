@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { testAccount } from '../../src/features/channels/account-views.ts';
+import { testAccount } from '../../src/features/channels/use-accounts.ts';
 import { channelChecks } from '../../src/features/channels/doctor-checks.ts';
 import { findAccount } from '../../src/features/channels/accounts.ts';
 import { runCli } from '../cli/run-cli.ts';

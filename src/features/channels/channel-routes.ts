@@ -4,9 +4,8 @@ import * as schemas from '../../contract/channels.ts';
 import type { Config } from '../../config.ts';
 import { notFound } from '../../api/problem.ts';
 import { defineEffect, defineRead, defineRoute, noFields, type Route } from '../../api/route.ts';
-import { testAccount, viewChannels } from './account-views.ts';
+import { pauseOrResume, testAccount, viewChannels } from './use-accounts.ts';
 import { findAccount, type Account } from './accounts.ts';
-import { pauseAccount } from './store/account-states.ts';
 
 const getChannels = defineRead({
   operationId: 'listChannels',
@@ -29,7 +28,7 @@ const pause = (verb: 'pause' | 'resume', summary: string): Route =>
     async perform({ params, idempotency }, { context }) {
       const { channel, account } = requireAccount(context.config, params);
       const isPaused = verb === 'pause';
-      return await pauseAccount(context.service.database, { channel, account, isPaused }, idempotency);
+      return await pauseOrResume(context.service, { channel, account, isPaused }, idempotency);
     },
     show: async ({ paused }, { params: { name, account } }) => ({ channel: name, accountId: account, paused }),
   });

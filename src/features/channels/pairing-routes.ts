@@ -3,9 +3,8 @@ import { deleted } from '../../contract/answers.ts';
 import { pairing, pairingStatus, type PairingView } from '../../contract/pairings.ts';
 import { notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRoute, type Route } from '../../api/route.ts';
-import { cutPage } from '../../database/page.ts';
-import { decideAboutPairing, toPairingView } from './pairings.ts';
-import { deletePairing, readPairing, readPairings } from './store/pairings.ts';
+import { decideAboutPairing, removePairing } from './pairings.ts';
+import { viewPairing, viewPairings } from './views/pairings.ts';
 
 const getPairings = defineList({
   operationId: 'listPairings',
@@ -13,10 +12,7 @@ const getPairings = defineList({
   summary: 'People who have asked to write to an agent in a direct chat, newest first',
   filter: { status: pairingStatus.exactOptional().describe('Only those with this status') },
   shows: { description: 'A page of requests', item: pairing },
-  async list({ query: { status } }, page, { context }) {
-    const { items, next } = cutPage(await readPairings(context.views, status, page), page.limit, ({ id }) => id);
-    return { items: items.map(toPairingView), next };
-  },
+  list: ({ query: { status } }, page, { context }) => viewPairings(context.views, { status }, page),
 });
 
 const decision = (verb: 'approve' | 'deny', status: 'approved' | 'denied', summary: string): Route =>
@@ -37,20 +33,20 @@ const decision = (verb: 'approve' | 'deny', status: 'approved' | 'denied', summa
       return { status };
     },
     async show(_result, { params: { id } }, { context }) {
-      const found = await readPairing(context.views, { id });
+      const found = await viewPairing(context.views, id);
       if (found === null) throw unknown(id);
-      return toPairingView(found);
+      return found;
     },
   });
 
-const removePairing = defineRoute({
+const deletePairing = defineRoute({
   operationId: 'deletePairing',
   method: 'DELETE',
   path: '/v1/pairings/{id}',
   summary: 'Delete a request, whatever was decided: the person may not write any more, and can ask again',
   answers: { 200: { description: 'Deleted', schema: deleted } },
   async handle({ params: { id } }, { context }) {
-    if (!(await deletePairing(context.service.database, id))) throw unknown(id);
+    if (!(await removePairing(context.service, id))) throw unknown(id);
     return { status: 200, body: { deleted: true } };
   },
 });
@@ -73,5 +69,5 @@ export const routes: Route[] = [
   getPairings,
   decision('approve', 'approved', 'Let a person write to the agent. The first decision holds; the person is notified'),
   decision('deny', 'denied', 'Do not let a person write. The first decision holds; the person is not notified'),
-  removePairing,
+  deletePairing,
 ];

@@ -6,7 +6,7 @@ import { formatChannelUrl } from '../../core/channel-address.ts';
 import type { Config } from '../../config.ts';
 import type { DeliveryId, SessionKey } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
-import { storableText } from '../../core/text.ts';
+import { cutHead, storableText } from '../../core/text.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { newId } from '../../ids.ts';
 import { SessionErasedError } from '../../kernel/sessions/sessions.ts';
@@ -15,12 +15,13 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import type { ReceivedMessage } from './platform.ts';
 import {
   decidePairing,
+  deletePairing,
   insertPairing,
   OPEN_MAX,
-  readPairing,
   readPairingRoom,
   type PairingDecision,
 } from './store/pairings.ts';
+import { readPairing, toPairingView } from './views/pairings.ts';
 
 const CODE_CHARS = 8;
 /** 32 characters, none of which looks like another: no I, O, 0 and 1. */
@@ -58,7 +59,7 @@ export async function askForPairing(
     const stored = await writeToSession(service, { key, channel: account.channel }, async (sessionId) => {
       const chat = { chatId, threadId: threadId ?? null };
       const name = {
-        senderName: sender.name === undefined ? null : storableText(sender.name).slice(0, NAME_CHARS_MAX),
+        senderName: sender.name === undefined ? null : cutHead(storableText(sender.name), NAME_CHARS_MAX),
       };
       const notice = noticeTo({ ...account, ...chat, sessionKey: key }, requestText(code));
       const made = await insertPairing(database, {
@@ -126,11 +127,7 @@ export async function decideAboutPairing(
   return { kind: isFirst ? 'decided' : 'closed', pairing: toPairingView(pairing) };
 }
 
-/** Without what the API does not show. */
-export function toPairingView({
-  threadId: _thread,
-  sessionKey: _session,
-  ...pairing
-}: NonNullable<Awaited<ReturnType<typeof readPairing>>>): PairingView {
-  return pairing;
+/** Deletes a request: its person may not write any more, and can ask again. False: there is none. */
+export function removePairing({ database }: Service, id: string): Promise<boolean> {
+  return deletePairing(database, id);
 }

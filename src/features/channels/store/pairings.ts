@@ -1,10 +1,7 @@
 // Requests of people to write in direct chats: one row for each person, and at most three that are open for each account of a channel.
-import type { PairingView } from '../../../contract/pairings.ts';
-import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import type { DeliveryId, SessionId } from '../../../core/ids.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
-import { literalQuery, viewQuery } from '../../../database/literal-query.ts';
-import type { PageRequest } from '../../../database/page.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { deliveryRing } from '../../../kernel/queue/rings.ts';
@@ -15,13 +12,14 @@ export const OPEN_MAX = 3;
 export const CODE_MS = 60 * 60_000;
 
 /** A person, as the platform of an account knows it. */
-export interface Sender {
+interface AskingPerson {
   channel: string;
   account: string;
   senderId: string;
 }
 
-const IS_LATE_SQL = `p.status = 'open' and p.expires_at <= clock_timestamp()`;
+/** SQL of whether the code of a request `p` is not valid any more, and nothing was decided. */
+export const IS_LATE_SQL = `p.status = 'open' and p.expires_at <= clock_timestamp()`;
 const OF_ACCOUNT_SQL = 'p.channel = $channel and p.account = $account';
 
 export const isPaired = literalQuery({
@@ -66,11 +64,11 @@ export const readPairingRoom = literalQuery({
   text: `select count(*) filter (where p.sender_id = $senderId and not (${IS_LATE_SQL}))::int as own,
   count(*) filter (where p.status = 'open' and p.expires_at > clock_timestamp())::int as open
 from holdfast.pairings p where ${OF_ACCOUNT_SQL} and (p.sender_id = $senderId or p.slot is not null)`,
-  values: ({ channel, account, senderId }: Sender) => ({ channel, account, senderId }),
+  values: ({ channel, account, senderId }: AskingPerson) => ({ channel, account, senderId }),
   answer: ([row]: { own: number; open: number }[]) => ({ hasAsked: row!.own > 0, hasRoom: row!.open < OPEN_MAX }),
 });
 
-export interface NewPairing extends Sender, Notice {
+export interface NewPairing extends AskingPerson, Notice {
   id: string;
   sessionId: SessionId;
   senderName: string | null;
@@ -158,34 +156,4 @@ export const deletePairing = literalQuery({
   text: 'delete from holdfast.pairings where id = $id returning id',
   values: (id: string) => ({ id }),
   answer: (rows: object[]) => rows.length > 0,
-});
-
-/** A request, with where its person is sent notices. */
-export type StoredPairing = PairingView & { threadId: string | null; sessionKey: string | null };
-
-const PAIRINGS_SQL = `select p.id, case when ${IS_LATE_SQL} then 'expired' else p.status end as status, p.channel, p.account as "accountId",
-  p.sender_id as "senderId", p.sender_name as "senderName", p.chat_id as "chatId", p.thread_id as "threadId", p.code,
-  (select s.key from holdfast.sessions s where s.id = p.session_id) as "sessionKey",
-  ${isoSql('p.created_at')} as "requestedAt", ${isoSql('p.expires_at')} as "expiresAt", p.decided_by as "decidedBy", ${isoSql('p.decided_at')} as "decidedAt"
-from holdfast.pairings p`;
-
-export const readPairing = viewQuery({
-  name: 'read-pairing',
-  purpose: 'Read the request of a person to write, by its id or, while it is open, by its code.',
-  text: `${PAIRINGS_SQL} where p.id = $id::uuid or p.code = $code and p.status = 'open'`,
-  values: (by: { id: string } | { code: string }) => by,
-  answer: ([row]: StoredPairing[]) => row ?? null,
-});
-
-export const readPairings = viewQuery({
-  name: 'read-pairings',
-  purpose: 'Read a page of requests of people to write, newest first.',
-  text: `select * from (${PAIRINGS_SQL} where $after::uuid is null or p.id < $after::uuid) as p
-where $status::text is null or p.status = $status order by p.id desc limit $limit`,
-  values: (status: PairingView['status'] | undefined, { after, limit }: PageRequest) => ({
-    status,
-    after,
-    limit: limit + 1,
-  }),
-  answer: (rows: StoredPairing[]) => rows,
 });

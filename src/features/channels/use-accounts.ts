@@ -1,9 +1,11 @@
-// The accounts of the configuration with what is known of them, and tests of them.
+// The accounts of the configuration with what is known of them, what people do with them, and tests of them.
 import type { ChannelAccountView, ChannelTest, ChannelView } from '../../contract/channels.ts';
 import type { Config } from '../../config.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { ViewDatabase } from '../../database/page.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
 import { listAccounts, platformOf, type Account } from './accounts.ts';
-import { readAccountStates, readWaitingParts, type AccountKey } from './store/account-states.ts';
+import { pauseAccount, readAccountStates, readWaitingParts, type AccountKey } from './store/account-states.ts';
 
 /** How long the platform of a test may take, in milliseconds. */
 const TEST_MS = 15_000;
@@ -51,6 +53,15 @@ function stateOf(mode: Account['mode'], row: StoredRow): ChannelAccountView['sta
 function lostText(mode: Account['mode'], row: StoredRow): string | null {
   if (mode === 'webhook' || row === undefined || row.isPaused || row.connectedAt === null || row.isHeld) return null;
   return 'no process holds its connection: start a process with the role "worker"';
+}
+
+/** Pauses an account, or ends its pause. */
+export function pauseOrResume(
+  { database }: Service,
+  pause: { channel: string; account: string; isPaused: boolean },
+  idempotency: KeyedRequest | null,
+): Promise<{ paused: boolean }> {
+  return pauseAccount(database, pause, idempotency);
 }
 
 /** Asks the platform of an account who it is and what is wrong. Changes nothing, and never rejects. */
