@@ -21,7 +21,7 @@ const channelAccount = z.strictObject({
 export type ChannelAccountView = z.output<typeof channelAccount>;
 
 const channel = z.strictObject({
-  name: text.describe('The name of the channel in the configuration'),
+  name: text.describe('Its key below `channels` in the configuration'),
   adapter: text.describe('The platform, or the package that connects it'),
   mode: z.enum(CHANNEL_MODES).describe('How messages come in'),
   accounts: z.array(channelAccount).describe('Its accounts that are enabled'),

@@ -112,7 +112,9 @@ test('a test asks the platform who the bot is and what is wrong, and the doctor 
     account: 'unset',
     settings: { ...main.settings, token: undefined, tokenEnv: 'NOT_SET_ANYWHERE' },
   };
-  expect((await testAccount(rig.config, unset as typeof main)).error).toContain('NOT_SET_ANYWHERE, which is not set');
+  expect((await testAccount(rig.config, unset as unknown as typeof main)).error).toContain(
+    'NOT_SET_ANYWHERE, which is not set',
+  );
   problems = [];
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  type AttentionFact,
   ATTENTION_KINDS,
   attentionItem,
   attentionState,
@@ -10,7 +11,7 @@ import { toPoints, computeRates } from '../../src/features/overview/rules/figure
 import { toProviders } from '../../src/features/overview/rules/providers.ts';
 
 test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) => {
-  const item = attentionItem({ kind, name: 'name/of:it', count: 2000, since: null });
+  const item = attentionItem({ kind, name: 'name/of:it', count: 2000, since: null } as AttentionFact);
   expect(item.text).not.toBe('');
   expect(item.href).toMatch(/^\//);
   expect(item.fix).toMatch(/^[A-Z]/);

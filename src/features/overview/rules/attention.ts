@@ -129,7 +129,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => H
     severity: 'error',
     text: `The platform of the bot ${name} is not reached`,
     href: '/processes',
-    fix: `holdfast channels test ${name.replace('/', ' ')} says why. What is to be sent waits.`,
+    fix: `Find out why: holdfast channels test ${name.replace('/', ' ')}. What is to be sent waits until then.`,
   }),
   worker_silent: (name) => ({
     severity: 'error',
