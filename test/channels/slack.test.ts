@@ -87,6 +87,18 @@ describe('a request of Slack', () => {
         { 'x-slack-signature': `${right.headers['x-slack-signature']!}00` },
       ].map((headers) => ({ ...right, headers: { ...right.headers, ...headers } })),
     ];
+    const signature = right.headers['x-slack-signature']!;
+    const wrongDigit = (at: number) => (signature[at] === '0' ? '1' : '0');
+    for (let at = 3; at < signature.length; at += 3)
+      forged.push({
+        ...right,
+        headers: {
+          ...right.headers,
+          'x-slack-signature': signature.slice(0, at) + wrongDigit(at) + signature.slice(at + 1),
+        },
+      });
+    expect(forged.length).toBeGreaterThan(36);
+    for (const minute of [-4.9, -2, 2, 4.9]) expect(await read(signed(body, { at: minutes(minute) }))).not.toBeNull();
     for (const request of forged) expect(await read(request)).toBeNull();
     const unset = openPlatform({
       channel: 'slack',
