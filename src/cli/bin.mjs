@@ -14,7 +14,7 @@ const root = join(here, '..', '..');
 const [major, minor] = process.versions.node.split('.').map(Number);
 
 /** Commands that run until they are stopped: they are started again with the flags of a service. */
-const SERVICES = ['start', 'scripted-model', 'demo'];
+const SERVICES = ['start', 'scripted-model', 'scripted-platform', 'demo'];
 
 // A listener keeps Node from opening its debugger at SIGUSR1; SIGUSR2 would end the process.
 for (const signal of ['SIGUSR1', 'SIGUSR2']) if (process.platform !== 'win32') process.on(signal, () => undefined);

@@ -11,6 +11,7 @@ export const FILES: readonly CommandFile[] = [
       'migrate [options]': ['Run', 'migrate the database to the newest schema'],
       demo: ['Run', 'show and check messages, tools, crons, subagents and a killed worker, in under a minute'],
       'scripted-model [options]': ['Run', 'run the scripted model server'],
+      'scripted-platform': ['Run', 'run a chat platform whose people are scripted, to test bots'],
       doctor: ['Inspect', 'check everything that Holdfast needs; exit 1 if a check fails'],
       config: ['Inspect', 'the configuration of this machine'],
       version: ['Inspect', 'print the versions of Holdfast, Node and the platform'],

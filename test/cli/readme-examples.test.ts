@@ -16,7 +16,12 @@ import { runCli } from './run-cli.ts';
 const START_MS_MAX = 240_000;
 const BLOCK_MS_MAX = 240_000;
 /** Commands that are started once for all examples, on a free port, as processes that stay. */
-const STARTED = { 'npm start': ['start'], 'npx holdfast scripted-model --port 4010': ['scripted-model'] };
+const STARTED = {
+  'npm start': ['start'],
+  'npx holdfast scripted-model --port 4010': ['scripted-model'],
+  'npx holdfast scripted-platform telegram --port 4020': ['scripted-platform', 'telegram'],
+  'npx holdfast scripted-platform slack --port 4021': ['scripted-platform', 'slack'],
+};
 
 /** Examples that another test runs, by page and title: a file, and a text in it. */
 const ELSEWHERE: Record<string, [file: string, found: string]> = {
@@ -51,6 +56,8 @@ const hasCurl = spawnSync('curl', ['--version']).status === 0;
 let cwd: string;
 let serviceUrl: string;
 let modelUrl: string;
+let telegramUrl: string;
+let slackUrl: string;
 /** The output of the started processes. */
 const printed: string[] = [];
 
@@ -72,9 +79,11 @@ shareAmongTests(async (onEnd) => {
     }
     throw new Error(`${args.join(' ')} did not start: ${(await ended).stderr}`);
   };
-  [serviceUrl, modelUrl] = await Promise.all([
+  [serviceUrl, modelUrl, telegramUrl, slackUrl] = await Promise.all([
     start(STARTED['npm start'], { HOLDFAST_PORT: '0' }, /^holdfast +(http\S+)$/),
     start(STARTED['npx holdfast scripted-model --port 4010'], {}, /^(http\S+)$/),
+    start(STARTED['npx holdfast scripted-platform telegram --port 4020'], {}, /^(http\S+)$/),
+    start(STARTED['npx holdfast scripted-platform slack --port 4021'], {}, /^(http\S+)$/),
   ]);
 }, START_MS_MAX);
 
@@ -148,7 +157,11 @@ test("the example for OpenAI's client prints what the agent says", async () => {
 
 /** The command with the addresses of the running processes. */
 function atHand(script: string): string {
-  return script.replaceAll('http://127.0.0.1:7420', serviceUrl).replaceAll('http://127.0.0.1:4010', modelUrl);
+  return script
+    .replaceAll('http://127.0.0.1:7420', serviceUrl)
+    .replaceAll('http://127.0.0.1:4010', modelUrl)
+    .replaceAll('http://127.0.0.1:4020', telegramUrl)
+    .replaceAll('http://127.0.0.1:4021', slackUrl);
 }
 
 /** Without commands that were already started, their output, and `npm ci`, which has installed the tests themselves. */

@@ -112,7 +112,7 @@ test('what Slack refuses is refused with its code', async () => {
 test('files go both ways', async () => {
   const said = slack.say({ text: 'See', files: [{ name: 'a.txt', text: 'words' }] });
   const channel = `D0${said.user}`;
-  const url = (said.files?.[0] as { url_private: string }).url_private;
+  const url = (said.files as [{ url_private: string }])[0].url_private;
   const headers = { authorization: `Bearer ${SLACK_APP.botToken}` };
   expect(await (await fetch(url, { headers })).text()).toBe('words');
   expect(await (await fetch(url)).text()).toContain('Sign in');
@@ -136,7 +136,7 @@ test('events are posted, signed, once the receiver has answered with the challen
   expect(bodies.map(({ event }) => [event?.type, event?.channel, event?.text])).toEqual([['message', 'C1', '<@U0BOT> hello'], ['app_mention', 'C1', '<@U0BOT> hello']]); // prettier-ignore
   expect(bodies[0]?.event_id).not.toBe(bodies[1]?.event_id);
   for (const { headers, text } of events.posted) {
-    const digest = createHmac('sha256', SLACK_APP.signingSecret).update(`v0:${headers['x-slack-request-timestamp']}:${text}`).digest('hex'); // prettier-ignore
+    const digest = createHmac('sha256', SLACK_APP.signingSecret).update(`v0:${String(headers['x-slack-request-timestamp'])}:${text}`).digest('hex'); // prettier-ignore
     expect(headers['x-slack-signature']).toBe(`v0=${digest}`);
   }
   const sent = await client.chat.postMessage({ channel: 'C1', text: 'Sure?', blocks: [{ type: 'actions', elements: [{ type: 'button', text: { type: 'plain_text', text: 'Yes' }, action_id: 'answer', value: 'yes:1' }] }] }); // prettier-ignore

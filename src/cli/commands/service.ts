@@ -13,6 +13,11 @@ const PORT_MAX = 65_535;
 const DAY_MS = 86_400_000;
 const MODEL_APIS = ['messages', 'responses', 'chat', 'gemini'] as const;
 
+const address = {
+  port: ['--port <port>', 'the port; 0: any free port', wholeNumber(0, PORT_MAX), 0],
+  host: ['--host <host>', 'the address to listen on', undefined, '127.0.0.1'],
+} as const;
+
 export const words: Words = {
   start: localCommand({
     takes: {
@@ -36,8 +41,7 @@ export const words: Words = {
   }),
   'scripted-model': localCommand({
     takes: {
-      port: ['--port <port>', 'the port; 0: any free port', wholeNumber(0, PORT_MAX), 0],
-      host: ['--host <host>', 'the address to listen on', undefined, '127.0.0.1'],
+      ...address,
       api: ['--api <api>', 'the API whose address is printed; all of them are served', MODEL_APIS, 'messages'],
       batchDelayMs: ['--batch-delay <ms>', 'duration of a message batch', wholeNumber(0, DAY_MS), 1000],
       batchCacheHits: [
@@ -49,6 +53,22 @@ export const words: Words = {
     },
     run: async (options, { terminal }) => (await import('./scripted-model.ts')).runScriptedModel(options, terminal),
   }),
+  'scripted-platform': {
+    telegram: localCommand({
+      summary: 'serve the Bot API of Telegram; people write over HTTP below /control/',
+      takes: {
+        ...address,
+        token: ['--token <token>', 'the token of its bot: <id>:<secret>', undefined, '110201543:scripted'],
+        privacy: ['--privacy', 'in groups, the bot receives only commands, mentions and answers'],
+      },
+      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runTelegram(options, terminal),
+    }),
+    slack: localCommand({
+      summary: 'serve the Web API, the Events API and Socket Mode of Slack; people write over HTTP below /control/',
+      takes: address,
+      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runSlack(options, terminal),
+    }),
+  },
   doctor: localCommand({
     run: async (_input, { terminal }) => (await import('./doctor.ts')).runDoctor(terminal),
   }),

@@ -16,6 +16,8 @@ export const ROWS: readonly CommandRow[] = [...LOOK_ROWS, ...TALK_ROWS, ...CHANG
 export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: string }>> = {
   start: { why: 'is the service', testedIn: 'test/cli/start.test.ts' },
   'scripted-model': { why: 'is a server', testedIn: 'test/cli/readme-examples.test.ts' },
+  'scripted-platform telegram': { why: 'is a server', testedIn: 'test/cli/readme-examples.test.ts' },
+  'scripted-platform slack': { why: 'is a server', testedIn: 'test/cli/readme-examples.test.ts' },
   demo: { why: 'starts services of its own', testedIn: 'test/cli/demo.test.ts' },
   backup: { why: 'needs an embedded database', testedIn: 'test/cli/backup.test.ts' },
   restore: { why: 'replaces an embedded database', testedIn: 'test/cli/backup.test.ts' },
