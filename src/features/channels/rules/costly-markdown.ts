@@ -1,0 +1,26 @@
+// Finds texts whose markdown would take a parser too long: the time grows with the square of how deep blocks lie in each other, and of how many
+// marks of emphasis one block has. Such a text is sent as a file.
+
+const DEPTH_MAX = 40;
+const MARKS_MAX = 1000;
+
+/** True for a text that is not to be parsed. Takes time in proportion to its length. */
+export function isCostlyMarkdown(markdown: string): boolean {
+  let marks = 0;
+  for (const line of markdown.split('\n')) {
+    if (depthOf(line) > DEPTH_MAX) return true;
+    marks = line.trim() === '' ? 0 : marks + marksOf(line);
+    if (marks > MARKS_MAX) return true;
+  }
+  return false;
+}
+
+/** How many quotes and lists a line opens, at most. */
+function depthOf(line: string): number {
+  const head = /^[\s>+*\-\d.)]*/.exec(line)?.[0] ?? '';
+  return head.match(/>|[-+*](?=\s)|\d{1,9}[.)](?=\s)/g)?.length ?? 0;
+}
+
+function marksOf(line: string): number {
+  return line.match(/\*+|~+|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}_])/gu)?.length ?? 0;
+}
