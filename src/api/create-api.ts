@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { given } from '../core/given.ts';
 import { newId } from '../ids.ts';
 import type { KeyRole } from '../core/key-role.ts';
 import { answerBrokenRequest, isFormRoute, isLinesRoute } from './broken-requests.ts';
@@ -27,6 +28,7 @@ declare module 'fastify' {
     isPublic?: boolean;
     takesLines?: boolean;
     takesForm?: boolean;
+    takesRaw?: boolean;
     role?: KeyRole;
   }
   interface FastifyRequest {
@@ -38,6 +40,7 @@ declare module 'fastify' {
 /** The longest that a request may take to arrive; an upload of lines only has to keep arriving. */
 const ARRIVAL_MS_MAX = 60_000;
 const PARAM_CHARS_MAX = 2000;
+const RAW_FORM_TYPE = 'application/x-www-form-urlencoded';
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
 export interface ApiOptions {
@@ -89,18 +92,7 @@ export function createApi(
   app.setErrorHandler(handleError);
   // Makes the hooks run for paths that do not exist, too; `onRequest` refuses them before their body is read.
   app.setNotFoundHandler((request, reply) => handleError(refuseUnknown(request, reply), request, reply));
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    readBody(body as Buffer, context.config.limits.jsonDepth, done);
-  });
-  app.addContentTypeParser(LINE_TYPES, (request, payload, done) => {
-    if (isLinesRoute(request)) return done(null, payload);
-    done(new Problem('unsupported_media_type', 'Send the body as application/json.'));
-  });
-  app.addContentTypeParser(FORM_TYPE, (request, payload, done) => {
-    if (isFormRoute(request)) return done(null, payload);
-    done(new Problem('unsupported_media_type', 'Send the body as application/json.'));
-  });
+  addBodyParsers(app, context.config.limits.jsonDepth);
   for (const route of routes) {
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
@@ -109,9 +101,10 @@ export function createApi(
         isPublic: route.isPublic === true,
         takesLines: route.takesLines !== undefined,
         takesForm: route.takesForm === true,
+        takesRaw: route.takesRaw !== undefined,
         role: roleOf(route),
       },
-      ...(route.takesLines === undefined ? {} : { bodyLimit: route.takesLines.bodyBytesMax }),
+      ...given({ bodyLimit: (route.takesLines ?? route.takesRaw)?.bodyBytesMax }),
       handler: createHandler(route, { context, services, routes, refuseUnknown }),
     });
   }
@@ -137,6 +130,29 @@ function trackSilentConnections(app: FastifyInstance): ReadonlySet<Socket> {
   });
   app.server.on('request', (request: IncomingMessage) => silent.delete(request.socket));
   return silent;
+}
+
+// A body is JSON, unless its route reads it by itself.
+function addBodyParsers(app: FastifyInstance, depthMax: number): void {
+  const wrongType = () => new Problem('unsupported_media_type', 'Send the body as application/json.');
+  const isRaw = (request: FastifyRequest) => request.routeOptions.config.takesRaw === true;
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (isRaw(request)) return done(null, body);
+    readBody(body as Buffer, depthMax, done);
+  });
+  app.addContentTypeParser(RAW_FORM_TYPE, { parseAs: 'buffer' }, (request, body, done) => {
+    if (isRaw(request)) return done(null, body);
+    done(wrongType());
+  });
+  app.addContentTypeParser(LINE_TYPES, (request, payload, done) => {
+    if (isLinesRoute(request)) return done(null, payload);
+    done(wrongType());
+  });
+  app.addContentTypeParser(FORM_TYPE, (request, payload, done) => {
+    if (isFormRoute(request)) return done(null, payload);
+    done(wrongType());
+  });
 }
 
 function readBody(body: Buffer, depthMax: number, done: (error: Error | null, value?: unknown) => void): void {

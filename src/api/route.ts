@@ -38,6 +38,8 @@ export interface ApiRequest<Params, Query, Body> {
   principal: Principal;
   /** The body of a request with lines or a form, not read yet; null for any other. */
   lines: Readable | null;
+  /** The bytes of the body of a route that takes them; null for any other. */
+  rawBody: Buffer | null;
   /** The Idempotency-Key of a POST with what it is bound to; null without one, and for other methods. */
   idempotency: KeyedRequest | null;
   headers: FastifyRequest['headers'];
@@ -91,6 +93,8 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   takesLines?: { bodyBytesMax: number };
   /** Takes its body as a stream of `multipart/form-data`, which its handler reads and checks. */
   takesForm?: true;
+  /** Takes its body as the bytes that were sent, which a signature is of. */
+  takesRaw?: { bodyBytesMax: number };
   query?: Query;
   body?: Body;
   answers: Record<number, AnswerDoc>;
@@ -223,8 +227,7 @@ export function defineRoute<Path extends string, Query extends z.ZodType = NoFie
   return spec as unknown as Route;
 }
 
-// The checks between the wire and a route: path, query and body against the schemas of its row. What does not fit is refused with
-// the path of every field that is wrong; nothing is ignored.
+// The checks between the wire and a route. What does not fit is refused with the path of every field that is wrong; nothing is ignored.
 
 /** The parts of a request as they came, before any check. */
 export type RawRequest = Pick<FastifyRequest, 'url' | 'params' | 'query' | 'body' | 'headers'>;
@@ -239,9 +242,9 @@ export function parseRequest(
   const params = parseParams(route.path, request.params as Record<string, string>);
   const query = parseFields(route.query, request.query, 'invalid_query');
   refuseNul(request.query as object, 'invalid_query');
-  const lines = request.body instanceof Readable ? request.body : null;
-  const rawBody = lines === null ? (request.body ?? {}) : {};
-  const body = lines === null ? parseFields(route.body, rawBody, 'invalid_body') : {};
+  const unread = request.body instanceof Readable || Buffer.isBuffer(request.body) ? request.body : null;
+  const sentBody = unread === null ? (request.body ?? {}) : {};
+  const body = unread === null ? parseFields(route.body, sentBody, 'invalid_body') : {};
   const idempotency =
     route.method !== 'POST'
       ? null
@@ -249,14 +252,15 @@ export function parseRequest(
           header: request.headers['idempotency-key'],
           principalName: principal.name,
           place: `POST ${formatPlace(route.path, params)}`,
-          rawBody,
+          rawBody: sentBody,
         });
   const { limit: _limit, cursor: _cursor, ...filters } = query as Record<string, unknown>;
   return {
     params,
     query,
     body,
-    lines,
+    lines: unread instanceof Readable ? unread : null,
+    rawBody: Buffer.isBuffer(unread) ? unread : null,
     principal,
     idempotency,
     headers: request.headers,

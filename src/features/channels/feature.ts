@@ -4,7 +4,12 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const channels: Feature = {
   name: 'channels',
-  routes: [() => import('./channel-routes.ts'), () => import('./pairing-routes.ts')],
+  inRoles: [{ roles: ['worker'], load: async () => (await import('./poll-accounts.ts')).openChannels }],
+  routes: [
+    () => import('./channel-routes.ts'),
+    () => import('./pairing-routes.ts'),
+    () => import('./receive-routes.ts'),
+  ],
   api: () => import('./api-part.ts'),
   commands: [
     [() => import('./channel-commands.ts'), { channels: ['Run', 'the accounts of bots on chat platforms'] }],

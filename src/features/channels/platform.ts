@@ -57,7 +57,14 @@ export type ReceivedReaction = Said & { kind: 'reaction'; messageId: string; emo
 /** A button was pressed; `value` is what the button was sent with, and `pressId` is answered once by `answerPress`. */
 export type ReceivedPress = Said & { kind: 'press'; messageId: string; pressId: string; value: string };
 
-export type Received = ReceivedMessage | ReceivedReaction | ReceivedPress;
+/** What the platform has sent in a form that is not known; `id` is how it names it. It is logged and left. */
+export interface ReceivedUnreadable {
+  kind: 'unreadable';
+  id: string;
+  error: unknown;
+}
+
+export type Received = ReceivedMessage | ReceivedReaction | ReceivedPress | ReceivedUnreadable;
 
 /** A request of the platform as it came; nothing of it has been trusted or parsed. */
 export interface WebhookRequest {

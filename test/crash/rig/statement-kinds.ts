@@ -14,6 +14,8 @@ const polls = new Set([
   'lost-processes',
   'process-wishes',
   'claim-due-mcp-servers',
+  'claim-channel-account',
+  'renew-channel-account',
   'renew-processes',
   'trim-process-inputs',
   'event-ids',

@@ -81,13 +81,21 @@ export function createUpdateReader(bot: TelegramBot): (update: Update) => Receiv
     ];
   }
 
-  return (update) => {
+  function readUpdate(update: Update): Received[] {
     const said = update.message ?? update.channel_post;
     if (said !== undefined) return readMessage(said, 'message');
     const edited = update.edited_message ?? update.edited_channel_post;
     if (edited !== undefined) return readMessage(edited, 'edit');
     if (update.message_reaction !== undefined) return readReactions(update.message_reaction, bot.id);
     return update.callback_query === undefined ? [] : readPress(update.callback_query, bot.id);
+  }
+
+  return (update) => {
+    try {
+      return readUpdate(update);
+    } catch (error) {
+      return [{ kind: 'unreadable', id: String(update.update_id), error }];
+    }
   };
 }
 

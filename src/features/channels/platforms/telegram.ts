@@ -37,18 +37,18 @@ const converter = new TelegramFormatConverter();
 export function openPlatform({ token, secretToken, mode, baseUrl = API, channel, account }: AccountSettings): Platform {
   const root = baseUrl.replace(/\/+$/, '');
   const api = new Api(token, { apiRoot: root, timeoutSeconds: REQUEST_SECONDS_MAX });
-  let bot: TelegramBot | undefined;
-  let read: ((update: Update) => Received[]) | undefined;
+  let reader: Promise<(update: Update) => Received[]> | undefined;
 
   async function identify(signal: AbortSignal): Promise<TelegramBot & { readsAll: boolean }> {
     const me = await ask('getMe', signal, (until) => api.getMe(wire(until)));
-    bot = { id: String(me.id), username: me.username };
-    return { ...bot, readsAll: me.can_read_all_group_messages };
+    return { id: String(me.id), username: me.username, readsAll: me.can_read_all_group_messages };
   }
 
   async function readUpdates(updates: readonly Update[], signal: AbortSignal): Promise<Received[]> {
-    read ??= createUpdateReader(bot ?? (await identify(signal)));
-    return updates.flatMap(read);
+    // Requests that come at the same time wait for the same answer, so that they stay in their order.
+    const asked = (reader ??= identify(signal).then(createUpdateReader));
+    asked.catch(() => (reader = undefined));
+    return updates.flatMap(await asked);
   }
 
   return {

@@ -1,0 +1,108 @@
+// A message of a chat as the inbox keeps it. Its texts are bounded as those of a request to the API are.
+import { createHash } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { formatChannelUrl } from '../../core/channel-address.ts';
+import { given } from '../../core/given.ts';
+import type { InboundMessage, Media } from '../../core/inbound.ts';
+import { cutHead, storableValue } from '../../core/text.ts';
+import { newId } from '../../ids.ts';
+import { sniffFormat } from '../../images/fit-image.ts';
+import type { Account } from './accounts.ts';
+import type { Person, Place, Platform, ReceivedMessage, RemoteFile } from './platform.ts';
+import type { ContextMessage } from './store/context.ts';
+
+const NAME_CHARS_MAX = 200;
+const DOWNLOAD_MS = 30_000;
+const FILE_BYTES_MAX = 20 * 1024 * 1024;
+
+/** The fields of a message that say where it was said and by whom, and where its answer goes. */
+export function addressOf({ channel, account: accountId, adapter }: Account, place: Place, sender: Person) {
+  const { chatId, threadId, chatType, subject, threadLabel, guild, team } = place;
+  const isDirect = chatType === 'direct';
+  const { id, name, username, tag, e164 } = sender;
+  return {
+    channel,
+    accountId,
+    chatId,
+    chatType,
+    provider: adapter,
+    surface: adapter,
+    sender: { id, ...shortened({ name, username, tag, e164 }) },
+    ...(isDirect
+      ? {}
+      : {
+          group: shortened({ subject, space: guild ?? team }),
+          conversationLabel: cutHead(subject === undefined ? chatId : `${subject} id:${chatId}`, NAME_CHARS_MAX),
+        }),
+    ...(threadId === undefined ? {} : { thread: { id: threadId, ...shortened({ label: threadLabel }) } }),
+    deliver: { url: formatChannelUrl({ channel, accountId, chatId, ...given({ threadId }) }) },
+  } satisfies Partial<InboundMessage>;
+}
+
+/** The body of a message with its files and with what was said before it. */
+export function messageBody(
+  account: Account,
+  message: ReceivedMessage,
+  { media, notes, history }: { media: Media[]; notes: string[]; history: readonly ContextMessage[] },
+): InboundMessage {
+  const { place, sender, messageId, at, isForBot, replyTo, forwarded } = message;
+  return storableValue({
+    ...addressOf(account, place, sender),
+    text: [message.text, ...notes].filter((text) => text !== '').join('\n'),
+    messageId,
+    timestamp: at,
+    ...(place.chatType === 'direct' ? {} : { wasMentioned: isForBot }),
+    ...given({ replyTo, forwarded, media: media.length === 0 ? undefined : media }),
+    ...(history.length === 0 ? {} : { history: history.map(toHistory) }),
+  });
+}
+
+function toHistory({ sender, body, saidAt }: ContextMessage): NonNullable<InboundMessage['history']>[number] {
+  return { body, timestamp: saidAt, ...(sender === null ? {} : { sender }) };
+}
+
+function shortened<Names extends Record<string, string | undefined>>(names: Names) {
+  const short = Object.entries(names).map(([key, name]) => [key, name && cutHead(name, NAME_CHARS_MAX)] as const);
+  return Object.fromEntries(short.filter(([, name]) => name)) as { [Key in keyof Names]?: string };
+}
+
+/**
+ * Downloads the files of a message into `folder`. A file has one path however often the message comes. For one that cannot be had there is a note, which
+ * stands in the text.
+ */
+export async function keepFiles(
+  platform: Platform,
+  { ofChannel: { mediaBytesMax = FILE_BYTES_MAX } }: Account,
+  { files, folder }: { files: readonly RemoteFile[]; folder: string },
+): Promise<{ media: Media[]; notes: string[] }> {
+  const kept: { media: Media[]; notes: string[] } = { media: [], notes: [] };
+  for (const file of files) {
+    try {
+      if (platform.download === undefined) throw new Error(`${platform.name} has no files`);
+      const { bytes, type } = await platform.download(file, mediaBytesMax, AbortSignal.timeout(DOWNLOAD_MS));
+      const format = sniffFormat(bytes);
+      const known = format === null ? (type ?? file.type) : `image/${format}`;
+      const path = join(
+        folder,
+        createHash('sha256').update(file.id).digest('hex').slice(0, 32) + suffixOf(file, known),
+      );
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const draft = `${path}.${newId<string>()}`;
+      await writeFile(draft, bytes, { mode: 0o600 });
+      await rename(draft, path);
+      kept.media.push({ path, ...given({ type: known }) });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      kept.notes.push(`[A file of this message was not kept: ${cutHead(why, NAME_CHARS_MAX)}]`);
+    }
+  }
+  return kept;
+}
+
+/** Letters and digits only: the name is the sender's. */
+function suffixOf({ name = '' }: RemoteFile, type = ''): string {
+  const [suffix] = /^\.[a-z0-9]{1,8}$/.exec(extname(name).toLowerCase()) ?? [];
+  const [, subtype] = /^[a-z]+\/([a-z0-9]{1,8})(?:;|$)/.exec(type) ?? [];
+  return suffix ?? (subtype === undefined ? '' : `.${subtype}`);
+}

@@ -1,0 +1,200 @@
+// Reads the accounts that are polled or have a socket, in workers, because what is downloaded must lie where turns read it. One process reads an account:
+// the one that holds its lease. It stores how far it has read after everything before is committed, with its epoch, so a process that was paused past its
+// lease stores nothing and asks nothing more.
+import { systemClock, pause } from '../../clock.ts';
+import { cutHead } from '../../core/text.ts';
+import { newId } from '../../ids.ts';
+import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import { trims } from '../../kernel/queue/start-rounds.ts';
+import { listAccounts, platformOf, type Account } from './accounts.ts';
+import { PlatformError, type Platform, type Received } from './platform.ts';
+import { createReceive, type Receive } from './receive.ts';
+import {
+  claimAccount,
+  noteAccounts,
+  noteConnected,
+  noteLost,
+  releaseAccount,
+  renewAccount,
+  storePosition,
+  type AccountHold,
+} from './store/accounts.ts';
+import { trimContext } from './store/context.ts';
+
+const PAUSE_MS = { first: 0, min: 200, max: 2_000 };
+/** How many renewals a lease has. */
+const RENEWALS = 5;
+const BACKOFF_MS = { min: 1_000, max: 60_000 };
+const IDENTIFY_MS = 10_000;
+const ERROR_CHARS_MAX = 1_000;
+const TRIM_MS = 10 * 60_000;
+
+type Polling = Pick<Process, 'service' | 'logger' | 'identity'>;
+
+/** Without such an account nothing runs. */
+export async function openChannels(process: Polling): Promise<ProcessPart> {
+  const { config, database } = process.service;
+  const accounts = listAccounts(config);
+  if (accounts.length === 0) return {};
+  const read = accounts.filter(({ mode }) => mode !== 'webhook');
+  const receive = createReceive(process);
+  if (read.length > 0) await noteAccounts(database, read);
+  return {
+    rounds: [
+      trims('messages that were kept as context', () => trimContext(database), TRIM_MS),
+      ...read.map((account) => ({
+        round: (signal: AbortSignal) => readAccount({ ...process, receive }, account, signal),
+        pauseMs: PAUSE_MS,
+        failure: `Account ${account.channel}/${account.account} could not be read; the next round retries`,
+      })),
+    ],
+  };
+}
+
+/** One round: reads the account until the lease or `signal` ends, or a statement fails. Answers whether this process held it. */
+async function readAccount(
+  process: Polling & { receive: Receive },
+  account: Account,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { database, config } = process.service;
+  const { leaseMs } = config.runtime;
+  const owner = `${process.identity.name}:${newId<string>()}`;
+  const { channel, account: name } = account;
+  const claimedAtMs = systemClock.monotonicMs();
+  const epoch = await claimAccount(database, { channel, account: name, owner, leaseMs });
+  if (epoch === null) return false;
+  const hold = { channel, account: name, owner, epoch };
+  const lease = keepLease({ claimedAtMs, leaseMs, renew: () => renewAccount(database, hold, leaseMs), signal });
+  try {
+    await readUntilLost({ ...process, account, hold, lease });
+  } finally {
+    lease.stop();
+    await releaseAccount(database, hold);
+  }
+  return true;
+}
+
+interface Lease {
+  /** Aborts when the lease is over, or the process drains. */
+  signal: AbortSignal;
+  isHeld: () => boolean;
+  stop: () => void;
+}
+
+/** Renews a lease while it is held. A process that was paused sees by its clock that the lease is over, whatever it does first. */
+function keepLease(parts: {
+  claimedAtMs: number;
+  leaseMs: number;
+  renew: () => Promise<boolean>;
+  signal: AbortSignal;
+}): Lease {
+  const { claimedAtMs, leaseMs, renew, signal } = parts;
+  const over = new AbortController();
+  let untilMs = claimedAtMs + leaseMs;
+  const isInTime = () => systemClock.monotonicMs() < untilMs;
+  const timer = setInterval(() => {
+    if (!isInTime()) return over.abort(new Error('the lease of the account is over'));
+    const askedAtMs = systemClock.monotonicMs();
+    renew().then(
+      (isHeld) => {
+        if (isHeld && isInTime()) untilMs = askedAtMs + leaseMs;
+        else over.abort(new Error('the lease of the account is over'));
+      },
+      // The database is away: the lease ends unless a later renewal succeeds.
+      () => undefined,
+    );
+  }, leaseMs / RENEWALS);
+  const either = AbortSignal.any([signal, over.signal]);
+  return { signal: either, isHeld: () => !either.aborted && isInTime(), stop: () => clearInterval(timer) };
+}
+
+type Reading = Polling & { receive: Receive; account: Account; hold: AccountHold; lease: Lease };
+
+async function readUntilLost(reading: Reading): Promise<void> {
+  const { service, logger, account, hold, lease } = reading;
+  for (let failures = 0; lease.isHeld();) {
+    try {
+      await readPlatform(reading, { isNew: failures === 0, worked: () => (failures = 0) });
+      return;
+    } catch (error) {
+      if (!lease.isHeld()) return;
+      if (!(error instanceof PlatformError)) throw error;
+      failures += 1;
+      await noteLost(service.database, { ...hold, error: cutHead(error.message, ERROR_CHARS_MAX) });
+      if (failures === 1)
+        logger.warn({ err: error, ...nameOf(account) }, 'Channel cannot be reached; it is tried again');
+      await pause(delayMs(failures, error), lease.signal);
+    }
+  }
+}
+
+function nameOf({ channel, account }: Account) {
+  return { channel, account };
+}
+
+// Without a valid token, asking often is of no use.
+function delayMs(failures: number, { kind, retryAfterMs = 0 }: PlatformError): number {
+  const grown = kind === 'unauthorized' ? BACKOFF_MS.max : BACKOFF_MS.min * 2 ** Math.min(failures - 1, 10);
+  return Math.max(Math.min(grown, BACKOFF_MS.max), retryAfterMs);
+}
+
+/** Reads until the account is not held any more. After a failure, it counts as connected again when it was read: a platform may only say who the bot is. */
+async function readPlatform(
+  reading: Reading,
+  { isNew, worked }: { isNew: boolean; worked: () => void },
+): Promise<void> {
+  const { service, account, hold, lease } = reading;
+  const platform = await openAccount(reading);
+  const { id: botId } = await platform.identify(AbortSignal.any([lease.signal, AbortSignal.timeout(IDENTIFY_MS)]));
+  const begun = await noteConnected(service.database, { ...hold, botId, isWorking: isNew });
+  if (begun === null) return;
+  let isNoted = isNew;
+  const noteWork = async (): Promise<void> => {
+    worked();
+    if (!isNoted) await noteConnected(service.database, { ...hold, botId, isWorking: true });
+    isNoted = true;
+  };
+  let { position } = begun;
+  if (account.mode === 'socket' && platform.listen !== undefined) {
+    const commit = async (received: Received[], next: string | null): Promise<void> => {
+      await noteWork();
+      while (!(await commitReceived(reading, received, next)).isDone);
+    };
+    return platform.listen(position, commit, lease.signal);
+  }
+  if (platform.poll === undefined) throw new PlatformError('refused', `${platform.name} has no mode "${account.mode}"`);
+  while (lease.isHeld()) {
+    const { received, position: next } = await platform.poll(position, lease.signal);
+    if (!lease.isHeld()) return;
+    await noteWork();
+    if (received.length === 0 && next === position) continue;
+    if ((await commitReceived(reading, received, next)).isDone) position = next;
+  }
+}
+
+/** The settings of an account can be wrong, which is no fault of the database. */
+async function openAccount({ service, account }: Reading): Promise<Platform> {
+  try {
+    return await platformOf(service.config, account);
+  } catch (error) {
+    throw new PlatformError('unauthorized', (error as Error).message, { cause: error });
+  }
+}
+
+/** Commits what was received, and then the position. Not done: too many messages wait. Rejects when the lease is over. */
+async function commitReceived(
+  { service, receive, account, hold, lease }: Reading,
+  received: Received[],
+  position: string | null,
+): Promise<{ isDone: boolean }> {
+  const result = await receive(account, received, lease.isHeld);
+  if (result.kind === 'full') {
+    await pause(result.retryAfterMs, lease.signal);
+    return { isDone: false };
+  }
+  const isHeld =
+    result.kind === 'done' && lease.isHeld() && (await storePosition(service.database, { ...hold, position }));
+  if (!isHeld) throw new PlatformError('later', 'the lease of the account is over');
+  return { isDone: true };
+}

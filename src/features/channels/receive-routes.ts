@@ -1,0 +1,89 @@
+// Where platforms send what people write. The answer follows the commit: a platform that gets another answer, or none, sends it again.
+import { answerWithin } from '../../api/deadline.ts';
+import { notFound, overloaded, Problem } from '../../api/problem.ts';
+import { defineRoute, type Api, type Route } from '../../api/route.ts';
+import type { ApiContext } from '../../api/context.ts';
+import { findAccount, platformOf } from './accounts.ts';
+import { PlatformError } from './platform.ts';
+import { createReceive, type Receive } from './receive.ts';
+import { noteReceived, readPause } from './store/accounts.ts';
+
+/** Larger than any update: files are fetched, not sent. */
+const BODY_BYTES_MAX = 1_048_576;
+/** Shorter than platforms wait for an answer. */
+const COMMIT_MS_MAX = 20_000;
+const NOTED_EVERY_MS = 5_000;
+
+const receivers = new WeakMap<ApiContext, Receive>();
+const notedAtMs = new Map<string, number>();
+
+function receiveOf({ context }: Api): Receive {
+  const receive = receivers.get(context) ?? createReceive(context);
+  receivers.set(context, receive);
+  return receive;
+}
+
+const postUpdate = defineRoute({
+  operationId: 'receiveFromChannel',
+  method: 'POST',
+  path: '/v1/channels/{name}/{account}/webhook',
+  isPublic: true,
+  isAudited: false,
+  takesRaw: { bodyBytesMax: BODY_BYTES_MAX },
+  summary: 'Requests of a chat platform, which has no key but signs them',
+  answers: {
+    200: { description: 'Everything in the request is committed; the platform decides what the answer says' },
+    503: { description: 'It is not committed; the platform sends it again' },
+  },
+  async handle({ params, headers, rawBody }, api) {
+    const { config } = api.context;
+    const account = findAccount(config, params.name, params.account);
+    if (account === undefined || account.mode !== 'webhook') throw notFound('account of a channel with webhooks here');
+    const platform = await platformOf(config, account);
+    if (platform.readWebhook === undefined) throw notFound('webhook of this platform');
+    const reading = await platform
+      .readWebhook({ headers: singleHeaders(headers), rawBody: rawBody ?? Buffer.alloc(0) })
+      .catch(askAgain);
+    if (reading === null)
+      throw new Problem(
+        'unauthorized',
+        'The signature of the request is not that of the platform. Check the secret of the account.',
+      );
+    const { answer, received } = reading;
+    // Asked when it is the turn of the message: what arrives first is stored first.
+    const isHeld = async () => !(await readPause(api.context.service.database, account));
+    const result = await answerWithin(
+      receiveOf(api)(account, received, isHeld).catch(askAgain),
+      COMMIT_MS_MAX,
+      'The request timed out, and may have been committed. Send it again.',
+    );
+    if (result.kind === 'full') throw overloaded('Too many messages wait. Send the request again.');
+    if (result.kind === 'lost') throw overloaded('The account is paused. Send the request again.');
+    noteSometimes(api, account);
+    return {
+      status: answer.status,
+      body: answer.body ?? '',
+      headers: { 'content-type': answer.type ?? 'text/plain; charset=utf-8' },
+    };
+  },
+});
+
+function singleHeaders(headers: object): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+}
+
+/** A platform that cannot be asked who the bot is keeps the request. */
+function askAgain(error: unknown): never {
+  throw error instanceof PlatformError ? overloaded(error.message) : error;
+}
+
+/** Each request would write the row of the account otherwise. */
+function noteSometimes({ context }: Api, { channel, account }: { channel: string; account: string }): void {
+  const name = JSON.stringify([channel, account]);
+  const now = performance.now();
+  if (now - (notedAtMs.get(name) ?? Number.NEGATIVE_INFINITY) < NOTED_EVERY_MS) return;
+  notedAtMs.set(name, now);
+  noteReceived(context.service.database, { channel, account }).catch(() => undefined);
+}
+
+export const routes: Route[] = [postUpdate];

@@ -1,0 +1,290 @@
+// What platforms have sent becomes rows: messages of the inbox, context, requests for pairing, system events. Each is committed before the next of its
+// chat is begun, and before the caller acknowledges any of it. What is received again changes nothing: messages are unique by the platform's id for ever,
+// and events by their content.
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { UnknownAgentError } from '../../config.ts';
+import { given } from '../../core/given.ts';
+import type { SessionKey } from '../../core/ids.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
+import { cutHead, storableText, storableValue } from '../../core/text.ts';
+import { isPassingFault } from '../../database/database.ts';
+import { isKeyTaken } from '../../database/idempotency.ts';
+import type { Logger } from '../../logger.ts';
+import { acceptMessage } from '../../kernel/use-cases/accept-message.ts';
+import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
+import { platformOf, type Account } from './accounts.ts';
+import { addressOf, keepFiles, messageBody } from './message-body.ts';
+import { askForPairing } from './pairings.ts';
+import { PlatformError } from './platform.ts';
+import type {
+  Platform,
+  Received,
+  ReceivedMessage,
+  ReceivedPress,
+  ReceivedReaction,
+  ReceivedUnreadable,
+} from './platform.ts';
+import { decideAccess } from './rules/access.ts';
+import { findBinding } from './rules/bindings.ts';
+import { sessionKeyOf } from './rules/session-key.ts';
+import { dropContext, keepContext, readContext, type ContextPlace } from './store/context.ts';
+import { isPaired } from './store/pairings.ts';
+
+const IDENTIFY_MS = 10_000;
+const EVENT_CHARS_MAX = 1_000;
+
+/** `full`: too many messages wait. What was received must come again; what of it is committed is a duplicate then. */
+export type ReceiveResult = { kind: 'done' } | { kind: 'full'; retryAfterMs: number } | { kind: 'lost' };
+
+/**
+ * Commits what an account has received, in its order. `isHeld` says whether the process may still read the account: `lost` when it may not. Rejects when
+ * the database or the platform cannot be reached; then nothing may be acknowledged either.
+ */
+export type Receive = (
+  account: Account,
+  received: readonly Received[],
+  isHeld?: () => boolean | Promise<boolean>,
+) => Promise<ReceiveResult>;
+
+interface Receiving {
+  service: Service;
+  logger: Logger;
+}
+
+export function createReceive(process: Receiving): Receive {
+  const bots = new WeakMap<Platform, Promise<{ id: string }>>();
+  const chats = new Map<string, Promise<unknown>>();
+
+  async function botOf(platform: Platform): Promise<string> {
+    const asked = bots.get(platform) ?? platform.identify(AbortSignal.timeout(IDENTIFY_MS));
+    bots.set(platform, asked);
+    // A failure is not kept.
+    asked.catch(() => bots.delete(platform));
+    return (await asked).id;
+  }
+
+  /** Requests of a platform come at the same time; those of a chat are carried out one after the other. */
+  async function inOrder<Result>(chat: string, work: () => Promise<Result>): Promise<Result> {
+    const done = (chats.get(chat) ?? Promise.resolve()).then(work, work);
+    chats.set(chat, done);
+    try {
+      return await done;
+    } finally {
+      if (chats.get(chat) === done) chats.delete(chat);
+    }
+  }
+
+  return async (account, received, isHeld = () => true) => {
+    if (received.length === 0) return { kind: 'done' };
+    const platform = await platformOf(process.service.config, account);
+    const botId = await botOf(platform);
+    for (const said of received) {
+      if (said.kind === 'unreadable') {
+        const { channel, account: name } = account;
+        process.logger.error(
+          { channel, account: name, id: said.id, err: said.error },
+          'Update of a channel cannot be read',
+        );
+        continue;
+      }
+      const { chatId } = said.place;
+      const result = await inOrder(JSON.stringify([account.channel, account.account, chatId]), async () =>
+        (await isHeld()) ? receiveOne(process, { account, platform, botId }, said) : { kind: 'lost' as const },
+      );
+      if (result.kind !== 'done') return result;
+    }
+    return { kind: 'done' };
+  };
+}
+
+interface From {
+  account: Account;
+  platform: Platform;
+  botId: string;
+}
+
+const DONE: ReceiveResult = { kind: 'done' };
+
+type Said = Exclude<Received, ReceivedUnreadable>;
+
+/** What cannot be stored whatever is tried is logged and left: it must not keep all others waiting. */
+async function receiveOne(process: Receiving, from: From, said: Said): Promise<ReceiveResult> {
+  const { channel, account } = from.account;
+  const about = { channel, account, chatId: said.place.chatId, kind: said.kind, messageId: said.messageId };
+  try {
+    const result = await store(process, from, storableValue(said));
+    if (result.kind !== 'refused') return result;
+    process.logger.warn({ ...about, reason: result.message }, 'Message of a channel is refused');
+  } catch (error) {
+    if (isPassingFault(error) || (error instanceof PlatformError && !(error.kind === 'refused'))) throw error;
+    process.logger.error({ ...about, err: error }, 'Message of a channel cannot be stored');
+  }
+  return DONE;
+}
+
+type Stored = ReceiveResult | { kind: 'refused'; message: string };
+
+async function store(process: Receiving, from: From, said: Said): Promise<Stored> {
+  const { service } = process;
+  const access = decideAccess(from.account.settings, said, {
+    channel: from.account.channel,
+    ownerIds: service.config.owner.ids,
+    isPaired: await readPaired(service, from.account, said),
+    isOwnBot: said.sender.id === from.botId,
+  });
+  switch (access.to) {
+    case 'agent':
+      return storeForAgent(process, from, said);
+    case 'context':
+      if (said.kind === 'message' || said.kind === 'edit') await storeContext(service, from.account, said);
+      return DONE;
+    case 'pairing':
+      if (said.kind === 'message') await askForPairing(service, from.account, said);
+      return DONE;
+    case 'nobody':
+      process.logger.debug({ channel: from.account.channel, why: access.why }, 'Message of a channel is for no agent');
+      return DONE;
+    default:
+      return access satisfies never;
+  }
+}
+
+async function readPaired(
+  { database }: Service,
+  { channel, account, settings }: Account,
+  { place, sender }: Said,
+): Promise<boolean> {
+  if (place.chatType !== 'direct' || settings.dm !== 'pairing' || settings.allowFrom.includes(sender.id)) return false;
+  return isPaired(database, channel, account, sender.id);
+}
+
+async function storeForAgent(process: Receiving, from: From, said: Said): Promise<Stored> {
+  const { service } = process;
+  const sessionKey = sessionOf(service, from.account, said);
+  switch (said.kind) {
+    case 'message':
+      return storeMessage(service, { ...from, sessionKey }, said);
+    case 'press':
+      return storePress(process, { ...from, sessionKey }, said);
+    case 'edit':
+    case 'reaction':
+      return storeEvent(service, { ...from, sessionKey }, said);
+    default:
+      return said satisfies never;
+  }
+}
+
+function sessionOf({ config }: Service, { channel, account: accountId }: Account, said: Said): SessionKey {
+  const { chatId, threadId, guild, team } = said.place;
+  const { agent } = findBinding(config, { channel, accountId, chatId, ...given({ threadId, guild, team }) });
+  return sessionKeyOf(config, { agent, channel, accountId, message: said }, (text) =>
+    createHash('sha256').update(text).digest('hex'),
+  );
+}
+
+type To = From & { sessionKey: SessionKey };
+
+async function storeMessage(service: Service, to: To, message: ReceivedMessage): Promise<Stored> {
+  const { account, platform } = to;
+  const { channel, account: name } = account;
+  const place = contextPlace(account, message);
+  const folder = join(
+    service.config.runtime.dataDir,
+    'media',
+    'channels',
+    encodeURIComponent(channel),
+    encodeURIComponent(name),
+  );
+  const files = await keepFiles(platform, account, { files: message.files, folder });
+  const history = message.place.chatType === 'direct' ? [] : await readContext(service.database, place);
+  const result = await accept(service, to, messageBody(account, message, { ...files, history }));
+  if (result.kind === 'done' && history.length > 0)
+    await dropContext(service.database, { ...place, messageIds: history.map(({ messageId }) => messageId) });
+  return result;
+}
+
+/** A press says what its button was sent with, as if the person had written it, once. */
+async function storePress({ service, logger }: Receiving, to: To, press: ReceivedPress): Promise<Stored> {
+  const { account, platform } = to;
+  const { place, sender, at, pressId, value } = press;
+  const said = { text: value, messageId: `press:${pressId}`, timestamp: at, wasMentioned: place.chatType !== 'direct' };
+  const result = await accept(service, to, { ...addressOf(account, place, sender), ...said });
+  if (result.kind === 'done')
+    platform.answerPress?.(pressId, '', AbortSignal.timeout(IDENTIFY_MS)).catch((error: unknown) => {
+      logger.debug({ err: error, channel: account.channel }, 'Press of a button could not be answered');
+    });
+  return result;
+}
+
+async function accept(service: Service, { sessionKey }: To, body: InboundMessage): Promise<Stored> {
+  try {
+    const result = await acceptMessage(service, { sessionKey, body, idempotency: null });
+    switch (result.kind) {
+      case 'accepted':
+      case 'duplicate':
+        return DONE;
+      case 'full':
+        return result;
+      case 'refused':
+        return { kind: 'refused', message: result.message };
+      case 'mismatch':
+        throw new Error('a message without a key was compared with one');
+      default:
+        return result satisfies never;
+    }
+  } catch (error) {
+    if (error instanceof UnknownAgentError) return { kind: 'refused', message: error.message };
+    throw error;
+  }
+}
+
+/** A message that was accepted does not change, so its edit is news of its own, and a reaction too. */
+async function storeEvent(service: Service, to: To, said: ReceivedMessage | ReceivedReaction): Promise<Stored> {
+  const { account, sessionKey } = to;
+  const { channel, account: name } = account;
+  const key = createHash('sha256')
+    .update(JSON.stringify([said, sessionKey]))
+    .digest('hex');
+  try {
+    await enqueueEvent(service, {
+      sessionKey,
+      text: cutHead(eventText(said, channel), EVENT_CHARS_MAX),
+      contextKey: `${said.kind}:${said.messageId}`,
+      trusted: false,
+      idempotency: { scope: `channel ${channel} ${name}`, key, sha256: key },
+    });
+  } catch (error) {
+    if (error instanceof UnknownAgentError) return { kind: 'refused', message: error.message };
+    if (!isKeyTaken(error)) throw error;
+  }
+  return DONE;
+}
+
+function eventText(said: ReceivedMessage | ReceivedReaction, channel: string): string {
+  const { sender, messageId } = said;
+  const who = [sender.name, `(${sender.username === undefined ? sender.id : `@${sender.username}`})`].filter(Boolean);
+  const by = who.join(' ');
+  const text =
+    said.kind === 'reaction'
+      ? `${channel} reaction ${said.isAdded ? 'added' : 'removed'}: ${said.emoji} by ${by} on message ${messageId}`
+      : `${channel} message ${messageId} by ${by} was edited. It says now: ${said.text}`;
+  return text.replaceAll(/\s+/g, ' ');
+}
+
+async function storeContext({ database }: Service, account: Account, message: ReceivedMessage): Promise<void> {
+  const { sender, messageId, text, files, at } = message;
+  const shown = files.map(({ name, type }) => `[file: ${name ?? type ?? 'unnamed'}]`);
+  await keepContext(database, {
+    ...contextPlace(account, message),
+    messageId,
+    sender: sender.name ?? sender.username ?? sender.id,
+    body: storableText([text, ...shown].filter((part) => part !== '').join(' ')),
+    saidAt: at,
+  });
+}
+
+function contextPlace({ channel, account }: Account, { place: { chatId, threadId } }: ReceivedMessage): ContextPlace {
+  return { channel, account, chatId, threadId: threadId ?? '' };
+}

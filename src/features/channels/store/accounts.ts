@@ -1,0 +1,120 @@
+// Which process reads an account of a bot, and how far. A process claims the account with a lease and an epoch; every later write names both, so a process
+// that was paused past its lease writes nothing.
+import { literalQuery } from '../../../database/literal-query.ts';
+import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
+
+export interface AccountName {
+  channel: string;
+  account: string;
+}
+
+/** The right of one process to read an account, until its lease ends. */
+export interface AccountHold extends AccountName {
+  owner: string;
+  epoch: string;
+}
+
+const OF_ACCOUNT_SQL = 'a.channel = $channel and a.account = $account';
+const HELD_SQL = `${OF_ACCOUNT_SQL} and a.owner = $owner and a.epoch = $epoch::bigint`;
+const LEASE_SQL = "clock_timestamp() + $leaseMs::float8 * interval '1 millisecond'";
+
+export const noteAccounts = literalQuery({
+  name: 'note-channel-accounts',
+  purpose: 'Make the rows of accounts that the configuration names.',
+  text: `insert into holdfast.channel_accounts (channel, account)
+select * from unnest($channels::text[], $accounts::text[]) on conflict do nothing`,
+  values: (accounts: readonly AccountName[]) => ({
+    channels: accounts.map(({ channel }) => channel),
+    accounts: accounts.map(({ account }) => account),
+  }),
+});
+
+export const claimAccount = literalQuery({
+  name: 'claim-channel-account',
+  purpose:
+    'Claim an account that no process holds and that is not paused. Answers the epoch; no row: another process holds it. `owner` is new for each claim.',
+  locking: 'The account.',
+  text: `update holdfast.channel_accounts a set owner = $owner, epoch = a.epoch + 1, lease_expires_at = ${LEASE_SQL}
+where ${OF_ACCOUNT_SQL} and not a.is_paused and (a.owner is null or a.owner = $owner or a.lease_expires_at < clock_timestamp())
+returning a.epoch::text as epoch`,
+  values: (claim: AccountName & { owner: string; leaseMs: number }) => claim,
+  answer: ([row]: { epoch: string }[]) => row?.epoch ?? null,
+});
+
+export const renewAccount = literalQuery({
+  name: 'renew-channel-account',
+  purpose:
+    'Extend the lease of an account. Answers whether this process may still read it: it holds it, and it is not paused.',
+  locking: 'The account.',
+  text: `update holdfast.channel_accounts a set lease_expires_at = ${LEASE_SQL} where ${HELD_SQL} and not a.is_paused returning true as held`,
+  values: (hold: AccountHold, leaseMs: number) => ({ ...hold, leaseMs }),
+  answer: (rows: object[]) => rows.length > 0,
+});
+
+export const readPause = literalQuery({
+  name: 'read-channel-pause',
+  purpose: 'Read whether an account is paused.',
+  text: `select from holdfast.channel_accounts a where ${OF_ACCOUNT_SQL} and a.is_paused`,
+  values: (name: AccountName) => name,
+  answer: (rows: object[]) => rows.length > 0,
+});
+
+export const releaseAccount = literalQuery({
+  name: 'release-channel-account',
+  purpose: 'Leave an account to another process.',
+  locking: 'The account.',
+  text: `update holdfast.channel_accounts a set owner = null, lease_expires_at = null where ${HELD_SQL}`,
+  values: (hold: AccountHold) => hold,
+});
+
+export const noteConnected = literalQuery({
+  name: 'note-channel-connected',
+  purpose:
+    'Note for which bot the platform answers, and that it can be read: a position is that of its bot. Answers the position from which to read; no row: the lease is lost.',
+  locking: 'The account.',
+  text: `with held as materialized (select a.* from holdfast.channel_accounts a where ${HELD_SQL} for no key update),
+changed as materialized (select * from held where $isWorking::boolean and (bot_id is distinct from $botId or last_error is not null or connected_at is null)),
+updated as (
+  update holdfast.channel_accounts a set bot_id = $botId,
+    last_error = case when $isWorking then null else held.last_error end,
+    connected_at = case when $isWorking then clock_timestamp() else held.connected_at end,
+    position = case when held.bot_id = $botId then held.position end
+  from held where a.channel = held.channel and a.account = held.account
+),
+events as (${insertServiceEventsSql('changed', 'channel.connected', `'channel', channel, 'accountId', account, 'botId', $botId::text`)})
+select case when bot_id = $botId then position end as position from held`,
+  values: (hold: AccountHold & { botId: string; isWorking: boolean }) => hold,
+  answer: ([row]: { position: string | null }[]) => row ?? null,
+});
+
+export const noteLost = literalQuery({
+  name: 'note-channel-lost',
+  purpose: 'Note why the platform cannot be read.',
+  locking: 'The account.',
+  text: `with held as materialized (select a.* from holdfast.channel_accounts a where ${HELD_SQL} for no key update),
+updated as (
+  update holdfast.channel_accounts a set last_error = $error from held where a.channel = held.channel and a.account = held.account
+),
+events as (${insertServiceEventsSql('held where last_error is null', 'channel.lost', `'channel', channel, 'accountId', account, 'error', $error::text`)})
+select`,
+  values: (loss: AccountHold & { error: string }) => loss,
+});
+
+export const storePosition = literalQuery({
+  name: 'store-channel-position',
+  purpose:
+    'Store how far an account is read, after what lies before is committed. Answers whether this process still holds it.',
+  locking: 'The account.',
+  text: `update holdfast.channel_accounts a set position = $position, last_received_at = clock_timestamp() where ${HELD_SQL} returning true as held`,
+  values: (hold: AccountHold & { position: string | null }) => hold,
+  answer: (rows: object[]) => rows.length > 0,
+});
+
+export const noteReceived = literalQuery({
+  name: 'note-channel-received',
+  purpose: 'Note that the platform has sent something to an account, once in a few seconds.',
+  locking: 'The account.',
+  text: `insert into holdfast.channel_accounts as a (channel, account, last_received_at) values ($channel, $account, clock_timestamp())
+on conflict (channel, account) do update set last_received_at = excluded.last_received_at`,
+  values: (name: AccountName) => name,
+});

@@ -1,0 +1,227 @@
+// What people write on Telegram, pushed to the webhook: it is committed before the push is answered, whatever comes twice is kept once, and a request
+// without the secret is believed nothing (G1, G2, G32).
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { BOT, GROUP, SECRET, updateOf, useChannelRig, WEBHOOK } from './channel-rig.ts';
+
+const holder = useChannelRig();
+
+let people = 100;
+const newPerson = () => (people += 1);
+
+/** A person writes; the update is pushed. */
+async function write(saying: { from: number; text?: string; [more: string]: unknown }) {
+  const message = holder.rig.telegram.say(saying as never);
+  return { message, status: await holder.rig.push(updateOf(message)) };
+}
+
+describe('a message in a direct chat', () => {
+  test('is in the inbox of the session of its person when the push is answered, and its reply is a delivery to the chat', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const { message, status } = await write({ from, text: 'Hello [[reply: Hi.]]' });
+    expect(status).toBe(200);
+    const [body] = await rig.messages(`telegram:direct:${from}`);
+    expect(body).toMatchObject({
+      text: 'Hello [[reply: Hi.]]',
+      channel: 'telegram',
+      accountId: 'main',
+      chatId: String(from),
+      chatType: 'direct',
+      provider: 'telegram',
+      messageId: `${BOT}.${message.message_id}`,
+      sender: { id: String(from), name: `Person ${from}` },
+      deliver: { url: `channel:telegram/main/${from}` },
+    });
+    expect(body).not.toHaveProperty('group');
+    await rig.api.work(`telegram:direct:${from}`);
+    const { items } = (await rig.api.get(`/v1/deliveries?session=telegram:direct:${from}`)).body;
+    expect(items).toMatchObject([
+      { channel: 'telegram', target: { url: `channel:telegram/main/${from}` }, payload: { text: 'Hi.' } },
+    ]);
+  });
+
+  test('that is pushed again is answered and kept once, at the same time too (G2)', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const update = updateOf(rig.telegram.say({ from, text: 'Once' }));
+    const statuses = await Promise.all(Array.from({ length: 8 }, () => rig.push(update)));
+    expect(new Set([...statuses, await rig.push(update)])).toEqual(new Set([200]));
+    expect(await rig.messages(`telegram:direct:${from}`)).toHaveLength(1);
+  });
+
+  test('is in the order in which the pushes arrived', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const said = Array.from({ length: 30 }, (_, n) => updateOf(rig.telegram.say({ from, text: `Line ${n}` })));
+    await Promise.all(said.map((update) => rig.push(update)));
+    const kept = await rig.messages(`telegram:direct:${from}`);
+    expect(kept.map(({ text }) => text)).toEqual(said.map((_, n) => `Line ${n}`));
+  });
+
+  test('has its file, which is downloaded, and says so if a file was not', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    await write({ from, text: 'Look', files: [{ kind: 'document', name: 'a.png', type: 'text/plain', bytes: png }] });
+    rig.telegram.faults.arm({ method: 'getFile', status: 400, description: 'Bad Request: file is too big' });
+    await write({ from, text: 'And this', files: [{ kind: 'document', name: 'b.zip', text: 'zip' }] });
+    const [first, second] = await rig.messages(`telegram:direct:${from}`);
+    expect(first?.['media']).toEqual([{ path: expect.stringMatching(/\.png$/), type: 'image/png' }]);
+    const { media } = first as { media: { path: string }[] };
+    expect(await readFile(media[0]!.path)).toEqual(png);
+    expect(second?.['text']).toMatch(/^And this\n\[A file of this message was not kept: .*file is too big/);
+    expect(second).not.toHaveProperty('media');
+  });
+
+  test('tells what it answers and where it comes from', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const { message } = await write({ from, text: 'First' });
+    await write({ from, text: 'Second', replyTo: message.message_id });
+    await write({ from, text: 'Third', forwardedFrom: { id: 9, first_name: 'Ida', username: 'ida' } });
+    const [, second, third] = await rig.messages(`telegram:direct:${from}`);
+    expect(second).toMatchObject({ replyTo: { id: `${BOT}.${message.message_id}`, body: 'First' } });
+    expect(third).toMatchObject({ forwarded: { type: 'user', from: 'Ida', username: 'ida' } });
+  });
+
+  test('that is edited, or gets a reaction, is an event of its session, once', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const { message } = await write({ from, text: 'Meet at 5' });
+    const edited = updateOf(
+      rig.telegram.edit({ from, messageId: message.message_id, text: 'Meet at 6' }),
+      'edited_message',
+    );
+    const reaction = {
+      update_id: 7,
+      message_reaction: {
+        chat: message.chat,
+        message_id: message.message_id,
+        user: message.from,
+        date: 1,
+        old_reaction: [],
+        new_reaction: [{ type: 'emoji', emoji: '👍' }],
+      },
+    };
+    for (const update of [edited, reaction, edited, reaction]) expect(await rig.push(update)).toBe(200);
+    expect(await rig.messages(`telegram:direct:${from}`)).toHaveLength(1);
+    const id = `${BOT}.${message.message_id}`;
+    expect(await rig.events(`telegram:direct:${from}`)).toEqual([
+      `telegram message ${id} by Person ${from} (${from}) was edited. It says now: Meet at 6`,
+      `telegram reaction added: 👍 by Person ${from} (${from}) on message ${id}`,
+    ]);
+  });
+});
+
+describe('a message in a group', () => {
+  test('that does not mention the bot is the history of the next one that does, once', async () => {
+    const { rig } = holder;
+    const chat = { id: GROUP, title: 'Team' };
+    const threadId = 31;
+    for (const text of ['Lunch?', 'Pizza.']) await write({ from: 5, chat, threadId, text });
+    await write({ from: 6, chat, threadId: 32, text: 'Elsewhere.' });
+    await write({ from: 5, chat, threadId, text: '@scripted_bot where?' });
+    await write({ from: 5, chat, threadId, text: '@scripted_bot and when?' });
+    const [first, second] = await rig.messages(`telegram:group:${GROUP}:thread:${threadId}`);
+    expect(first).toMatchObject({
+      wasMentioned: true,
+      group: { subject: 'Team' },
+      conversationLabel: `Team id:${GROUP}`,
+      thread: { id: String(threadId) },
+      history: [{ body: 'Lunch?' }, { body: 'Pizza.' }],
+      deliver: { url: `channel:telegram/main/${GROUP}/${threadId}` },
+    });
+    expect(second).not.toHaveProperty('history');
+  });
+
+  test('in a group that is not allowed is for no agent, whatever the group is called', async () => {
+    const { rig } = holder;
+    const other = GROUP - 1;
+    await write({ from: 5, chat: { id: other, title: `Group ${GROUP}` }, text: '@scripted_bot hello' });
+    expect(await rig.api.rows(`select key from holdfast.sessions where key like $1`, [`%${other}%`])).toEqual([]);
+    expect(await rig.api.rows(`select 1 from holdfast.channel_context where chat_id = $1`, [String(other)])).toEqual(
+      [],
+    );
+  });
+});
+
+test('while the account is paused, a push is 503, and Telegram sends it again later', async () => {
+  const { rig } = holder;
+  const from = newPerson();
+  await rig.api
+    .rows(`insert into holdfast.channel_accounts (channel, account, is_paused) values ('telegram', 'main', true)
+    on conflict (channel, account) do update set is_paused = true`);
+  const update = updateOf(rig.telegram.say({ from, text: 'Later' }));
+  expect(await rig.push(update)).toBe(503);
+  await rig.api.rows(`update holdfast.channel_accounts set is_paused = false`);
+  expect(await rig.push(update)).toBe(200);
+  expect(await rig.messages(`telegram:direct:${from}`)).toHaveLength(1);
+});
+
+describe('a press of a button', () => {
+  test('says what the button was sent with, once, and is answered', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const { message } = await write({ from, text: 'Choose for me' });
+    const update = {
+      update_id: 9,
+      callback_query: { id: 'press-x', from: message.from, message, chat_instance: '1', data: 'option 2' },
+    };
+    for (const again of [update, update]) expect(await rig.push(again)).toBe(200);
+    const kept = await rig.messages(`telegram:direct:${from}`);
+    expect(kept.map(({ text }) => text)).toEqual(['Choose for me', 'option 2']);
+    await expect
+      .poll(() => rig.telegram.calls.entries.some(({ method }) => method === 'answerCallbackQuery'))
+      .toBe(true);
+  });
+});
+
+test('40 requests without the secret are refused before they are parsed, and nothing of them is stored (G32)', async () => {
+  const { rig } = holder;
+  const message = rig.telegram.say({ from: newPerson(), text: 'Forged' });
+  const hash = createHash('sha256').update(SECRET).digest('hex');
+  const wrong = [
+    '', ' ', 'secret', SECRET.slice(1), SECRET.slice(0, -1), `${SECRET} x`, `${SECRET}x`, `x${SECRET}`, SECRET.toUpperCase(),
+    SECRET.replace('-', '_'), `"${SECRET}"`, `Bearer ${SECRET}`, hash, Buffer.from(SECRET).toString('base64'), encodeURIComponent(`${SECRET}%`),
+    'null', 'undefined', 'true', '0', '*', `${SECRET},${SECRET}`, `${SECRET};`, [...SECRET].toReversed().join(''), 'secretToken',
+  ]; // prettier-ignore
+  const header = 'x-telegram-bot-api-secret-token';
+  const requests: { headers: Record<string, string>; payload: string | object; url?: string }[] = [
+    ...wrong.map((value) => ({ headers: { [header]: value }, payload: updateOf(message) })),
+    ...['authorization', 'x-secret-token', 'x-telegram-bot-api-secret', 'cookie', 'x-api-key'].map((name) => ({
+      headers: { [name]: SECRET },
+      payload: updateOf(message),
+    })),
+    { headers: {}, payload: updateOf(message) },
+    { headers: {}, payload: { ...updateOf(message), secret_token: SECRET } },
+    { headers: {}, payload: updateOf(message), url: `${WEBHOOK}?secret_token=${SECRET}` },
+    ...['{', '[]', 'null', '{"update_id": 1', '', '"text"', '\u0000', '{"update_id":{}}'].map((payload) => ({
+      headers: { 'content-type': 'application/json' },
+      payload,
+    })),
+  ];
+  expect(requests).toHaveLength(40);
+  for (const { url = WEBHOOK, headers, payload } of requests) {
+    const answer = await rig.api.app.inject({ method: 'POST', url, headers, payload });
+    // The route has no parameters of a query.
+    expect([answer.statusCode, answer.payload.includes(SECRET)]).toEqual([url === WEBHOOK ? 401 : 400, false]);
+  }
+  expect(await rig.messages(`telegram:direct:${message.chat.id}`)).toEqual([]);
+});
+
+test('a request that Telegram has signed and that is no update is 400, and one for an account that is not there is 404', async () => {
+  const { rig } = holder;
+  const headers = { 'x-telegram-bot-api-secret-token': SECRET, 'content-type': 'application/json' };
+  const post = async (url: string, payload: string) =>
+    (await rig.api.app.inject({ method: 'POST', url, headers, payload })).statusCode;
+  expect(await post(WEBHOOK, '{"message":')).toBe(400);
+  expect(await post(WEBHOOK, '{"update_id": 1, "message": {}}')).toBe(200);
+  expect(rig.api.logLines.filter((line) => line.includes('cannot be read'))).toHaveLength(1);
+  expect(await post('/v1/channels/telegram/other/webhook', '{}')).toBe(404);
+  expect(await post('/v1/channels/__proto__/main/webhook', '{}')).toBe(404);
+});

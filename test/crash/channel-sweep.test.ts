@@ -1,0 +1,111 @@
+// Goal: a worker that is killed, or paused past its lease, at any round trip of reading a chat platform loses no message, keeps none twice and leaves the order
+// of each chat (G1, G2). Method: record the round trips of a worker that claims an account of a scripted Telegram, reads it and leaves it, then play that
+// again for each of them.
+import { expect, test } from 'vitest';
+import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
+import { GROUP, telegramChannel } from '../channels/channel-rig.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
+import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
+import { kindOf } from './rig/statement-kinds.ts';
+import { nameOfAny, strikeAny, type AnyPoint } from './rig/strike-any.ts';
+import { everyPoint, isFullSweep, printPoints } from './rig/sweep-points.ts';
+import { waitUntil } from './rig/wait-until.ts';
+
+const SOON_MS = 240_000;
+/** The long form strikes one point in so many. */
+const EVERY = 9;
+const PERSON = 77;
+/** What the worker does with the account and with what was received; the turns that follow have sweeps of their own. */
+const OF_CHANNELS = /channel|accept|session|paired/;
+
+let rig: CrashRig;
+let telegram: ScriptedTelegram;
+let plays = 0;
+/** The texts of each chat in the order in which they were written. */
+const said = new Map<string, string[]>();
+
+shareAmongTests(async (onEnd) => {
+  telegram = await startScriptedTelegram();
+  onEnd(() => telegram.close());
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
+  const settings = { channels: telegramChannel(telegram, 'poll') };
+  const made = await startCrashRig({ databaseUrl: testDatabase.url, workers: 2, settings });
+  onEnd(() => made.close());
+  rig = made;
+});
+
+function say(chat: number, text: string): void {
+  telegram.say({ from: PERSON, ...(chat === PERSON ? {} : { chat }), text });
+  if (chat !== PERSON && !text.startsWith('@')) return;
+  said.set(String(chat), [...(said.get(String(chat)) ?? []), text]);
+}
+
+async function setPaused(isPaused: boolean): Promise<void> {
+  await rig.database.query(`update holdfast.channel_accounts set is_paused = $1`, [isPaused]);
+}
+
+/** The account is left and claimed; then people write. Resolves when Telegram has nothing more that is not confirmed. */
+async function play(): Promise<void> {
+  plays += 1;
+  await setPaused(true);
+  await waitUntil('the account is left', SOON_MS, async () => {
+    const { rows } = await rig.database.query(
+      `select from holdfast.channel_accounts where owner is null or lease_expires_at < clock_timestamp()`,
+    );
+    return rows.length > 0;
+  });
+  say(PERSON, `one ${plays}`);
+  say(GROUP, `aside ${plays}`);
+  await setPaused(false);
+  say(GROUP, `@scripted_bot two ${plays}`);
+  say(PERSON, `three ${plays}`);
+  await waitUntil('everything is confirmed', SOON_MS, () => telegram.pendingUpdates().length === 0);
+}
+
+async function judge(): Promise<string[]> {
+  const { rows } = await rig.database.query<{ chat: string; texts: string[] }>(
+    `select i.body ->> 'chatId' as chat, array_agg(i.body ->> 'text' order by i.seq) as texts from holdfast.inbox i where i.kind = 'message' group by 1`,
+  );
+  return [...said].flatMap(([chat, texts]) => {
+    const kept = rows.find((row) => row.chat === chat)?.texts ?? [];
+    return JSON.stringify(kept) === JSON.stringify(texts)
+      ? []
+      : [`chat ${chat} has ${JSON.stringify(kept.slice(-4))} instead of ${JSON.stringify(texts.slice(-4))}`];
+  });
+}
+
+test.runIf(isLongForm())(
+  'a worker that dies or is paused while it reads an account loses and repeats no message',
+  async () => {
+    await play();
+    expect(await judge()).toEqual([]);
+    const trips = new Map<string, number>();
+    const stops = rig.workers.map((worker) =>
+      worker.proxy.onRoundTrip((trip) => {
+        const isCounted =
+          trip.outcome === 'pending' && trip.label.startsWith('holdfast:') && OF_CHANNELS.test(kindOf(trip));
+        if (isCounted) trips.set(kindOf(trip), 1);
+      }),
+    );
+    await play();
+    for (const stop of stops) stop();
+    expect([...trips.keys()]).toEqual(
+      expect.arrayContaining(['claim-channel-account', 'note-channel-connected', 'store-channel-position']),
+    );
+    const all = (['kill', 'freeze'] as const).flatMap((fault) => everyPoint(trips, fault));
+    const points = all.filter((_, at) => isFullSweep() || at % EVERY === 0);
+    printPoints('reading an account of a channel', points, all);
+    const faults: string[] = [];
+    let struck = 0;
+    for (const point of points as AnyPoint[]) {
+      const report = await strikeAny(rig.workers, point, { play, judge });
+      if (report.isStruck) struck += 1;
+      faults.push(...report.faults.map((fault) => `${nameOfAny(point)}: ${fault}`));
+    }
+    expect(faults).toEqual([]);
+    expect(struck).toBeGreaterThanOrEqual(Math.floor(points.length * 0.75));
+  },
+);
