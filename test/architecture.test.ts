@@ -154,6 +154,7 @@ const WORDS_OF_KERNEL = [
   'batches',
   'budgets',
   'bulk-actions',
+  'channels',
   'costs',
   'crons',
   'dead-letters',

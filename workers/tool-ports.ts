@@ -1,6 +1,7 @@
 // Builds what the tools of a worker need of the database and the queue: the outbox, the keeper of commands in the background. The caller starts and stops the keeper.
 import { join } from 'node:path';
 import type { Clock } from '../src/clock.ts';
+import { addressOfChat } from '../src/config/resolve-chat.ts';
 import { agentOrFirst, processEnvironment } from '../src/config.ts';
 import { chooseMessageFeatures } from '../src/config/message-features.ts';
 import { sessionSettings } from '../src/config/session-settings.ts';
@@ -95,6 +96,7 @@ function messagePort(service: Service): MessageToolOptions {
       get url() {
         return config.channels.webhook.url;
       },
+      addressOf: (chat) => addressOfChat(config, chat),
     },
     featuresOf: (channel) => chooseMessageFeatures(config, channel),
     mediaRoots: [join(config.runtime.dataDir, 'media'), ...config.images.roots],

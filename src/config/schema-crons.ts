@@ -1,7 +1,7 @@
 // A cron as people write it, in the configuration file and in calls: what it may hold, and what it becomes. A schedule that no slot can be
 // computed with is refused here, with the reason.
 import { z } from 'zod';
-import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
+import type { CronPayload, CronTarget } from '../core/schedule/cron.ts';
 import { findMisreading } from '../core/schedule/misread-expression.ts';
 import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
@@ -13,6 +13,7 @@ import {
   buildTimetable,
 } from '../schedule/timetable.ts';
 import { THINKING_LEVELS } from './choices.ts';
+import { chatDelivery } from './resolve-chat.ts';
 import { inputOptions, messageVia, responseFormat } from './schema-inputs.ts';
 import { count, deliveryUrl, duration, timeText, timeZone, word } from './schema-scalars.ts';
 
@@ -113,7 +114,8 @@ const delivery = z.union([
     mode: z.literal('webhook').default('webhook').describe('The reply is sent to a webhook'),
     url: deliveryUrl.exactOptional().describe('The http or https URL of the webhook; absent: as configured'),
   }),
-]) satisfies z.ZodType<CronDelivery>;
+  chatDelivery,
+]);
 
 /** The fields of a cron; each but `schedule` and `payload` may be left out. */
 const cronFields = {

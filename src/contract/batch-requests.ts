@@ -8,7 +8,7 @@ import { BATCH_STATUSES, ITEM_STATUSES } from '../features/batches/rules/batch.t
 import { LINE_FORMATS } from '../features/batches/rules/foreign-lines.ts';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
 import { pacing } from './bulk-actions.ts';
-import { deliverTo } from './fields.ts';
+import { deliverToAny } from './fields.ts';
 
 const NAME_CHARS_MAX = 200;
 const CONCURRENCY_MAX = 100_000;
@@ -76,7 +76,7 @@ const settings = z.strictObject({
   maxCostUsd: dollars.exactOptional(),
   maxFailurePercent: percent.exactOptional(),
   deadlineSeconds: deadlineSeconds.exactOptional(),
-  deliver: deliverTo.describe('Where a signed report is delivered when the batch ends; null or absent: nowhere'),
+  deliver: deliverToAny.describe('Where a signed report is delivered when the batch ends; null or absent: nowhere'),
   ...turnOptions,
 });
 

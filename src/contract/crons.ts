@@ -1,4 +1,5 @@
 // Crons, their fires and heartbeats on the wire.
+import { DELIVERY_STATUSES } from '../core/statuses.ts';
 import { z } from 'zod';
 import { MISFIRE_POLICIES } from '../config/schema-crons.ts';
 import { messageVia, responseFormat } from '../config/schema-inputs.ts';
@@ -49,8 +50,14 @@ export const cron = z.strictObject({
   misfire: z.enum(MISFIRE_POLICIES).nullable().describe('The policy for missed slots; null: as configured'),
   delivery: z
     .strictObject({
-      mode: z.enum(['none', 'last', 'webhook']).describe('`last`: where the answer to the last message was sent'),
+      mode: z
+        .enum(['none', 'last', 'webhook', 'channel'])
+        .describe('`last`: where the answer to the last message was sent; `channel`: to a chat'),
       url: text.exactOptional().describe('The URL of the webhook, without user and password; absent: as configured'),
+      channel: text.exactOptional().describe('The channel of the chat; only with `channel`, as the next ones'),
+      accountId: text.exactOptional().describe('The account of the channel'),
+      chatId: text.exactOptional().describe('The id of the chat on the platform'),
+      threadId: text.exactOptional().describe('The id of the topic or thread; absent: the chat itself'),
     })
     .nullable()
     .describe('Where the reply of a run is sent; null: as configured'),
@@ -80,6 +87,10 @@ export const cronFire = z.strictObject({
   isManual: flag.describe('Whether a person or an agent requested it'),
   messageId: uuid.nullable().describe('The message that it queued; null: none'),
   turnId: uuid.nullable().describe('The turn that ran; null: there is none'),
+  delivery: z
+    .enum(DELIVERY_STATUSES)
+    .nullable()
+    .describe('What became of the deliveries of its turn, the worst of them; null: it has none'),
   firedAt: iso.nullable().describe('When it fired; null: it did not'),
   endedAt,
   ...costFields,

@@ -1,6 +1,7 @@
 // What the fields of many things have in common: their types, and fields that mean the same everywhere.
 import { z } from 'zod';
 import { LANES } from '../config/choices.ts';
+import { chatDelivery } from '../config/resolve-chat.ts';
 import { deliveryUrl } from '../config/schema-scalars.ts';
 
 export const uuid = z.uuid();
@@ -19,6 +20,12 @@ export const endedAt = iso.nullable().describe('When it ended; null: it has not'
 
 export const deliverTo = z
   .strictObject({ url: deliveryUrl.describe('An http or https URL') })
+  .nullable()
+  .exactOptional();
+
+/** The same, and chats of channels: of the results of subagents and batches. */
+export const deliverToAny = z
+  .union([z.strictObject({ url: deliveryUrl.describe('An http or https URL') }), chatDelivery])
   .nullable()
   .exactOptional();
 

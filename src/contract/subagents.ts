@@ -4,7 +4,7 @@ import { THINKING_LEVELS } from '../config/choices.ts';
 import { turnOptions } from '../config/schema-inputs.ts';
 import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costFields } from './costs.ts';
-import { text, uuid, iso, count, createdAt, endedAt, deliverTo, tokens } from './fields.ts';
+import { text, uuid, iso, count, createdAt, endedAt, deliverToAny, tokens } from './fields.ts';
 
 export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
 
@@ -36,7 +36,7 @@ export const spawnRequest = z.strictObject({
     .enum(['run', 'session'])
     .exactOptional()
     .describe('`run`: it ends with its task; `session`: it accepts further tasks'),
-  deliver: deliverTo.describe('Where the answer to the result is delivered; null: nowhere; absent: as configured'),
+  deliver: deliverToAny.describe('Where the answer to the result is delivered; null: nowhere; absent: as configured'),
   ...turnOptions,
 });
 

@@ -37,18 +37,18 @@ export function channelOfUrl(url: string): string {
 
 /** The same as SQL, of a target. */
 export function channelOfTargetSql(target: string): string {
-  return `coalesce(substring(${target} ->> 'url' from '^${SCHEME}([^/]+)/'), '${WEBHOOK}')`;
+  return `coalesce(substring(${target} ->> 'url', '^${SCHEME}([^/]+)/'), '${WEBHOOK}')`;
 }
 
 /** SQL of the names below which limits of a platform are kept: of the chat and of the account that a URL of this form names. */
 export function placesOfUrlSql(url: string): { chat: string; account: string } {
   return {
-    chat: `substring(${url} from '^${SCHEME}([^/]+/[^/]+/[^/]+)')`,
-    account: `substring(${url} from '^${SCHEME}([^/]+/[^/]+)')`,
+    chat: `substring(${url}, '^${SCHEME}([^/]+/[^/]+/[^/]+)')`,
+    account: `substring(${url}, '^${SCHEME}([^/]+/[^/]+)')`,
   };
 }
 
 /** SQL of the conversation of a target: its address without the scheme; null for a webhook. */
 export function conversationOfTargetSql(target: string): string {
-  return `substring(${target} ->> 'url' from '^${SCHEME}(.+)$')`;
+  return `substring(${target} ->> 'url', '^${SCHEME}(.+)$')`;
 }

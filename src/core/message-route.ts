@@ -32,6 +32,12 @@ export interface OpenChannels {
   open: readonly string[];
   /** Where messages of other chats are delivered; absent: nowhere. */
   url?: string | undefined;
+  /** The address of a chat of a channel that the service itself is connected to, or why there is none; null: it is connected to none of this name. */
+  addressOf?: (chat: {
+    channel: string;
+    accountId?: string;
+    chatId: string;
+  }) => { url: string } | { fault: string } | null;
 }
 
 export type MessageTarget =
@@ -63,9 +69,13 @@ export function decideTarget(address: MessageAddress, own: ChatRoute | null, cha
   const open = openNames(channels);
   if (channel === undefined || !open.includes(channel)) return notOpen({ channel, to }, own, open);
   if (to === undefined) return refused('to', `is needed to write to ${channel}`);
-  if (channels.url === undefined) return nowhere();
+  const accountId = channel === own?.channel ? own.accountId : undefined;
+  const found = channels.addressOf?.({ channel, chatId: to, ...given({ accountId }) }) ?? null;
+  if (found !== null && 'fault' in found) return refused('channel', found.fault);
+  const url = found?.url ?? channels.url;
+  if (url === undefined) return nowhere();
   const named = { channel, chatId: to };
-  return { kind: 'target', url: channels.url, address: { ...named, recipient: named }, isOwnChat: false };
+  return { kind: 'target', url, address: { ...named, recipient: named }, isOwnChat: false };
 }
 
 function openNames({ known, open }: OpenChannels): readonly string[] {

@@ -1,6 +1,7 @@
 // From a cron as it is written to the cron that is stored: all defaults are filled in, so that the stored cron does not change with
 // the configuration or the time of day.
 import { agentOf, isAgent, modelFault, toolPolicyFault, type Config } from '../config.ts';
+import { resolveChat } from '../config/resolve-chat.ts';
 import { faultBetween, type CronInput, type CronPatch } from '../config/schema-crons.ts';
 import { pickOptions } from '../core/input-options.ts';
 import type { CronDefinition } from '../core/schedule/cron.ts';
@@ -35,7 +36,7 @@ export function toDefinition(input: CronInput, { config, nowMs }: { config: Conf
     payload: input.payload,
     wake: input.wake ?? 'now',
     misfire: input.misfire ?? null,
-    delivery: input.delivery ?? null,
+    delivery: toDelivery(config, input.delivery ?? null),
     deleteAfterRun: input.deleteAfterRun ?? false,
     options: pickOptions({ ...input, responseFormat: undefined }),
   });
@@ -56,7 +57,7 @@ export function changedDefinition(
     payload: patch.payload ?? before.payload,
     wake: patch.wake ?? before.wake,
     misfire: patch.misfire === undefined ? before.misfire : patch.misfire,
-    delivery: patch.delivery === undefined ? before.delivery : patch.delivery,
+    delivery: patch.delivery === undefined ? before.delivery : toDelivery(config, patch.delivery),
     deleteAfterRun: patch.deleteAfterRun ?? before.deleteAfterRun,
     options: pickOptions({
       tools: patch.tools === undefined ? before.options?.tools : (patch.tools ?? undefined),
@@ -65,6 +66,13 @@ export function changedDefinition(
     }),
   };
   return checked(config, definition, { hasNewModel: patch.payload !== undefined || patch.agentId !== undefined });
+}
+
+function toDelivery(config: Config, delivery: NonNullable<CronInput['delivery']> | null): CronDefinition['delivery'] {
+  if (delivery?.mode !== 'channel') return delivery;
+  const chat = resolveChat(config, delivery);
+  if ('fault' in chat) throw new InvalidCronError(`delivery.${chat.fault.field}`, chat.fault.message);
+  return { mode: 'channel', ...chat.address };
 }
 
 /** The first slot of a new or changed cron, and when it is due. */

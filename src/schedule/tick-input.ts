@@ -1,6 +1,7 @@
 // What a tick of a cron puts into its session: a turn of its own, or a line for the next prompt with a poll that makes sure that there is
 // one. Built the same way whether the clock or a person fires it.
 import { agentOrFirst, type AgentSettings, type Config } from '../config.ts';
+import { formatChannelUrl } from '../core/channel-address.ts';
 import { given } from '../core/given.ts';
 import { pollText } from '../core/heartbeat.ts';
 import { withOptions } from '../core/input-options.ts';
@@ -77,6 +78,8 @@ function chooseDeliver({ delivery }: CronDefinition, lastUrl: string | null): Ow
       return lastUrl === null ? undefined : { url: lastUrl };
     case 'webhook':
       return delivery.url === undefined ? undefined : { url: delivery.url };
+    case 'channel':
+      return { url: formatChannelUrl(delivery) };
     case undefined:
       return undefined;
   }

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PlatformError, type OpenPlatform, type OutgoingPart } from '../../src/features/channels/platform.ts';
 
-export const TEXT_CHARS_MAX = 40;
+export const TEXT_CHARS_MAX = 60;
 
 export interface SentMessage {
   chatId: string;

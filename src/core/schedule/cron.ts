@@ -1,4 +1,5 @@
 // A cron: its action, its schedule and its session. The text of a tick for the model is decided here.
+import type { ChannelAddress } from '../channel-address.ts';
 import type { SessionKey } from '../ids.ts';
 import { cutHead } from '../text.ts';
 import type { InputOptions } from '../input-options.ts';
@@ -39,7 +40,11 @@ export type CronPayload =
  * Where the answer goes. `none`: nowhere. `last`: where the last message of the session wanted its answer. `webhook`: to this URL, or to
  * the configured one.
  */
-export type CronDelivery = { mode: 'none' } | { mode: 'last' } | { mode: 'webhook'; url?: string };
+export type CronDelivery =
+  | { mode: 'none' }
+  | { mode: 'last' }
+  | { mode: 'webhook'; url?: string }
+  | ({ mode: 'channel' } & ChannelAddress);
 
 /** The settings of a cron that its creator chooses. */
 export interface CronDefinition {

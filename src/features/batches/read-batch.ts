@@ -19,6 +19,7 @@ import { LineReader } from '../../api/batch-lines.ts';
 import { sha256OfJson } from '../../api/idempotency-key.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { answerOnce, answerUpload } from '../../api/idempotency-key.ts';
+import { toReceiver } from '../../api/deliver-to.ts';
 import { requireFound, fieldProblem, modelProblem, Problem } from '../../api/problem.ts';
 import type { BatchSettings } from '../../contract/batch-requests.ts';
 
@@ -137,7 +138,8 @@ export function buildNewBatch(
   { settings, createdBy }: SubmitRequest,
   format: NewBatch['format'],
 ): NewBatch {
-  const { agentId = DEFAULT_AGENT, model, thinking, promptMode, deliver, via = 'live' } = settings;
+  const { agentId = DEFAULT_AGENT, model, thinking, promptMode, via = 'live' } = settings;
+  const deliver = toReceiver(config, settings.deliver ?? null);
   const agent = agentOf(config, agentId);
   const fault = model === undefined ? null : modelFault(config, agentId, model);
   if (fault !== null) throw modelProblem(fault);
@@ -154,7 +156,7 @@ export function buildNewBatch(
       ...(model === undefined ? {} : { model }),
       ...(thinking === undefined ? {} : { thinking }),
       ...(promptMode === undefined ? {} : { promptMode }),
-      ...(deliver ? { deliver } : {}),
+      ...(deliver === null ? {} : { deliver }),
       ...(options === undefined ? {} : { options }),
     },
     concurrency: settings.concurrency ?? CONCURRENCY_DEFAULTS[via],

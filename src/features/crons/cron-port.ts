@@ -1,4 +1,5 @@
 // The `cron` tool's way to the use cases of crons: its results in the words that an agent reads.
+import type { CronPatch } from '../../config/schema-crons.ts';
 import { cutHead } from '../../core/text.ts';
 import { InvalidCronError } from '../../schedule/cron-definition.ts';
 import { addCron, editCron, findNamedCron, removeCron, runCronNow, type CronChange } from './use-cases.ts';
@@ -21,6 +22,8 @@ export function createCronPort(service: Service): CronPort {
     },
     add: ({ agentId, turnId, idempotencyKey }, input) =>
       refusing(async () => {
+        const closed = closedChannel(service, input.delivery);
+        if (closed !== null) return closed;
         const made = { input: { ...input, agentId }, origin: 'agent' as const, causeKey: `tool:${idempotencyKey}` };
         const under = await readTurnOptions(database, turnId);
         const result = await addCron(service, { ...made, under, idempotency: null });
@@ -30,6 +33,8 @@ export function createCronPort(service: Service): CronPort {
       }),
     update: ({ agentId, turnId }, id, patch) =>
       refusing(async () => {
+        const closed = closedChannel(service, patch.delivery);
+        if (closed !== null) return closed;
         const under = await readTurnOptions(database, turnId);
         const result = await editCron(service, { id, by: agentId, under }, patch);
         return result.kind === 'done' ? { kind: 'ok', value: toSummary(result.cron) } : notChanged(result.kind, id);
@@ -52,6 +57,16 @@ export function createCronPort(service: Service): CronPort {
       return { kind: 'ok', value: items };
     },
   };
+}
+
+/** A refusal of a channel that is not open to the messages of agents: their crons go where the `message` tool may. */
+function closedChannel({ config }: Service, delivery: CronPatch['delivery']) {
+  if (delivery?.mode !== 'channel') return null;
+  const open = config.tools.message.channels;
+  if (open.includes('*') || open.includes(delivery.channel)) return null;
+  return refused(
+    `job.delivery.channel: ${JSON.stringify(delivery.channel)} is not open to messages; use the mode "last"`,
+  );
 }
 
 function notChanged(why: Exclude<CronChange['kind'], 'done'>, id: string): CronToolResult<never> {

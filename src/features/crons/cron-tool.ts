@@ -63,7 +63,16 @@ const job = z.strictObject({
   target: z.enum(['main', 'isolated']).optional(),
   wake: z.enum(['now', 'next-heartbeat']).optional(),
   misfire: z.enum(['run_once', 'run_all', 'skip']).optional(),
-  delivery: z.strictObject({ mode: z.enum(['none', 'last', 'webhook']) }).optional(),
+  delivery: z
+    .strictObject({
+      mode: z.enum(['none', 'last', 'webhook', 'channel']),
+      channel: z.string().optional(),
+      accountId: z.string().optional(),
+      chatId: z.string().optional(),
+      threadId: z.string().optional(),
+    })
+    .optional()
+    .describe('Where the reply goes; channel needs channel and chatId'),
   deleteAfterRun: z.boolean().optional(),
   enabled: z.boolean().optional(),
 });

@@ -31,10 +31,15 @@ export async function listCrons(
 // A claimed fire has ended with its input, also before a scheduler has seen that.
 const IS_ENDED_SQL = `f.status = 'claimed' and i.settled_at is not null`;
 
+/** The states of deliveries, the one that a fire shows first. */
+const WORST_FIRST_SQL = `array['failed', 'expired', 'unknown', 'discarded', 'sending', 'pending', 'sent']`;
+
 /** SQL of the columns of `FireView`: of a fire `f`, its input `i` and what its turns have `paid`. A fire without a turn has cost nothing. */
 const FIRE_COLUMNS = `f.cron_id as "cronId", ${isoSql('f.scheduled_for')} as "scheduledFor",
       case when not (${IS_ENDED_SQL}) then f.status when i.status in ('answered', 'silent') then 'completed' else 'failed' end as status,
       f.reason, f.slots, f.is_manual as "isManual", f.message_id as "messageId", coalesce(f.turn_id, i.turn_id) as "turnId",
+      (select (${WORST_FIRST_SQL})[min(array_position(${WORST_FIRST_SQL}, d.status))] from holdfast.deliveries d
+        where d.session_id = t.session_id and d.turn_id = t.id) as delivery,
       ${isoSql('f.fired_at')} as "firedAt", ${isoSql(`case when ${IS_ENDED_SQL} then i.settled_at else f.ended_at end`)} as "endedAt",
       ${dollarsSql('paid.cost_micros')} as "costUsd", paid.cost_micros::float8 as "costMicros", paid.unpriced_calls as "unpricedCalls",
       paid.is_simulated as simulated`;

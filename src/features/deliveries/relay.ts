@@ -157,7 +157,7 @@ export async function openRelay({ service, live, logger, identity, tracing, metr
     logger,
     onSettled,
     redact: (text) => createRedact([...secretsOf(config)])(text),
-    ringLater: (sessionId, inMs) => later.ring(sessionId, inMs),
+    ringLater: (sessionId, inMs) => later.plan(sessionId, inMs),
   };
   return {
     async deliver({ sessionId, signal, draining }) {
@@ -181,7 +181,7 @@ function hasChats({ channels }: Config): boolean {
 function createLaterRings(publish: Publish) {
   const timers = new Map<SessionId, { atMs: number; timer: NodeJS.Timeout }>();
   return {
-    ring(sessionId: SessionId, inMs: number): void {
+    plan(sessionId: SessionId, inMs: number): void {
       const delayMs = Math.min(Math.max(inMs, LATER_MS_MIN), LATER_MS_MAX);
       const atMs = performance.now() + delayMs;
       const known = timers.get(sessionId);

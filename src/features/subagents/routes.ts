@@ -5,6 +5,7 @@ import { spawnSubagent, type SpawnAnswer } from './spawn-subagent.ts';
 import { steerSubagent, stopRun, type SteerAnswer } from './steer-subagent.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
 import { listSubagents, viewFamily, viewSubagent } from './views.ts';
+import { toReceiver } from '../../api/deliver-to.ts';
 import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../../api/route.ts';
 import {
@@ -34,7 +35,9 @@ const postSpawn = defineEffect({
   },
   async perform({ params: { key }, body, idempotency, principal }, { context }) {
     const origin = { sessionKey: key, turnId: null, causeKey: null, sentBy: parseKeyName(principal.name), idempotency };
-    return toSpawned(await spawnSubagent(context.service, origin, nestOptions(body)), key);
+    const { deliver, ...task } = body;
+    const receiver = deliver === undefined ? {} : { deliver: toReceiver(context.config, deliver) };
+    return toSpawned(await spawnSubagent(context.service, origin, nestOptions({ ...task, ...receiver })), key);
   },
   show: async ({ runId, childSessionKey }) => ({ runId, childSessionKey }),
 });

@@ -108,7 +108,12 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
 }
 
 const TARGETS: Readonly<Record<string, string>> = { main: 'the main one', isolated: 'one of its own' };
-const REPLIES = { none: 'not sent', last: 'sent where the last one was sent', webhook: 'sent to a webhook' } as const;
+const REPLIES = {
+  none: 'not sent',
+  last: 'sent where the last one was sent',
+  webhook: 'sent to a webhook',
+  channel: 'sent to a chat',
+} as const;
 
 function CronFacts({ cron }: { cron: Cron }): ReactElement {
   const { payload, target, origin, misfire, delivery } = cron;

@@ -150,7 +150,7 @@ export interface PartSettlement {
 
 const settledPlaces = placesOfUrlSql("settled.target ->> 'url'");
 
-const settle = literalQuery({
+export const storeSettlement = literalQuery({
   name: 'settle-part',
   purpose:
     'Store the result of an attempt to send a part, with its event; of one that was given up also its dead letter, the news for the agent and the part that names the gap.',
@@ -219,6 +219,6 @@ function eventOf({ status, isUnknown }: PartSettlement): 'delivery.sent' | 'deli
 
 /** Stores the result of an attempt. No effect when another relay has claimed the part. */
 export async function settlePart(database: Database, settlement: PartSettlement): Promise<Committed<object>> {
-  await settle(database, settlement);
+  await storeSettlement(database, settlement);
   return { after: buildChange(settlement.delivery.sessionId) };
 }
