@@ -30,9 +30,6 @@ export type PartResult =
   | { kind: 'unknown'; status: number | null; error: string; policy: 'resend' | 'park' }
   | { kind: 'open'; error: string };
 
-/** Above these, an answer is a file. */
-const PARTS_MAX = 10;
-
 /** How long an account waits whose token is not valid, or whose settings are wrong. */
 const UNAUTHORIZED_MS = 60_000;
 
@@ -44,17 +41,17 @@ export async function divideDelivery(
 ): Promise<PartPayload[] | Extract<PartResult, { kind: 'later' | 'refused' }>> {
   try {
     const { platform } = await openChat(config, url);
-    return divide(platform, payload);
+    return await divide(platform, payload);
   } catch (error) {
     return explain(error);
   }
 }
 
-function divide(platform: Platform, payload: DeliveryPayload): PartPayload[] {
+async function divide(platform: Platform, payload: DeliveryPayload): Promise<PartPayload[]> {
   const { media = [], replyToMessageId, buttons, ...shared } = payload as PartPayload;
   if (shared.react !== undefined) return [shared];
   const files = media.map((file): PartPayload => ({ ...shared, text: '', media: [file] }));
-  const parts = [...divideText(platform, shared), ...files];
+  const parts = [...(await divideText(platform, shared)), ...files];
   return parts.map((part, index) => ({
     ...part,
     ...(index === 0 ? given({ replyToMessageId }) : {}),
@@ -62,14 +59,12 @@ function divide(platform: Platform, payload: DeliveryPayload): PartPayload[] {
   }));
 }
 
-function divideText({ textLimit }: Platform, payload: PartPayload): PartPayload[] {
+async function divideText({ textLimit }: Platform, payload: PartPayload): Promise<PartPayload[]> {
   if (payload.text.trim() === '') return [];
-  const texts = splitMarkdown(payload.text, textLimit);
-  if (texts.length <= PARTS_MAX) return texts.map((text) => ({ ...payload, text }));
-  return [
-    { ...payload, text: texts[0]! },
-    { ...payload, asFile: 'message.md' },
-  ];
+  if (textLimit.measure(payload.text) <= textLimit.max) return [payload];
+  const { parseMarkdown: parse, stringifyMarkdown: stringify } = await import('chat');
+  const texts = splitMarkdown(payload.text, textLimit, { parse, stringify });
+  return texts === null ? [{ ...payload, asFile: 'message.md' }] : texts.map((text) => ({ ...payload, text }));
 }
 
 /** The least time between two messages to a chat, in milliseconds. A group of Telegram takes 20 in a minute; otherwise a chat takes one in a second. */
