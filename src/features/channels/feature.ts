@@ -9,6 +9,7 @@ export const channels: Feature = {
     () => import('./channel-routes.ts'),
     () => import('./pairing-routes.ts'),
     () => import('./receive-routes.ts'),
+    () => import('./bindings-routes.ts'),
   ],
   api: () => import('./api-part.ts'),
   commands: [

@@ -180,6 +180,17 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     json: { items: [{ name: 'anthropic', api: 'anthropic', keys: [{ name: 'default', state: 'ok' }] }] },
   },
   {
+    line: 'bindings list',
+    shows: [/0 +main +channel telegram, chatId -100123/],
+    notes: ['all other chats: agent main'],
+    json: { defaultAgent: 'main', items: [{ index: 0, agent: 'main', match: { chatId: '-100123' } }] },
+  },
+  {
+    line: 'bindings explain telegram --chat -100123 --thread 7',
+    shows: ['agent main, by bindings[0] (agent main: channel telegram, chatId -100123)'],
+    json: { agent: 'main', binding: { index: 0 }, candidates: [{ index: 0 }] },
+  },
+  {
     line: 'models probe anthropic/claude-sonnet-5-5',
     shows: ['anthropic/claude-sonnet-5-5 answers.'],
     json: { model: 'anthropic/claude-sonnet-5-5', code: 'ok', text: 'anthropic/claude-sonnet-5-5 answers.' },

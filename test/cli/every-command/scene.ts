@@ -39,7 +39,8 @@ export async function openScene() {
 
 const CONFIG = {
   messages: { queue: { debounceMs: 0 } },
-  channels: { webhook: { maxAttempts: 1 } },
+  channels: { webhook: { maxAttempts: 1 }, telegram: {} },
+  bindings: [{ agent: 'main', match: { channel: 'telegram', chatId: '-100123' } }],
 };
 
 /** Of a command on the machine of the service. */
