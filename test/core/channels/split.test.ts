@@ -194,7 +194,7 @@ describe('hostile texts', () => {
       expect(await divideText(unit.repeat(1_000_000 / unit.length), { max: 4096, measure })).toEqual({ kind: 'file' });
   });
 
-  test.each(['>', '> - ', '_a*', '**a', '*a _b '])(
+  test.each(['>', '> - ', '_a*', '**a', '*a _b ', '> a\nb\n'])(
     '%j repeated over the length of ten messages is not parsed',
     (unit) => {
       expect(isCostlyMarkdown(unit.repeat(40_000 / unit.length))).toBe(true);

@@ -1,5 +1,5 @@
 // Finds texts whose markdown would take a parser too long: the time grows with the square of how deep blocks lie in each other, and of how many
-// marks of emphasis one block has. Such a text is sent as a file.
+// marks one block has. Such a text is sent as a file.
 
 const DEPTH_MAX = 40;
 const MARKS_MAX = 1000;
@@ -8,8 +8,9 @@ const MARKS_MAX = 1000;
 export function isCostlyMarkdown(markdown: string): boolean {
   let marks = 0;
   for (const line of markdown.split('\n')) {
-    if (depthOf(line) > DEPTH_MAX) return true;
-    marks = line.trim() === '' ? 0 : marks + marksOf(line);
+    const depth = depthOf(line);
+    if (depth > DEPTH_MAX) return true;
+    marks = line.trim() === '' ? 0 : marks + marksOf(line) + depth;
     if (marks > MARKS_MAX) return true;
   }
   return false;
