@@ -9,7 +9,8 @@ import type { App, Channel, Json, Message, Workspace } from './workspace.ts';
 export interface MethodCall {
   workspace: Workspace;
   app: App;
-  events: EventSender;
+  /** The senders to the apps that see a channel. */
+  seeing: (channel: Channel) => EventSender[];
   parameters: Json;
   /** The address that the caller used. */
   origin: string;
@@ -46,7 +47,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
       ...contentOf(call.parameters),
       ...(threadTs === '' ? {} : { thread_ts: threadTs }),
     });
-    call.events.tellMessage(channel, message);
+    for (const sender of call.seeing(channel)) sender.tellMessage(channel, message);
     const warned = warnings.length === 0 ? {} : { warning: warnings.join(','), response_metadata: { warnings } };
     return { channel: channel.id, ts: message.ts, message, ...warned };
   },
@@ -59,7 +60,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     if (text === '' && content.blocks === undefined) throw new Refused('no_text');
     const previous = structuredClone(message);
     Object.assign(message, { text }, content, { edited: { user: call.app.botUser, ts: call.workspace.newTs() } });
-    call.events.tellChange(channel, message, previous);
+    for (const sender of call.seeing(channel)) sender.tellChange(channel, message, previous);
     return { channel: channel.id, ts: message.ts, text, message };
   },
   'chat.delete': (call) => {
@@ -143,7 +144,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
       files,
       ...(threadTs === '' ? {} : { thread_ts: threadTs }),
     });
-    call.events.tellMessage(channel, message);
+    for (const sender of call.seeing(channel)) sender.tellMessage(channel, message);
     return { files };
   },
   'files.info': ({ workspace, parameters, origin }) => {

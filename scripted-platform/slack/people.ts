@@ -151,8 +151,12 @@ function look(
   const app = workspace.app(id);
   workspace.people.set(from.id, { ...workspace.people.get(from.id), ...from });
   const found = channel === undefined ? workspace.directChat(app, from.id) : (workspace.channels.get(channel) ?? workspace.openChannel({ id: channel })); // prettier-ignore
-  const seeing = [...senders].filter(([each]) => found.kind !== 'im' || each === app).map(([, sender]) => sender);
-  return { app, workspace, channel: found, senders: seeing };
+  return { app, workspace, channel: found, senders: seeing(senders, found, app) };
+}
+
+/** The senders to the apps that see a channel: of a direct chat only to its own. */
+export function seeing(senders: Stage['senders'], channel: Channel, app: App): EventSender[] {
+  return [...senders].filter(([each]) => channel.kind !== 'im' || each === app).map(([, sender]) => sender);
 }
 
 function messageOf(channel: Channel, ts: string): Message {

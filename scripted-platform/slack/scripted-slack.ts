@@ -7,11 +7,11 @@ import type { Refusal } from '../faults.ts';
 import { disorderSchema, type Disorder, type PushRules } from '../pushes.ts';
 import { EventSender } from './event-sender.ts';
 import { METHODS } from './methods.ts';
-import { edit, press, react, remove, say, setChannel, type saySchema, type Stage } from './people.ts';
+import { edit, press, react, remove, say, seeing, setChannel, type saySchema, type Stage } from './people.ts';
 import { textOf } from './read-values.ts';
 import { Refused } from './refused.ts';
 import { Sockets, type DisconnectReason } from './sockets.ts';
-import { Workspace, type App, type Json, type Message } from './workspace.ts';
+import { Workspace, type App, type Channel, type Json, type Message } from './workspace.ts';
 
 export interface ScriptedSlackOptions extends ServerOptions {
   /** Its apps; what is left out is that of `SLACK_APP`. Absent: one. */
@@ -160,10 +160,11 @@ function callOf({ workspace, senders }: Stage, request: ApiRequest): ApiCall {
     }
     const carryOut = METHODS[method];
     if (carryOut === undefined) return failure('unknown_method', { req_method: method });
+    const call = { workspace, app, parameters, origin, seeing: (channel: Channel) => seeing(senders, channel, app) };
     try {
       return {
         status: 200,
-        body: { ok: true, ...structuredClone(carryOut({ workspace, app, events: sender, parameters, origin })) },
+        body: { ok: true, ...structuredClone(carryOut(call)) },
       };
     } catch (error) {
       if (error instanceof Refused) return failure(error.message, error.fields);

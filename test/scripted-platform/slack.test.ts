@@ -177,9 +177,11 @@ test('edits, deletions and reactions of people are events', async () => {
   });
 });
 
-test('over a socket, an event is sent again until it is acknowledged, also over the next socket', async () => {
+test('over a socket, an event is sent again until it is acknowledged, and a socket that replaces another receives the next', async () => {
   const socket = new SocketModeClient({
     appToken: SLACK_APP.appToken,
+    // The client waits for this long before it connects again.
+    clientPingTimeout: 1000,
     logLevel: LogLevel.ERROR,
     clientOptions: { slackApiUrl: slack.apiUrl },
   });
@@ -203,6 +205,25 @@ test('over a socket, an event is sent again until it is acknowledged, also over 
   slack.say('after');
   await expect.poll(() => received.at(-1)).toEqual(['after', 0]);
   await expect.poll(() => slack.pushes.entries.at(-1)?.status).toBe(200);
+});
+
+test('apps see what the bots of others write in channels, and not their direct chats', async () => {
+  const other = { id: 'A2', botToken: 'xoxb-2', appToken: 'xapp-2', botUser: 'U2BOT', botId: 'B2BOT' };
+  const two = await startScriptedSlack({ apps: [{}, other] });
+  closing.push(() => two.close());
+  const events = await eventsReceiver();
+  await two.subscribe(events.url, events.url, 'A2');
+  two.say('Only for the first');
+  two.say({ channel: 'C1', text: 'For both' });
+  await new WebClient(SLACK_APP.botToken, { slackApiUrl: two.apiUrl }).chat.postMessage({
+    channel: 'C1',
+    text: 'Answer',
+  });
+  await expect.poll(() => events.posted.length).toBe(2);
+  expect(events.posted.map(({ body }) => body)).toMatchObject([
+    { api_app_id: 'A2', event: { text: 'For both', user: 'U42' } },
+    { api_app_id: 'A2', event: { text: 'Answer', user: 'U0BOT', bot_id: 'B0BOT' } },
+  ]);
 });
 
 test('calls meet the faults that are armed for their method and channel', async () => {
