@@ -8,7 +8,7 @@ import type { DeliveryPayload } from '../../core/delivery-payload.ts';
 import { given } from '../../core/given.ts';
 import { findAccount, platformOf, type Account } from './accounts.ts';
 import { PlatformError, type Destination, type OutgoingPart, type Platform } from './platform.ts';
-import { splitMarkdown } from './rules/split.ts';
+import { divideText } from './divide-text.ts';
 
 /** One message of the platform: a text, one file, a file that is made of the text, or a reaction. */
 export type PartPayload = DeliveryPayload & {
@@ -51,7 +51,7 @@ async function divide(platform: Platform, payload: DeliveryPayload): Promise<Par
   const { media = [], replyToMessageId, buttons, ...shared } = payload as PartPayload;
   if (shared.react !== undefined) return [shared];
   const files = media.map((file): PartPayload => ({ ...shared, text: '', media: [file] }));
-  const parts = [...(await divideText(platform, shared)), ...files];
+  const parts = [...(await divideWords(platform, shared)), ...files];
   return parts.map((part, index) => ({
     ...part,
     ...(index === 0 ? given({ replyToMessageId }) : {}),
@@ -59,12 +59,11 @@ async function divide(platform: Platform, payload: DeliveryPayload): Promise<Par
   }));
 }
 
-async function divideText({ textLimit }: Platform, payload: PartPayload): Promise<PartPayload[]> {
+async function divideWords({ textLimit }: Platform, payload: PartPayload): Promise<PartPayload[]> {
   if (payload.text.trim() === '') return [];
-  if (textLimit.measure(payload.text) <= textLimit.max) return [payload];
-  const { parseMarkdown: parse, stringifyMarkdown: stringify } = await import('chat');
-  const texts = splitMarkdown(payload.text, textLimit, { parse, stringify });
-  return texts === null ? [{ ...payload, asFile: 'message.md' }] : texts.map((text) => ({ ...payload, text }));
+  const divided = await divideText(payload.text, textLimit);
+  if (divided.kind === 'file') return [{ ...payload, asFile: 'message.md' }];
+  return divided.parts.map((text) => ({ ...payload, text }));
 }
 
 /** The least time between two messages to a chat, in milliseconds. A group of Telegram takes 20 in a minute; otherwise a chat takes one in a second. */
