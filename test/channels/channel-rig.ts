@@ -6,6 +6,7 @@ import {
   TELEGRAM_TOKEN,
   type ScriptedTelegram,
 } from '../../scripted-platform/telegram/scripted-telegram.ts';
+import { readBodies, readEventTexts } from '../rows/channels.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 
@@ -60,20 +61,8 @@ export function useChannelRig({ own = {}, file = {} }: { own?: object; file?: ob
         const { statusCode } = await api.app.inject({ method: 'POST', url: WEBHOOK, payload: update, headers });
         return statusCode;
       },
-      messages: async (session) => {
-        const rows = await api.rows(
-          `select i.body from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = $1 order by i.seq`,
-          [`agent:main:${session}`],
-        );
-        return rows.map(({ body }) => body as Record<string, unknown>);
-      },
-      events: async (session) => {
-        const rows = await api.rows(
-          `select e.text from holdfast.system_events e join holdfast.sessions s on s.id = e.session_id where s.key = $1 order by e.id`,
-          [`agent:main:${session}`],
-        );
-        return rows.map(({ text }) => String(text));
-      },
+      messages: (session) => readBodies(api, session),
+      events: (session) => readEventTexts(api, session),
     };
   });
   return holder;

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
 import { createApiRig } from '../api/api-rig.ts';
+import { readBodies } from '../rows/channels.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { SECRET, telegramChannel, WEBHOOK } from './channel-rig.ts';
@@ -32,7 +33,7 @@ test.runIf(isLongForm())(
     expect(telegram.pendingUpdates()).toHaveLength(1);
     await server.restart();
     await expect.poll(() => telegram.pendingUpdates(), { timeout: 60_000 }).toEqual([]);
-    const rows = await rig.rows(`select i.body ->> 'text' as text from holdfast.inbox i order by i.seq`);
-    expect(rows).toEqual([{ text: 'Before' }, { text: 'During' }]);
+    const kept = await readBodies(rig, 'telegram:direct:42');
+    expect(kept.map(({ text }) => text)).toEqual(['Before', 'During']);
   },
 );

@@ -6,6 +6,7 @@ import { createLogger } from '../../src/logger.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
 import { createApiRig, type ApiRig } from '../api/api-rig.ts';
+import { pauseTelegram, readBodies, readEventData, readTelegram } from '../rows/channels.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { telegramChannel } from './channel-rig.ts';
@@ -40,19 +41,7 @@ async function startProcess(service: Service = api.context.service): Promise<{ s
   return { stop };
 }
 
-const texts = async (person: number) => {
-  const rows = await api.rows(
-    `select i.body ->> 'text' as text from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = $1 order by i.seq`,
-    [`agent:main:telegram:direct:${person}`],
-  );
-  return rows.map(({ text }) => text);
-};
-
-const account = async () =>
-  (await api.rows(`select * from holdfast.channel_accounts where channel = 'telegram' and account = 'main'`))[0]!;
-
-const eventsOf = async (type: string) =>
-  (await api.rows(`select data from holdfast.events where type = $1 order by id`, [type])).map(({ data }) => data);
+const texts = async (person: number) => (await readBodies(api, `telegram:direct:${person}`)).map(({ text }) => text);
 
 /** A service with other settings of the account, on the same database. */
 function serviceWith(own: object, limits: object = {}): Service {
@@ -98,27 +87,29 @@ test('of several processes one polls, and none while the account is paused', asy
       .slice(from)
       .filter(({ status }) => status === 409),
   ).toEqual([]);
-  await api.rows(`update holdfast.channel_accounts set is_paused = true`);
-  await expect.poll(async () => (await account())['owner'], { timeout: 20_000 }).toBe(null);
+  await pauseTelegram(api, true);
+  await expect.poll(async () => (await readTelegram(api)).owner, { timeout: 20_000 }).toBe(null);
   telegram.say({ from: 30, text: 'Later' });
   expect(await texts(30)).toHaveLength(10);
-  await api.rows(`update holdfast.channel_accounts set is_paused = false`);
+  await pauseTelegram(api, false);
   await expect.poll(() => texts(30)).toHaveLength(11);
 });
 
 describe('a platform that does not answer', () => {
   test('is tried again; that it is lost and connected again are one event each', async () => {
     await startProcess();
-    const [lost, connected] = [await eventsOf('channel.lost'), await eventsOf('channel.connected')];
+    const [lost, connected] = [await readEventData(api, 'channel.lost'), await readEventData(api, 'channel.connected')];
     telegram.faults.arm({ method: 'getUpdates', kind: 'close', times: 2 });
     telegram.say({ from: 40, text: 'Hello' });
     await expect.poll(() => texts(40), { timeout: 20_000 }).toEqual(['Hello']);
     telegram.say({ from: 40, text: 'Still there?' });
     await expect.poll(() => texts(40), { timeout: 20_000 }).toEqual(['Hello', 'Still there?']);
-    expect((await eventsOf('channel.lost')).slice(lost.length)).toMatchObject([
+    expect((await readEventData(api, 'channel.lost')).slice(lost.length)).toMatchObject([
       { channel: 'telegram', accountId: 'main', error: expect.stringContaining('getUpdates') },
     ]);
-    expect((await eventsOf('channel.connected')).slice(connected.length)).toMatchObject([{ botId: '110201543' }]);
+    expect((await readEventData(api, 'channel.connected')).slice(connected.length)).toMatchObject([
+      { botId: '110201543' },
+    ]);
   });
 });
 
@@ -131,10 +122,8 @@ test('after a change of the token nothing is skipped: a position and the ids of 
   telegram.say({ bot: '5', from: 50, text: 'To the new bot' });
   await startProcess(serviceWith({ token: '5:new' }));
   await expect.poll(() => texts(50)).toEqual(['To the old bot', 'To the new bot']);
-  expect(await account()).toMatchObject({ bot_id: '5' });
+  expect(await readTelegram(api)).toMatchObject({ bot_id: '5' });
   // Telegram counts the messages of a direct chat for each bot, so the id has that of the bot.
-  const ids = await api.rows(
-    `select i.body ->> 'messageId' as id from holdfast.inbox i where i.body ->> 'chatId' = '50' order by i.seq`,
-  );
-  expect(ids).toMatchObject([{ id: expect.stringMatching(/^110201543\./) }, { id: expect.stringMatching(/^5\./) }]);
+  const ids = (await readBodies(api, 'telegram:direct:50')).map(({ messageId }) => messageId);
+  expect(ids).toEqual([expect.stringMatching(/^110201543\./), expect.stringMatching(/^5\./)]);
 });

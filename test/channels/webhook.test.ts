@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { countOfChat, pauseTelegram } from '../rows/channels.ts';
 import { BOT, GROUP, SECRET, updateOf, useChannelRig, WEBHOOK } from './channel-rig.ts';
 
 const holder = useChannelRig();
@@ -143,22 +144,17 @@ describe('a message in a group', () => {
     const { rig } = holder;
     const other = GROUP - 1;
     await write({ from: 5, chat: { id: other, title: `Group ${GROUP}` }, text: '@scripted_bot hello' });
-    expect(await rig.api.rows(`select key from holdfast.sessions where key like $1`, [`%${other}%`])).toEqual([]);
-    expect(await rig.api.rows(`select 1 from holdfast.channel_context where chat_id = $1`, [String(other)])).toEqual(
-      [],
-    );
+    expect(await countOfChat(rig.api, String(other))).toBe(0);
   });
 });
 
 test('while the account is paused, a push is 503, and Telegram sends it again later', async () => {
   const { rig } = holder;
   const from = newPerson();
-  await rig.api
-    .rows(`insert into holdfast.channel_accounts (channel, account, is_paused) values ('telegram', 'main', true)
-    on conflict (channel, account) do update set is_paused = true`);
+  await pauseTelegram(rig.api, true);
   const update = updateOf(rig.telegram.say({ from, text: 'Later' }));
   expect(await rig.push(update)).toBe(503);
-  await rig.api.rows(`update holdfast.channel_accounts set is_paused = false`);
+  await pauseTelegram(rig.api, false);
   expect(await rig.push(update)).toBe(200);
   expect(await rig.messages(`telegram:direct:${from}`)).toHaveLength(1);
 });

@@ -4,6 +4,7 @@
 import { expect, test } from 'vitest';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
 import { GROUP, telegramChannel } from '../channels/channel-rig.ts';
+import { pauseTelegram, readChats, readTelegram } from '../rows/channels.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -43,32 +44,21 @@ function say(chat: number, text: string): void {
   said.set(String(chat), [...(said.get(String(chat)) ?? []), text]);
 }
 
-async function setPaused(isPaused: boolean): Promise<void> {
-  await rig.database.query(`update holdfast.channel_accounts set is_paused = $1`, [isPaused]);
-}
-
 /** The account is left and claimed; then people write. Resolves when Telegram has nothing more that is not confirmed. */
 async function play(): Promise<void> {
   plays += 1;
-  await setPaused(true);
-  await waitUntil('the account is left', SOON_MS, async () => {
-    const { rows } = await rig.database.query(
-      `select from holdfast.channel_accounts where owner is null or lease_expires_at < clock_timestamp()`,
-    );
-    return rows.length > 0;
-  });
+  await pauseTelegram(rig.database, true);
+  await waitUntil('the account is left', SOON_MS, async () => (await readTelegram(rig.database)).isLeft);
   say(PERSON, `one ${plays}`);
   say(GROUP, `aside ${plays}`);
-  await setPaused(false);
+  await pauseTelegram(rig.database, false);
   say(GROUP, `@scripted_bot two ${plays}`);
   say(PERSON, `three ${plays}`);
   await waitUntil('everything is confirmed', SOON_MS, () => telegram.pendingUpdates().length === 0);
 }
 
 async function judge(): Promise<string[]> {
-  const { rows } = await rig.database.query<{ chat: string; texts: string[] }>(
-    `select i.body ->> 'chatId' as chat, array_agg(i.body ->> 'text' order by i.seq) as texts from holdfast.inbox i where i.kind = 'message' group by 1`,
-  );
+  const rows = await readChats(rig.database);
   return [...said].flatMap(([chat, texts]) => {
     const kept = rows.find((row) => row.chat === chat)?.texts ?? [];
     return JSON.stringify(kept) === JSON.stringify(texts)

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
 import { telegramChannel } from '../channels/channel-rig.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readEventData, readReplies, readTelegram } from '../rows/channels.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
@@ -31,28 +32,12 @@ const conflicts = () => polls().filter(({ status }) => status === 409);
 async function ask(text: string): Promise<string[]> {
   telegram.say({ from: PERSON, text: `${text} [[reply: ${text}: yes.]]` });
   return waitUntil(`the reply to ${text}`, SOON_MS, async () => {
-    const rows = await rig.rows<{ text: string }>(
-      `select payload ->> 'text' as text from holdfast.deliveries where target ->> 'url' = $1 and channel = 'telegram' order by seq`,
-      [`channel:telegram/main/${PERSON}`],
-    );
-    const texts = rows.map((row) => row.text);
+    const texts = await readReplies(rig, `channel:telegram/main/${PERSON}`);
     return texts.includes(`${text}: yes.`) ? texts : null;
   });
 }
 
-interface AccountRow {
-  owner: string | null;
-  epoch: string;
-  bot_id: string;
-  position: string | null;
-}
-
-async function account(): Promise<AccountRow> {
-  const [row] = await rig.rows<AccountRow>(
-    `select owner, epoch::text, bot_id, position from holdfast.channel_accounts where channel = 'telegram' and account = 'main'`,
-  );
-  return row!;
-}
+const account = () => readTelegram(rig);
 
 /** The worker that has claimed the account. */
 async function poller(): Promise<RunningProcess> {
@@ -65,8 +50,9 @@ test('a person writes, the agent answers, and one process polls', async () => {
   expect(await ask('Second')).toEqual(['First: yes.', 'Second: yes.']);
   expect(conflicts()).toEqual([]);
   expect(await account()).toMatchObject({ bot_id: '110201543' });
-  const connected = await rig.rows(`select data from holdfast.events where type = 'channel.connected'`);
-  expect(connected).toMatchObject([{ data: { channel: 'telegram', accountId: 'main', botId: '110201543' } }]);
+  expect(await readEventData(rig, 'channel.connected')).toMatchObject([
+    { channel: 'telegram', accountId: 'main', botId: '110201543' },
+  ]);
 });
 
 test('another process polls as soon as the one that polls has drained', async () => {

@@ -5,20 +5,18 @@ import { defineRoute, type Api, type Route } from '../../api/route.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { findAccount, platformOf } from './accounts.ts';
 import { PlatformError } from './platform.ts';
-import { createReceive, type Receive } from './receive.ts';
-import { noteReceived, readPause } from './store/accounts.ts';
+import { createPush } from './receive-push.ts';
+import type { Receive } from './receive.ts';
 
 /** Larger than any update: files are fetched, not sent. */
 const BODY_BYTES_MAX = 1_048_576;
 /** Shorter than platforms wait for an answer. */
 const COMMIT_MS_MAX = 20_000;
-const NOTED_EVERY_MS = 5_000;
 
 const receivers = new WeakMap<ApiContext, Receive>();
-const notedAtMs = new Map<string, number>();
 
 function receiveOf({ context }: Api): Receive {
-  const receive = receivers.get(context) ?? createReceive(context);
+  const receive = receivers.get(context) ?? createPush(context);
   receivers.set(context, receive);
   return receive;
 }
@@ -50,16 +48,13 @@ const postUpdate = defineRoute({
         'The signature of the request is not that of the platform. Check the secret of the account.',
       );
     const { answer, received } = reading;
-    // Asked when it is the turn of the message: what arrives first is stored first.
-    const isHeld = async () => !(await readPause(api.context.service.database, account));
     const result = await answerWithin(
-      receiveOf(api)(account, received, isHeld).catch(askAgain),
+      receiveOf(api)(account, received).catch(askAgain),
       COMMIT_MS_MAX,
       'The request timed out, and may have been committed. Send it again.',
     );
     if (result.kind === 'full') throw overloaded('Too many messages wait. Send the request again.');
     if (result.kind === 'lost') throw overloaded('The account is paused. Send the request again.');
-    noteSometimes(api, account);
     return {
       status: answer.status,
       body: answer.body ?? '',
@@ -75,15 +70,6 @@ function singleHeaders(headers: object): Record<string, string | undefined> {
 /** A platform that cannot be asked who the bot is keeps the request. */
 function askAgain(error: unknown): never {
   throw error instanceof PlatformError ? overloaded(error.message) : error;
-}
-
-/** Each request would write the row of the account otherwise. */
-function noteSometimes({ context }: Api, { channel, account }: { channel: string; account: string }): void {
-  const name = JSON.stringify([channel, account]);
-  const now = performance.now();
-  if (now - (notedAtMs.get(name) ?? Number.NEGATIVE_INFINITY) < NOTED_EVERY_MS) return;
-  notedAtMs.set(name, now);
-  noteReceived(context.service.database, { channel, account }).catch(() => undefined);
 }
 
 export const routes: Route[] = [postUpdate];

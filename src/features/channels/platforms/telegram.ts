@@ -6,6 +6,7 @@ import { parseMarkdown, walkAst } from 'chat';
 import { Api, InputFile } from 'grammy';
 import type { Message, Update } from 'grammy/types';
 import { given } from '../../../core/given.ts';
+import { cutHead } from '../../../core/text.ts';
 import { PlatformError } from '../platform.ts';
 import type { AccountSettings, Destination, OutgoingFile, OutgoingPart, Platform, Received } from '../platform.ts';
 import { ask, fetchFile, intoChat, tooLarge, wire } from './telegram-wire.ts';
@@ -35,7 +36,7 @@ const converter = new TelegramFormatConverter();
 
 /** The bot of one token. */
 export function openPlatform({ token, secretToken, mode, baseUrl = API, channel, account }: AccountSettings): Platform {
-  const root = baseUrl.replace(/\/+$/, '');
+  const root = baseUrl.replace(/\/$/, '');
   const api = new Api(token, { apiRoot: root, timeoutSeconds: REQUEST_SECONDS_MAX });
   let reader: Promise<(update: Update) => Received[]> | undefined;
 
@@ -130,7 +131,7 @@ function writer(api: Api): Pick<Platform, 'send' | 'edit' | 'react' | 'showTypin
     },
     async answerPress(pressId, text, signal) {
       await ask('answerCallbackQuery', signal, (until) =>
-        api.answerCallbackQuery(pressId, { text: text.slice(0, 200) }, wire(until)),
+        api.answerCallbackQuery(pressId, { text: cutHead(text, 200) }, wire(until)),
       );
     },
   };

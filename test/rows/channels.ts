@@ -1,0 +1,69 @@
+// What was received from chat platforms, as it is stored.
+import type { Store } from './table.ts';
+
+async function send<Row>(store: Store, sql: string, values: unknown[] = []): Promise<Row[]> {
+  const found = 'rows' in store ? await store.rows(sql, values) : (await store.query(sql, values)).rows;
+  return found as Row[];
+}
+
+interface StoredBody extends Record<string, unknown> {
+  text: string;
+  messageId: string;
+}
+
+/** The bodies of the messages of a session of the agent main, in its order. */
+export async function readBodies(store: Store, session: string): Promise<StoredBody[]> {
+  const sql = `select i.body from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = $1 order by i.seq`;
+  return (await send<{ body: StoredBody }>(store, sql, [`agent:main:${session}`])).map(({ body }) => body);
+}
+
+/** The texts of all messages by the chat that they were written in, in the order of their sessions. */
+export function readChats(store: Store): Promise<{ chat: string; texts: string[] }[]> {
+  const sql = `select i.body ->> 'chatId' as chat, array_agg(i.body ->> 'text' order by i.seq) as texts from holdfast.inbox i where i.kind = 'message' group by 1`;
+  return send(store, sql);
+}
+
+/** The texts of the system events of a session. */
+export async function readEventTexts(store: Store, session: string): Promise<string[]> {
+  const sql = `select e.text from holdfast.system_events e join holdfast.sessions s on s.id = e.session_id where s.key = $1 order by e.id`;
+  return (await send<{ text: string }>(store, sql, [`agent:main:${session}`])).map(({ text }) => text);
+}
+
+/** How many sessions and messages of context there are of a chat. */
+export async function countOfChat(store: Store, chatId: string): Promise<number> {
+  const sql = `select (select count(*) from holdfast.sessions where key like '%' || $1 || '%')::int
+  + (select count(*) from holdfast.channel_context where chat_id = $1)::int as n`;
+  return (await send<{ n: number }>(store, sql, [chatId]))[0]!.n;
+}
+
+interface StoredAccount {
+  owner: string | null;
+  epoch: string;
+  bot_id: string | null;
+  isLeft: boolean;
+}
+
+/** The account main of the channel telegram. */
+export async function readTelegram(store: Store): Promise<StoredAccount> {
+  const sql = `select owner, epoch::text, bot_id, owner is null or lease_expires_at < clock_timestamp() as "isLeft"
+from holdfast.channel_accounts where channel = 'telegram' and account = 'main'`;
+  return (await send<StoredAccount>(store, sql))[0]!;
+}
+
+export async function pauseTelegram(store: Store, isPaused: boolean): Promise<void> {
+  const sql = `insert into holdfast.channel_accounts (channel, account, is_paused) values ('telegram', 'main', $1)
+on conflict (channel, account) do update set is_paused = excluded.is_paused`;
+  await send(store, sql, [isPaused]);
+}
+
+/** The texts that are in the outbox to a chat of telegram, oldest first. */
+export async function readReplies(store: Store, url: string): Promise<string[]> {
+  const sql = `select payload ->> 'text' as text from holdfast.deliveries where target ->> 'url' = $1 and channel = 'telegram' order by seq`;
+  return (await send<{ text: string }>(store, sql, [url])).map(({ text }) => text);
+}
+
+/** The data of the events of a type. */
+export async function readEventData(store: Store, type: string): Promise<unknown[]> {
+  const sql = `select data from holdfast.events where type = $1 order by id`;
+  return (await send<{ data: unknown }>(store, sql, [type])).map(({ data }) => data);
+}
