@@ -91,6 +91,7 @@ const onlyInLongForm = [
   'test/browser/walk.test.ts',
   'test/browser/weight.test.ts',
   'test/browser/words.test.ts',
+  'test/channels/sending-sweep.test.ts',
   'test/cli/backup.test.ts',
   'test/cli/bulk.test.ts',
   'test/cli/chat.test.ts',

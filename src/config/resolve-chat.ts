@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { formatChannelUrl, type ChannelAddress } from '../core/channel-address.ts';
 import { given } from '../core/given.ts';
-import type { Config } from '../config.ts';
 import { word } from './schema-scalars.ts';
 
 /** `mode: "channel"` in a request or the configuration. */
@@ -17,6 +16,15 @@ export const chatDelivery = z.strictObject({
 });
 export type ChatDelivery = z.output<typeof chatDelivery>;
 
+/** The part of the configuration that is asked. */
+interface ConfiguredChats {
+  channels: {
+    platforms: Readonly<
+      Record<string, { adapter?: string | undefined; accounts?: Readonly<Record<string, object>> | undefined }>
+    >;
+  };
+}
+
 /** A part of it that names nothing. */
 export interface ChatFault {
   field: 'channel' | 'accountId';
@@ -25,7 +33,7 @@ export interface ChatFault {
 
 /** The complete address, or what is wrong with it: the channel and the account must be configured. */
 export function resolveChat(
-  { channels: { platforms } }: Pick<Config, 'channels'>,
+  { channels: { platforms } }: ConfiguredChats,
   { channel, accountId, chatId, threadId }: Omit<ChatDelivery, 'mode'>,
 ): { address: ChannelAddress } | { fault: ChatFault } {
   const adapted = Object.entries(platforms).filter(([, { adapter }]) => adapter !== undefined);
@@ -52,7 +60,7 @@ export function resolveChat(
 }
 
 /** The address of a chat that an agent writes to, for `OpenChannels`. */
-export function addressOfChat(config: Pick<Config, 'channels'>, chat: Omit<ChatDelivery, 'mode'>) {
+export function addressOfChat(config: ConfiguredChats, chat: Omit<ChatDelivery, 'mode'>) {
   if (config.channels.platforms[chat.channel]?.adapter === undefined) return null;
   const resolved = resolveChat(config, chat);
   return 'fault' in resolved ? { fault: resolved.fault.message } : { url: formatChannelUrl(resolved.address) };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { formatChannelUrl } from '../../src/core/channel-address.ts';
 import type { SessionId } from '../../src/core/ids.ts';
+import type { Database } from '../../src/database/database.ts';
 import { relayChats } from '../../src/features/deliveries/chat-relay.ts';
 import type { DeliveryOutcome, OutboxRelay } from '../../src/features/deliveries/relay.ts';
 import { newId } from '../../src/ids.ts';
@@ -23,8 +24,29 @@ type Said = {
   type?: string;
   seq?: number;
   channel?: string;
+  accountId?: string;
   threadId?: string;
 } & Record<string, unknown>;
+
+/** A database that fails at the round trip of this number, before or after the statement takes effect, and at all later ones: its process was killed. */
+export function killedAt(
+  database: Database,
+  trip: number,
+  when: 'before' | 'after',
+): { database: Database; isKilled: () => boolean } {
+  let trips = 0;
+  const query = async (statement: { text: string }) => {
+    trips += 1;
+    if (trips > trip || (trips === trip && when === 'before')) throw new Error('The process was killed.');
+    const answer = await database.hot.query(statement);
+    if (trips === trip) throw new Error('The process was killed.');
+    return answer;
+  };
+  return {
+    database: Object.assign(Object.create(database), { hot: { query } }) as Database,
+    isKilled: () => trips >= trip,
+  };
+}
 
 /** `blind`: a channel that cannot say what it was sent; `asked`: one that can. */
 export async function createSendingRig() {
@@ -70,9 +92,9 @@ export async function createSendingRig() {
     openGates,
     /** Stores a delivery of a session; resolves with its id. */
     async say(sessionId: SessionId, said: Said): Promise<string> {
-      const { chatId, threadId, channel = 'blind', seq = 1, type = 'reply', ...more } = said;
+      const { chatId, threadId, channel = 'blind', accountId = 'main', seq = 1, type = 'reply', ...more } = said;
       const id = newId<string>();
-      const url = formatChannelUrl({ channel, accountId: 'main', chatId, ...(threadId && { threadId }) });
+      const url = formatChannelUrl({ channel, accountId, chatId, ...(threadId && { threadId }) });
       const payload = { type, text: '', ...more };
       await addDeliveries(rig, { id, sessionId, seq, channel, target: { url }, payload });
       return id;
