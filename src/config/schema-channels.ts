@@ -97,7 +97,7 @@ const platform = z.strictObject({
   ),
   onUnknown: optional(
     z.strictObject({
-      reply: choice(UNKNOWN_POLICIES, 'resend').describe('for replies'),
+      reply: choice(UNKNOWN_POLICIES, 'resend').describe('for replies and other results'),
       message: choice(UNKNOWN_POLICIES, 'park').describe('for messages of the tool `message`'),
     }),
   ).describe(

@@ -53,7 +53,7 @@ const LEASE_MARGIN_MS = 10_000;
 /** The most deliveries of one session in one job; the rest gets a job of its own, after other sessions. */
 const DELIVERIES_PER_JOB_MAX = 20;
 
-/** A chat is looked at again after this time at the earliest, and at the latest, in milliseconds. */
+/** The bounds of the time after which a chat is checked again, in milliseconds. */
 const LATER_MS_MIN = 20;
 const LATER_MS_MAX = 3_600_000;
 

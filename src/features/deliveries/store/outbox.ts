@@ -129,7 +129,7 @@ const DUE_MAX = 500;
 export const DUE_DELIVERIES = literal({
   name: 'due-deliveries',
   purpose:
-    'Mark deliveries that are too old as expired, with their dead letters. Answers those, and the sessions whose oldest open webhook is due, or which are next in a chat. Forgets the gates of chats that are quiet.',
+    'Mark deliveries that are too old as expired, with their dead letters. Answers those, and the sessions whose oldest open webhook is due, or which are next in a chat. Deletes the gates of chats that are quiet.',
   locking: 'The deliveries that expire, and old gates, skipping those that are locked.',
   text: `with expired as (
   update holdfast.deliveries d set status = 'expired', settled_at = clock_timestamp(), owner = null, lease_expires_at = null
