@@ -134,7 +134,7 @@ export interface Platform {
   identify: (signal: AbortSignal) => Promise<{ id: string; name: string }>;
   /** Null: the signature is not that of the platform. */
   readWebhook?: (request: WebhookRequest) => Promise<WebhookReading | null>;
-  /** Waits for what comes after a position (null: from the oldest that the platform still has). The platform forgets what lies before a position that it is asked with. */
+  /** Waits for what comes after a position (null: from the oldest that the platform still has). The platform deletes what lies before a position that it is asked with. */
   poll?: (position: string | null, signal: AbortSignal) => Promise<{ received: Received[]; position: string | null }>;
   /**
    * Holds a socket until it closes or `signal`. Each delivery is acknowledged when `commit` has resolved, and never when it rejects.

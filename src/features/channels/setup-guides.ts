@@ -14,7 +14,7 @@ interface Guide {
   next: (added: { channel: string; account: string; bot: string }) => string[];
 }
 
-const RESTART = 'Restart the service, or run: holdfast config reload';
+const RESTART = 'Restart the service.';
 
 export function guideOf(adapter: string, mode: Account['mode']): Guide {
   return adapter === 'slack' ? slack(mode) : telegram(mode);
