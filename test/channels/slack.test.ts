@@ -143,6 +143,7 @@ describe('a request of Slack', () => {
     expect(await receive({ ...MESSAGE, subtype: 'bot_message', bot_id: 'B2', user: undefined })).toMatchObject([
       { sender: { id: 'B2', isBot: true } },
     ]);
+    expect(await receive({ ...MESSAGE, text: 7 })).toMatchObject([{ kind: 'unreadable', error: expect.any(Error) }]);
     for (const other of [{ subtype: 'channel_join' }, { type: 'channel_rename' }, { ts: undefined }, { text: '' }])
       expect(await receive({ ...MESSAGE, ...other })).toEqual([]);
   });

@@ -85,7 +85,21 @@ export function createEventReader(botUserId: string) {
       : readMessage(event, event.channel, team);
   }
 
-  return { readEvent, readMessage };
+  return {
+    readEvent: (body: unknown) => readOrName(body, () => readEvent(body)),
+    readMessage: (message: SlackMessage, channel: string, team: string | undefined) =>
+      readOrName(message, () => readMessage(message, channel, team)),
+  };
+}
+
+/** What Slack has sent in a form that is not known must not keep the rest waiting, however often it comes. */
+function readOrName(sent: unknown, read: () => Received[]): Received[] {
+  try {
+    return read();
+  } catch (error) {
+    const { event_id: event, ts } = (isObject(sent) ? sent : {}) as { event_id?: unknown; ts?: unknown };
+    return [{ kind: 'unreadable', id: String(event ?? ts ?? 'without an id'), error }];
+  }
 }
 
 function readEdit(
@@ -134,6 +148,10 @@ export interface SlackPress {
 
 /** The payload of a press of a button. */
 export function readInteraction(payload: unknown): Received[] {
+  return readOrName(payload, () => readPresses(payload));
+}
+
+function readPresses(payload: unknown): Received[] {
   if (!isObject(payload)) return [];
   const { type, user, team, channel, message, actions = [] } = payload as Interaction;
   if (type !== 'block_actions' || user?.id === undefined || channel?.id === undefined || message?.ts === undefined)

@@ -39,7 +39,7 @@ export async function listenToSocket(listening: Listening): Promise<void> {
   let { position } = listening;
 
   async function commitNext(received: Received[]): Promise<void> {
-    const newest = Math.max(Number(position ?? 0), ...received.map((one) => ('at' in one ? one.at / 1_000 : 0)));
+    const newest = Math.max(Number(position ?? 0), ...received.map((said) => ('at' in said ? said.at / 1_000 : 0)));
     const next = newest === 0 ? position : newest.toFixed(6);
     await commit(received, next);
     position = next;
