@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => rig.stop());
 
 const LETTERS = ['a', 'b', 'c'];
-const TEXT = LETTERS.map((letter) => letter.repeat(TEXT_CHARS_MAX)).join('');
+const TEXT = LETTERS.map((letter) => letter.repeat(TEXT_CHARS_MAX - 10)).join('\n\n');
 /** Above the number of round trips that three parts take. */
 const TRIPS_MAX = 30;
 

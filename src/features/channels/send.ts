@@ -7,8 +7,8 @@ import { parseChannelUrl, type ChannelAddress } from '../../core/channel-address
 import type { DeliveryPayload } from '../../core/delivery-payload.ts';
 import { given } from '../../core/given.ts';
 import { findAccount, platformOf, type Account } from './accounts.ts';
-import { PlatformError, type Destination, type OutgoingPart, type Platform } from './platform.ts';
 import { divideText } from './divide-text.ts';
+import { PlatformError, type Destination, type OutgoingPart, type Platform } from './platform.ts';
 
 /** One message of the platform: a text, one file, a file that is made of the text, or a reaction. */
 export type PartPayload = DeliveryPayload & {
@@ -51,7 +51,7 @@ async function divide(platform: Platform, payload: DeliveryPayload): Promise<Par
   const { media = [], replyToMessageId, buttons, ...shared } = payload as PartPayload;
   if (shared.react !== undefined) return [shared];
   const files = media.map((file): PartPayload => ({ ...shared, text: '', media: [file] }));
-  const parts = [...(await divideWords(platform, shared)), ...files];
+  const parts = [...(await textParts(platform, shared)), ...files];
   return parts.map((part, index) => ({
     ...part,
     ...(index === 0 ? given({ replyToMessageId }) : {}),
@@ -59,7 +59,7 @@ async function divide(platform: Platform, payload: DeliveryPayload): Promise<Par
   }));
 }
 
-async function divideWords({ textLimit }: Platform, payload: PartPayload): Promise<PartPayload[]> {
+async function textParts({ textLimit }: Platform, payload: PartPayload): Promise<PartPayload[]> {
   if (payload.text.trim() === '') return [];
   const divided = await divideText(payload.text, textLimit);
   if (divided.kind === 'file') return [{ ...payload, asFile: 'message.md' }];
