@@ -56,7 +56,14 @@ export async function sendHeldNotices(
       const { turnId, step, ordinal } = call;
       const { url, sessionKey, payload, expiresMs } = notice;
       const causeKey = `${code}:${turnId}:${step}:${ordinal}`;
-      const message = { id: newId<DeliveryId>(), sessionKey, turnId, causeKey, channel: channelOfUrl(url), target: { url } };
+      const message = {
+        id: newId<DeliveryId>(),
+        sessionKey,
+        turnId,
+        causeKey,
+        channel: channelOfUrl(url),
+        target: { url },
+      };
       publish(await sendMessage(database, { ...message, payload, expiresMs: Math.max(1, expiresMs) }));
     }
     await noteHeldNotice(database, call, code);

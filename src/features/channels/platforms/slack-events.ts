@@ -98,7 +98,7 @@ function readOrName(sent: unknown, read: () => Received[]): Received[] {
     return read();
   } catch (error) {
     const { event_id: event, ts } = (isObject(sent) ? sent : {}) as { event_id?: unknown; ts?: unknown };
-    return [{ kind: 'unreadable', id: String(event ?? ts ?? 'without an id'), error }];
+    return [{ kind: 'unreadable', id: [event, ts].find((each) => typeof each === 'string') ?? 'without an id', error }];
   }
 }
 
