@@ -6,6 +6,7 @@ import { newId } from '../../src/ids.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
+import { countOfCrowd, readSendersOfEvents } from '../rows/channels.ts';
 import { changePairings } from '../rows/pairings.ts';
 import { ago } from '../rows/table.ts';
 
@@ -36,7 +37,8 @@ async function noticesTo(account: string, senderId: string): Promise<string[]> {
     .map(({ payload }: { payload: { text: string } }) => payload.text);
 }
 
-const modelCalls = async () => (await holder.rig.rows('select count(*)::int as n from holdfast.model_calls'))[0];
+const crowd = () =>
+  countOfCrowd(holder.rig, { account: 'channel:telegram/crowd', sessions: 'agent:main:telegram:direct:200' });
 
 describe('a person who is not paired', () => {
   test('is sent a code once, which is a row of the outbox to the chat, and is an event', async () => {
@@ -53,11 +55,7 @@ describe('a person who is not paired', () => {
     const [notice, ...more] = await noticesTo('once', '101');
     expect(notice).toContain(`Your code is ${request.code}`);
     expect(more).toEqual([]);
-    const events = await holder.rig.rows(
-      `select data ->> 'senderId' as sender from holdfast.events where type = 'pairing.requested' and data ->> 'pairingId' = $1`,
-      [request.id],
-    );
-    expect(events).toEqual([{ sender: '101' }]);
+    expect(await readSendersOfEvents(holder.rig, request.id)).toEqual(['101']);
     expect((await holder.rig.get('/v1/attention')).body.items).toContainEqual(
       expect.objectContaining({ kind: 'pairing', text: '1 person asks to write to the bot telegram/once' }),
     );
@@ -68,15 +66,11 @@ describe('a person who is not paired', () => {
     for (let at = 0; at < senders.length; at += 50)
       await Promise.all(senders.slice(at, at + 50).map((sender) => write('crowd', sender)));
     expect(await pairingsOf('crowd')).toHaveLength(3);
-    const [{ notices, sessions }] = (await holder.rig.rows(`select
-      (select count(*)::int from holdfast.deliveries where target ->> 'url' like 'channel:telegram/crowd/%') as notices,
-      (select count(*)::int from holdfast.sessions where key like 'agent:main:telegram:direct:200%') as sessions`)) as [
-      { notices: number; sessions: number },
-    ];
+    const { notices, sessions, modelCalls } = await crowd();
     expect(notices).toBe(3);
     // Some made their session before they saw that there is no room.
     expect(sessions).toBeLessThan(60);
-    expect(await modelCalls()).toEqual({ n: 0 });
+    expect(modelCalls).toBe(0);
   });
 
   test('gets a new code when the first has expired, and then others get its place', async () => {

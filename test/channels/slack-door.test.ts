@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createApiRig, type ApiRig } from '../api/api-rig.ts';
+import { readReplies, readTextsOf } from '../rows/channels.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startSlackServer } from './slack-server.ts';
@@ -35,13 +36,7 @@ async function send(user: string, ts: string, secret = SECRET): Promise<number> 
   return (await holder.rig.app.inject({ method: 'POST', url, payload, headers })).statusCode;
 }
 
-const textsOf = async (user: string) =>
-  (
-    await holder.rig.rows(
-      `select body ->> 'text' as text from holdfast.inbox where body -> 'sender' ->> 'id' = $1 order by session_id, seq`,
-      [user],
-    )
-  ).map(({ text }) => text);
+const textsOf = (user: string): Promise<string[]> => readTextsOf(holder.rig, user);
 
 test('a person who is paired reaches the agent, and each message once, however often Slack sends it (G2)', async () => {
   const { rig } = holder;
@@ -50,11 +45,7 @@ test('a person who is paired reaches the agent, and each message once, however o
   expect(await textsOf('U1')).toEqual([]);
   const [request] = (await rig.get('/v1/pairings')).body.items;
   expect(request).toMatchObject({ channel: 'slack', senderId: 'U1', chatId: 'DU1', status: 'open' });
-  const notices = await rig.rows(
-    `select payload ->> 'text' as text from holdfast.deliveries where target ->> 'url' = $1`,
-    ['channel:slack/main/DU1'],
-  );
-  expect(notices).toEqual([{ text: expect.stringContaining(request.code) }]);
+  expect(await readReplies(rig, 'channel:slack/main/DU1')).toEqual([expect.stringContaining(request.code)]);
   expect((await rig.post(`/v1/pairings/${request.id}/approve`, {})).status).toBe(200);
   const sent = await Promise.all([2, 2, 2].map((n) => send('U1', `180000000${n}.000100`)));
   expect([...sent, await send('U1', '1800000003.000100'), await send('U1', '1800000002.000100')]).toEqual([

@@ -67,3 +67,23 @@ export async function readEventData(store: Store, type: string): Promise<unknown
   const sql = `select data from holdfast.events where type = $1 order by id`;
   return (await send<{ data: unknown }>(store, sql, [type])).map(({ data }) => data);
 }
+
+/** The texts of the messages of a person, in the order of their sessions. */
+export async function readTextsOf(store: Store, senderId: string): Promise<string[]> {
+  const sql = `select body ->> 'text' as text from holdfast.inbox where body -> 'sender' ->> 'id' = $1 order by session_id, seq`;
+  return (await send<{ text: string }>(store, sql, [senderId])).map(({ text }) => text);
+}
+
+/** How many deliveries there are to chats of an account, given as `channel:telegram/main`, sessions whose keys begin with `sessions`, and model calls. */
+export async function countOfCrowd(store: Store, { account, sessions }: { account: string; sessions: string }) {
+  const sql = `select (select count(*)::int from holdfast.deliveries where target ->> 'url' like $1 || '/%') as notices,
+  (select count(*)::int from holdfast.sessions where key like $2 || '%') as sessions,
+  (select count(*)::int from holdfast.model_calls) as "modelCalls"`;
+  return (await send<{ notices: number; sessions: number; modelCalls: number }>(store, sql, [account, sessions]))[0]!;
+}
+
+/** The people whose requests a pairing has told of in events. */
+export async function readSendersOfEvents(store: Store, pairingId: string): Promise<string[]> {
+  const sql = `select data ->> 'senderId' as sender from holdfast.events where type = 'pairing.requested' and data ->> 'pairingId' = $1`;
+  return (await send<{ sender: string }>(store, sql, [pairingId])).map(({ sender }) => sender);
+}

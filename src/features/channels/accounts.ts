@@ -1,13 +1,13 @@
 // The accounts of bots that the configuration names, and the platform of each. The code of a platform is loaded when an account of it is first used.
 import { readFileSync } from 'node:fs';
-import type { Config } from '../../config.ts';
+import { processEnvironment, type Config } from '../../config.ts';
 import { given } from '../../core/given.ts';
 import type { AccountSettings, OpenPlatform, Platform } from './platform.ts';
 
 type ChannelSettings = Config['channels']['platforms'][string];
 
 /** An account with the settings of its channel. */
-export interface Account {
+export interface BotAccount {
   channel: string;
   account: string;
   adapter: string;
@@ -24,7 +24,7 @@ const ADAPTERS: Readonly<Record<string, () => Promise<{ openPlatform: OpenPlatfo
 const opened = new WeakMap<Config, Map<string, Promise<Platform>>>();
 
 /** The enabled accounts of the channels that have an adapter, in the order of the file. */
-export function listAccounts(config: Config): Account[] {
+export function listAccounts(config: Config): BotAccount[] {
   return Object.entries(config.channels.platforms).flatMap(([channel, ofChannel]) => {
     const { adapter, enabled = true, accounts = {} } = ofChannel;
     if (adapter === undefined || !enabled) return [];
@@ -36,12 +36,12 @@ export function listAccounts(config: Config): Account[] {
 }
 
 /** The account of these names; undefined: none is configured, or it is disabled. */
-export function findAccount(config: Config, channel: string, account: string): Account | undefined {
+export function findAccount(config: Config, channel: string, account: string): BotAccount | undefined {
   return listAccounts(config).find((each) => each.channel === channel && each.account === account);
 }
 
 /** The platform of an account, the same object for one configuration. Rejects with what is wrong with its settings. */
-export function platformOf(config: Config, account: Account): Promise<Platform> {
+export function platformOf(config: Config, account: BotAccount): Promise<Platform> {
   const platforms = opened.get(config) ?? new Map<string, Promise<Platform>>();
   opened.set(config, platforms);
   const name = JSON.stringify([account.channel, account.account]);
@@ -50,7 +50,7 @@ export function platformOf(config: Config, account: Account): Promise<Platform> 
   return known;
 }
 
-async function openPlatformOf({ channel, account, adapter, mode, settings }: Account): Promise<Platform> {
+async function openPlatformOf({ channel, account, adapter, mode, settings }: BotAccount): Promise<Platform> {
   const where = `channels.${channel}.accounts.${account}`;
   // The name of a package is that of a module with the same function.
   const load = ADAPTERS[adapter] ?? (() => import(adapter) as Promise<{ openPlatform?: OpenPlatform }>);
@@ -62,10 +62,10 @@ async function openPlatformOf({ channel, account, adapter, mode, settings }: Acc
   return openPlatform({ channel, account, mode, token, ...given({ signingSecret, secretToken, appToken, baseUrl }) });
 }
 
-function readToken({ token, tokenEnv, tokenFile }: Account['settings'], where: string): string {
+function readToken({ token, tokenEnv, tokenFile }: BotAccount['settings'], where: string): string {
   if (token !== undefined) return token;
   if (tokenEnv !== undefined) {
-    const value = process.env[tokenEnv]?.trim();
+    const value = processEnvironment()[tokenEnv]?.trim();
     if (value) return value;
     throw new Error(`${where}.tokenEnv names ${tokenEnv}, which is not set: set it, or give another variable`);
   }

@@ -10,7 +10,7 @@ import { loadOrRefuse } from '../../cli/commands/config.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { ConfigError, loadConfigFile, type Config } from '../../config.ts';
 import { given } from '../../core/given.ts';
-import { platformOf, type Account } from './accounts.ts';
+import { platformOf, type BotAccount } from './accounts.ts';
 import { insertSetting } from './insert-setting.ts';
 import { guideOf, type Secret } from './setup-guides.ts';
 
@@ -21,8 +21,8 @@ export interface AddedChannel {
   adapter: string;
   name?: string | undefined;
   account: string;
-  mode?: Account['mode'] | undefined;
-  dm: Account['settings']['dm'];
+  mode?: BotAccount['mode'] | undefined;
+  dm: BotAccount['settings']['dm'];
   tokenEnv?: string | undefined;
   baseUrl?: string | undefined;
 }
@@ -51,13 +51,13 @@ export async function addChannel(input: AddedChannel, terminal: Terminal): Promi
   return EXIT.ok;
 }
 
-type NewAccount = Pick<Account, 'channel' | 'account' | 'adapter' | 'mode'> & { settings: Record<string, unknown> };
+type NewAccount = Pick<BotAccount, 'channel' | 'account' | 'adapter' | 'mode'> & { settings: Record<string, unknown> };
 
 async function identify(config: Config, { settings, ...account }: NewAccount) {
   const signal = AbortSignal.timeout(CHECK_MS);
   try {
     // The settings of a new account have no defaults yet, and a platform uses none of those that have one.
-    const whole = { ...account, settings, ofChannel: {} } as unknown as Account;
+    const whole = { ...account, settings, ofChannel: {} } as unknown as BotAccount;
     const platform = await platformOf(config, whole);
     const { id, name } = await platform.identify(signal);
     return { id, name, problems: (await platform.check?.(signal)) ?? [] };

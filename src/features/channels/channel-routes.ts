@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import { notFound } from '../../api/problem.ts';
 import { defineEffect, defineRead, defineRoute, noFields, type Route } from '../../api/route.ts';
 import { pauseOrResume, testAccount, viewChannels } from './use-accounts.ts';
-import { findAccount, type Account } from './accounts.ts';
+import { findAccount, type BotAccount } from './accounts.ts';
 
 const getChannels = defineRead({
   operationId: 'listChannels',
@@ -47,7 +47,7 @@ const postTest = defineRoute({
   },
 });
 
-function requireAccount(config: Config, { name, account }: { name: string; account: string }): Account {
+function requireAccount(config: Config, { name, account }: { name: string; account: string }): BotAccount {
   const found = findAccount(config, name, account);
   if (found === undefined) throw notFound(`account ${account} of a channel ${name}. GET /v1/channels lists them`);
   return found;

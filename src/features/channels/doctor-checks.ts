@@ -2,7 +2,7 @@
 import { failure, ok, warning, type Check, type Finding } from '../../cli/doctor/check.ts';
 import type { Config } from '../../config.ts';
 import { testAccount } from './use-accounts.ts';
-import { listAccounts, type Account } from './accounts.ts';
+import { listAccounts, type BotAccount } from './accounts.ts';
 
 /** One check for each account. */
 export function channelChecks(config: Config): Check[] {
@@ -13,7 +13,7 @@ export function channelChecks(config: Config): Check[] {
   }));
 }
 
-async function findingOf(config: Config, account: Account): Promise<Finding> {
+async function findingOf(config: Config, account: BotAccount): Promise<Finding> {
   const { botId, botName, error, problems } = await testAccount(config, account);
   if (error !== null)
     return failure(error, `correct channels.${account.channel}.accounts.${account.account}, or reach the platform`);

@@ -15,6 +15,7 @@ export const channels: Feature = {
   commands: [
     [() => import('./channel-commands.ts'), { channels: ['Run', 'the accounts of bots on chat platforms'] }],
     [() => import('./pairing-commands.ts'), { pairing: ['Run', 'people who ask to write to an agent'] }],
+    [() => import('./bindings-commands.ts'), { bindings: ['Run', 'which agent gets the messages of which chats'] }],
   ],
   chat: async () => (await import('./pairing-words.ts')).CHAT_WORDS,
 };

@@ -8,8 +8,8 @@ import type { InboundMessage, Media } from '../../core/inbound.ts';
 import { cutHead, storableValue } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import { sniffFormat } from '../../images/fit-image.ts';
-import type { Account } from './accounts.ts';
-import type { Person, Place, Platform, ReceivedMessage, RemoteFile } from './platform.ts';
+import type { BotAccount } from './accounts.ts';
+import type { ChatPerson, ChatPlace, Platform, ReceivedMessage, RemoteFile } from './platform.ts';
 import type { ContextMessage } from './store/context.ts';
 
 const NAME_CHARS_MAX = 200;
@@ -17,7 +17,7 @@ const DOWNLOAD_MS = 30_000;
 const FILE_BYTES_MAX = 20 * 1024 * 1024;
 
 /** The fields of a message that say where it was said and by whom, and where its answer goes. */
-export function addressOf({ channel, account: accountId, adapter }: Account, place: Place, sender: Person) {
+export function addressOf({ channel, account: accountId, adapter }: BotAccount, place: ChatPlace, sender: ChatPerson) {
   const { chatId, threadId, chatType, subject, threadLabel, guild, team } = place;
   const isDirect = chatType === 'direct';
   const { id, name, username, tag, e164 } = sender;
@@ -42,7 +42,7 @@ export function addressOf({ channel, account: accountId, adapter }: Account, pla
 
 /** The body of a message with its files and with what was said before it. */
 export function messageBody(
-  account: Account,
+  account: BotAccount,
   message: ReceivedMessage,
   { media, notes, history }: { media: Media[]; notes: string[]; history: readonly ContextMessage[] },
 ): InboundMessage {
@@ -73,7 +73,7 @@ function shortened<Names extends Record<string, string | undefined>>(names: Name
  */
 export async function keepFiles(
   platform: Platform,
-  { ofChannel: { mediaBytesMax = FILE_BYTES_MAX } }: Account,
+  { ofChannel: { mediaBytesMax = FILE_BYTES_MAX } }: BotAccount,
   { files, folder }: { files: readonly RemoteFile[]; folder: string },
 ): Promise<{ media: Media[]; notes: string[] }> {
   const kept: { media: Media[]; notes: string[] } = { media: [], notes: [] };

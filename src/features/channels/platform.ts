@@ -3,7 +3,7 @@
 import type { ChatType, InboundMessage } from '../../core/inbound.ts';
 
 /** Where something was said. The ids are the platform's, never changed by people. */
-export interface Place {
+export interface ChatPlace {
   chatId: string;
   /** A forum topic or a thread; absent: the chat itself. */
   threadId?: string;
@@ -16,7 +16,7 @@ export interface Place {
   threadLabel?: string;
 }
 
-export interface Person {
+export interface ChatPerson {
   id: string;
   name?: string;
   username?: string;
@@ -36,8 +36,8 @@ export interface RemoteFile {
 }
 
 interface Said {
-  place: Place;
-  sender: Person;
+  place: ChatPlace;
+  sender: ChatPerson;
   /** Epoch milliseconds. */
   at: number;
 }
@@ -96,7 +96,7 @@ export interface OutgoingPart {
 }
 
 /** Where a part goes. */
-export type Destination = Pick<Place, 'chatId' | 'threadId'>;
+export type Destination = Pick<ChatPlace, 'chatId' | 'threadId'>;
 
 /**
  * How sending failed. `later`: it was not sent and may be tried again, not before `retryAfterMs`. `refused`: the platform will never take it.

@@ -6,7 +6,7 @@ import { cutHead } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { trims } from '../../kernel/queue/start-rounds.ts';
-import { listAccounts, platformOf, type Account } from './accounts.ts';
+import { listAccounts, platformOf, type BotAccount } from './accounts.ts';
 import { PlatformError, type Platform, type Received } from './platform.ts';
 import { createReceive, type Receive } from './receive.ts';
 import {
@@ -54,7 +54,7 @@ export async function openChannels(process: Polling): Promise<ProcessPart> {
 /** One round: reads the account until the lease or `signal` ends, or a statement fails. Answers whether this process held it. */
 async function readAccount(
   process: Polling & { receive: Receive },
-  account: Account,
+  account: BotAccount,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { database, config } = process.service;
@@ -109,7 +109,7 @@ function keepLease(parts: {
   return { signal: either, isHeld: () => !either.aborted && isInTime(), stop: () => clearInterval(timer) };
 }
 
-type Reading = Polling & { receive: Receive; account: Account; hold: AccountHold; lease: Lease };
+type Reading = Polling & { receive: Receive; account: BotAccount; hold: AccountHold; lease: Lease };
 
 async function readUntilLost(reading: Reading): Promise<void> {
   const { service, logger, account, hold, lease } = reading;
@@ -129,7 +129,7 @@ async function readUntilLost(reading: Reading): Promise<void> {
   }
 }
 
-function nameOf({ channel, account }: Account) {
+function nameOf({ channel, account }: BotAccount) {
   return { channel, account };
 }
 

@@ -14,7 +14,7 @@ import type { Logger } from '../../logger.ts';
 import { acceptMessage } from '../../kernel/use-cases/accept-message.ts';
 import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { platformOf, type Account } from './accounts.ts';
+import { platformOf, type BotAccount } from './accounts.ts';
 import { addressOf, keepFiles, messageBody } from './message-body.ts';
 import { askForPairing } from './pairings.ts';
 import { PlatformError } from './platform.ts';
@@ -43,7 +43,7 @@ export type ReceiveResult = { kind: 'done' } | { kind: 'full'; retryAfterMs: num
  * the database or the platform cannot be reached; then nothing may be acknowledged either.
  */
 export type Receive = (
-  account: Account,
+  account: BotAccount,
   received: readonly Received[],
   isHeld?: () => boolean | Promise<boolean>,
 ) => Promise<ReceiveResult>;
@@ -100,7 +100,7 @@ export function createReceive(process: Receiving): Receive {
 }
 
 interface From {
-  account: Account;
+  account: BotAccount;
   platform: Platform;
   botId: string;
 }
@@ -153,7 +153,7 @@ async function store(process: Receiving, from: From, said: Said): Promise<Stored
 
 async function readPaired(
   { database }: Service,
-  { channel, account, settings }: Account,
+  { channel, account, settings }: BotAccount,
   { place, sender }: Said,
 ): Promise<boolean> {
   if (place.chatType !== 'direct' || settings.dm !== 'pairing' || settings.allowFrom.includes(sender.id)) return false;
@@ -176,7 +176,7 @@ async function storeForAgent(process: Receiving, from: From, said: Said): Promis
   }
 }
 
-function sessionOf({ config }: Service, { channel, account: accountId }: Account, said: Said): SessionKey {
+function sessionOf({ config }: Service, { channel, account: accountId }: BotAccount, said: Said): SessionKey {
   const { chatId, threadId, guild, team } = said.place;
   const { agent } = findBinding(config, { channel, accountId, chatId, ...given({ threadId, guild, team }) });
   return sessionKeyOf(config, { agent, channel, accountId, message: said }, (text) =>
@@ -273,7 +273,7 @@ function eventText(said: ReceivedMessage | ReceivedReaction, channel: string): s
   return text.replaceAll(/\s+/g, ' ');
 }
 
-async function storeContext({ database }: Service, account: Account, message: ReceivedMessage): Promise<void> {
+async function storeContext({ database }: Service, account: BotAccount, message: ReceivedMessage): Promise<void> {
   const { sender, messageId, text, files, at } = message;
   const shown = files.map(({ name, type }) => `[file: ${name ?? type ?? 'unnamed'}]`);
   await keepContext(database, {
@@ -285,6 +285,9 @@ async function storeContext({ database }: Service, account: Account, message: Re
   });
 }
 
-function contextPlace({ channel, account }: Account, { place: { chatId, threadId } }: ReceivedMessage): ContextPlace {
+function contextPlace(
+  { channel, account }: BotAccount,
+  { place: { chatId, threadId } }: ReceivedMessage,
+): ContextPlace {
   return { channel, account, chatId, threadId: threadId ?? '' };
 }

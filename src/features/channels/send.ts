@@ -6,7 +6,7 @@ import type { Config } from '../../config.ts';
 import { parseChannelUrl, type ChannelAddress } from '../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../core/delivery-payload.ts';
 import { given } from '../../core/given.ts';
-import { findAccount, platformOf, type Account } from './accounts.ts';
+import { findAccount, platformOf, type BotAccount } from './accounts.ts';
 import { divideText } from './divide-text.ts';
 import { PlatformError, type Destination, type OutgoingPart, type Platform } from './platform.ts';
 
@@ -100,7 +100,7 @@ interface Sending {
 }
 
 /** Null: it was not sent. */
-async function settleAmbiguous(platform: Platform, account: Account, sending: Sending): Promise<PartResult | null> {
+async function settleAmbiguous(platform: Platform, account: BotAccount, sending: Sending): Promise<PartResult | null> {
   const { to, part, signal } = sending;
   // A reaction that is set twice is one.
   if (part.payload.react !== undefined) return null;
@@ -114,7 +114,7 @@ async function settleAmbiguous(platform: Platform, account: Account, sending: Se
 }
 
 function unknownPart(
-  { ofChannel }: Account,
+  { ofChannel }: BotAccount,
   { payload }: PartToSend,
   error: string,
   status: number | null = null,
@@ -123,7 +123,7 @@ function unknownPart(
   return { kind: 'unknown', status, error, policy: payload.type === 'message' ? onUnknown.message : onUnknown.reply };
 }
 
-async function sendOnce(platform: Platform, account: Account, sending: Sending): Promise<PartResult> {
+async function sendOnce(platform: Platform, account: BotAccount, sending: Sending): Promise<PartResult> {
   const { to, part, signal } = sending;
   const { react } = part.payload;
   try {
@@ -189,7 +189,7 @@ async function withTextFile<Result>(
 async function openChat(
   config: Config,
   url: string,
-): Promise<{ platform: Platform; account: Account; to: Destination }> {
+): Promise<{ platform: Platform; account: BotAccount; to: Destination }> {
   const { channel, accountId, ...to } = parseChannelUrl(url) as ChannelAddress;
   const account = findAccount(config, channel, accountId);
   if (account === undefined) {

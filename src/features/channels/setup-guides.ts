@@ -1,5 +1,5 @@
 // What a person does on each platform to create a bot, and which secrets it then has. docs/telegram.md and docs/slack.md say more.
-import type { Account } from './accounts.ts';
+import type { BotAccount } from './accounts.ts';
 
 /** A secret of an account: the field of the configuration, what people call it, and what it looks like. */
 export interface Secret {
@@ -16,11 +16,11 @@ interface Guide {
 
 const RESTART = 'Restart the service.';
 
-export function guideOf(adapter: string, mode: Account['mode']): Guide {
+export function guideOf(adapter: string, mode: BotAccount['mode']): Guide {
   return adapter === 'slack' ? slack(mode) : telegram(mode);
 }
 
-function telegram(mode: Account['mode']): Guide {
+function telegram(mode: BotAccount['mode']): Guide {
   return {
     steps: [
       'In Telegram, open a chat with @BotFather, send /newbot, and answer its questions.',
@@ -50,7 +50,7 @@ function telegram(mode: Account['mode']): Guide {
   };
 }
 
-function slack(mode: Account['mode']): Guide {
+function slack(mode: BotAccount['mode']): Guide {
   const token: Secret = { field: 'token', label: 'bot user OAuth token, xoxb-...', form: /^xox[a-z]-[\w-]{10,}$/ };
   const steps = [
     'At https://api.slack.com/apps, click "Create New App", "From a manifest", and paste the manifest of docs/slack.md.',

@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { listAccounts, platformOf, type Account } from './accounts.ts';
+import { listAccounts, platformOf, type BotAccount } from './accounts.ts';
 import { pauseAccount, readAccountStates, readWaitingParts, type AccountKey } from './store/account-states.ts';
 
 /** How long the platform of a test may take, in milliseconds. */
@@ -15,10 +15,10 @@ export async function viewChannels(config: Config, db: ViewDatabase): Promise<Ch
   const accounts = listAccounts(config);
   if (accounts.length === 0) return [];
   const [stored, waiting] = await Promise.all([readAccountStates(db), readWaitingParts(db)]);
-  const isOf = (account: Account) => (row: AccountKey) =>
+  const isOf = (account: BotAccount) => (row: AccountKey) =>
     row.channel === account.channel && row.account === account.account;
   const isPartOf =
-    ({ channel, account }: Account) =>
+    ({ channel, account }: BotAccount) =>
     (row: AccountKey) =>
       row.channel === encodeURIComponent(channel) && row.account === encodeURIComponent(account);
   return [...new Set(accounts.map(({ channel }) => channel))].map((name) => {
@@ -43,14 +43,14 @@ export async function viewChannels(config: Config, db: ViewDatabase): Promise<Ch
 type StoredRow = Awaited<ReturnType<typeof readAccountStates>>[number] | undefined;
 
 /** An account that was connected and that no process holds any more is lost: its process has crashed, and no other one has taken it over. */
-function stateOf(mode: Account['mode'], row: StoredRow): ChannelAccountView['state'] {
+function stateOf(mode: BotAccount['mode'], row: StoredRow): ChannelAccountView['state'] {
   if (row === undefined) return 'waiting';
   if (row.isPaused) return 'paused';
   if (row.lastError !== null || lostText(mode, row) !== null) return 'lost';
   return row.connectedAt !== null || row.lastReceivedAt !== null ? 'connected' : 'waiting';
 }
 
-function lostText(mode: Account['mode'], row: StoredRow): string | null {
+function lostText(mode: BotAccount['mode'], row: StoredRow): string | null {
   if (mode === 'webhook' || row === undefined || row.isPaused || row.connectedAt === null || row.isHeld) return null;
   return 'no process holds its connection: start a process with the role "worker"';
 }
@@ -65,7 +65,7 @@ export function pauseOrResume(
 }
 
 /** Asks the platform of an account who it is and what is wrong. Changes nothing, and never rejects. */
-export async function testAccount(config: Config, account: Account): Promise<ChannelTest> {
+export async function testAccount(config: Config, account: BotAccount): Promise<ChannelTest> {
   const signal = AbortSignal.timeout(TEST_MS);
   try {
     const platform = await platformOf(config, account);

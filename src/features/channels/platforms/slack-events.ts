@@ -2,7 +2,7 @@
 import { slackMrkdwnToMarkdown } from '@chat-adapter/slack/format';
 import { defaultEmojiResolver } from 'chat';
 import { given, isObject } from '../../../core/given.ts';
-import type { Person, Place, Received, RemoteFile } from '../platform.ts';
+import type { ChatPerson, ChatPlace, Received, RemoteFile } from '../platform.ts';
 
 interface SlackFile {
   id?: string;
@@ -157,7 +157,7 @@ function readPresses(payload: unknown): Received[] {
   if (type !== 'block_actions' || user?.id === undefined || channel?.id === undefined || message?.ts === undefined)
     return [];
   const place = placeOf(channel.id, { thread: message.thread_ts, team: team?.id });
-  const sender: Person = { id: user.id, isBot: false, ...given({ name: user.name, username: user.username }) };
+  const sender: ChatPerson = { id: user.id, isBot: false, ...given({ name: user.name, username: user.username }) };
   return actions.flatMap(({ value, action_ts: at }): Received[] => {
     if (value === undefined || at === undefined) return [];
     const press: SlackPress = { channel: channel.id ?? '', user: user.id ?? '', ts: at };
@@ -176,11 +176,14 @@ function readPresses(payload: unknown): Received[] {
 }
 
 /** Only the id says the type of a chat in every event: those of direct chats begin with D. */
-function placeOf(chatId: string, { thread, team }: { thread?: string | undefined; team?: string | undefined }): Place {
+function placeOf(
+  chatId: string,
+  { thread, team }: { thread?: string | undefined; team?: string | undefined },
+): ChatPlace {
   return { chatId, chatType: chatId.startsWith('D') ? 'direct' : 'channel', ...given({ threadId: thread, team }) };
 }
 
-function personOf({ user, bot_id: bot, username, user_profile: profile }: SlackMessage): Person | null {
+function personOf({ user, bot_id: bot, username, user_profile: profile }: SlackMessage): ChatPerson | null {
   const id = user ?? bot;
   if (id === undefined) return null;
   const name = profile?.display_name || profile?.real_name || username;

@@ -41,7 +41,7 @@ export function clientOptions(baseUrl: string | undefined): WebClientOptions {
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
-    ...given({ slackApiUrl: baseUrl === undefined ? undefined : `${baseUrl.replace(/\/+$/, '')}/api/` }),
+    ...given({ slackApiUrl: baseUrl === undefined ? undefined : `${baseUrl.replace(/\/$/, '')}/api/` }),
   };
 }
 

@@ -12,7 +12,7 @@ import type {
 } from 'grammy/types';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { given } from '../../../core/given.ts';
-import type { Person, Place, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
+import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
 
 export interface TelegramBot {
   id: string;
@@ -149,7 +149,7 @@ type ThreadFacts = Partial<Pick<Message, 'is_topic_message' | 'message_thread_id
 function placeOf(
   chat: Chat,
   { is_topic_message: isTopic, message_thread_id: thread, reply_to_message: first }: ThreadFacts,
-): Place {
+): ChatPlace {
   return {
     chatId: String(chat.id),
     chatType: CHAT_TYPES[chat.type],
@@ -162,16 +162,16 @@ function placeOf(
 }
 
 /** Who speaks for a chat (an anonymous administrator, a channel) has its id, not that of the account of Telegram that stands for it. */
-function senderOf({ from, sender_chat: sender, chat }: Message): Person {
+function senderOf({ from, sender_chat: sender, chat }: Message): ChatPerson {
   if (sender !== undefined) return personOfChat(sender);
   return from === undefined ? personOfChat(chat) : personOf(from);
 }
 
-function personOf({ id, is_bot: isBot, username, ...names }: User): Person {
+function personOf({ id, is_bot: isBot, username, ...names }: User): ChatPerson {
   return { id: String(id), name: nameOf(names), isBot, ...given({ username }) };
 }
 
-function personOfChat(chat: Chat): Person {
+function personOfChat(chat: Chat): ChatPerson {
   const { title, username, first_name, last_name } = chat;
   return {
     id: String(chat.id),
