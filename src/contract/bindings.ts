@@ -17,6 +17,7 @@ const binding = z.strictObject({
     })
     .describe('What a chat must have to be bound by it'),
 });
+export type BindingView = z.output<typeof binding>;
 
 export const bindings = z.strictObject({
   defaultAgent: text.describe('The agent of chats that no binding matches'),
