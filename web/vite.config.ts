@@ -8,7 +8,7 @@ const anyOf = (...names: string[]): string => `(?:${names.join('|')})`;
 
 const LISTED = anyOf('list', 'data-table', 'short-key', 'chosen-columns', 'bulk-bar', 'copy-row', 'row-menu');
 /** Parts and formats of few screens. */
-const RARE = anyOf('palette', 'time-chart', 'delivery-details', 'fire-strip', 'cron-state', 'context-bar');
+const RARE = anyOf('palette', 'time-chart', 'delivery-details', 'fire-strip', 'cron-state', 'context-bar', 'use-quiet');
 const RARE_FORMATS = anyOf(
   'chart',
   'spans',
@@ -19,6 +19,7 @@ const RARE_FORMATS = anyOf(
   'prompt-text',
   'audit-text',
   'merge-entries',
+  'search-hit',
 );
 
 /** What every screen has. Everything else is loaded on first use. */
