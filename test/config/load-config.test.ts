@@ -106,6 +106,7 @@ describe('without a file and with an empty environment', () => {
       resetTriggers: ['/new', '/reset'],
       reset: { mode: 'none', atHour: 4, idleMinutes: 60 },
       agentToAgent: { maxPingPongTurns: 5 },
+      dmScope: 'channel-peer',
     });
     expect(config.workspace).toEqual({
       path: join(cwd, '.holdfast/workspace'),

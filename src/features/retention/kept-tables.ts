@@ -27,6 +27,8 @@ export const TABLES_DELETED_ELSEWHERE = {
   'a day after the loss': ['lost_workers'],
   'two days after the minute': ['minute_marks', 'minute_samples'],
   '30 days after the fire': ['cron_fires'],
+  'an hour after the chat has no wait any more': ['channel_gates'],
+  'seven days after they were said': ['channel_context'],
 };
 
 /** Tables by the reason why their rows are not deleted by age. */

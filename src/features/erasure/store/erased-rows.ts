@@ -110,6 +110,12 @@ export const ERASED_ROWS: readonly ErasedRows[] = [
     'charged_inputs',
     'r.message_id in (select i.id from holdfast.inbox i where i.session_id = any ($1::uuid[]))',
   ),
+  // What was said in their chats and not for the agent.
+  ofSessions(
+    'channel_context',
+    `(r.channel, r.account, r.chat_id) in (select i.body ->> 'channel', i.body ->> 'accountId', i.body ->> 'chatId'
+      from holdfast.inbox i where i.session_id = any ($1::uuid[]))`,
+  ),
   ofSessions('inbox'),
   eraseEvents,
 ];
@@ -128,7 +134,13 @@ export const ERASED_OTHERWISE: readonly string[] = [
 ];
 
 /** Tables whose rows are not found by a column `session_id`. */
-const INDIRECT: ReadonlySet<string> = new Set(['process_inputs', 'pauses', 'hidden_responses', 'charged_inputs']);
+const INDIRECT: ReadonlySet<string> = new Set([
+  'process_inputs',
+  'pauses',
+  'hidden_responses',
+  'charged_inputs',
+  'channel_context',
+]);
 const COUNTED = ERASED_ROWS.filter((rows) => rows !== turns).flatMap(({ tables }) => tables);
 
 export const countErased = literalQuery({
