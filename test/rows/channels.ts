@@ -56,9 +56,9 @@ on conflict (channel, account) do update set is_paused = excluded.is_paused`;
   await send(store, sql, [isPaused]);
 }
 
-/** The texts that are in the outbox to a chat of telegram, oldest first. */
+/** The texts that are in the outbox to a chat, oldest first. */
 export async function readReplies(store: Store, url: string): Promise<string[]> {
-  const sql = `select payload ->> 'text' as text from holdfast.deliveries where target ->> 'url' = $1 and channel = 'telegram' order by seq`;
+  const sql = `select payload ->> 'text' as text from holdfast.deliveries where target ->> 'url' = $1 order by seq`;
   return (await send<{ text: string }>(store, sql, [url])).map(({ text }) => text);
 }
 

@@ -20,7 +20,10 @@ const FACTS = {
 const NOW = { requestsInside: () => 0, eventStreams: () => 0, waitingRequests: () => 0 };
 
 /** No statement is sent before a scrape. */
-const CONTEXT = { service: { database: {} } } as unknown as ApiContext;
+const CONTEXT = {
+  service: { database: {} },
+  config: { channels: { platforms: { chat: { adapter: 'telegram', accounts: { main: {} } } } } },
+} as unknown as ApiContext;
 const ADDED = DOOR.parts.flatMap((create) => create(CONTEXT).addMetrics ?? []);
 
 const TURN: MeteredTurn = {
