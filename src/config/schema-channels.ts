@@ -69,12 +69,10 @@ const account = z.strictObject({
   token: optional(secretText).describe("the bot's token; or one of `tokenEnv` and `tokenFile`"),
   tokenEnv: optional(word).describe('the environment variable that holds the token'),
   tokenFile: optional(path).describe('the file that holds the token'),
-  signingSecret: optional(secretText).describe('Slack: the secret that signs its requests; Discord: the public key'),
+  signingSecret: optional(secretText).describe('Slack: the secret that signs its requests, with `mode: "webhook"`'),
   secretToken: optional(secretText).describe('Telegram: the secret that its requests contain, with `mode: "webhook"`'),
   appToken: optional(secretText).describe('Slack: the token for `mode: "socket"`, `xapp-...`'),
-  baseUrl: optional(httpUrl).describe(
-    "where the platform's API is; none: its public address. Signal: the address of signal-cli",
-  ),
+  baseUrl: optional(httpUrl).describe("where the platform's API is; none: its public address"),
   dm: choice(DM_POLICIES, 'pairing').describe(
     'who may write in direct chats: people who were [paired](channels.md#who-may-write), those of `allowFrom`, everybody, or no one',
   ),
@@ -90,7 +88,7 @@ const historyLimit = count(0, 1_000_000).exactOptional();
 
 const platform = z.strictObject({
   adapter: optional(word).describe(
-    'how it is connected: `telegram`, `slack`, `discord`, `signal` or the name of a package; none: other programs send its messages to the API',
+    'how it is connected: `telegram`, `slack` or the name of a package; none: other programs send its messages to the API',
   ),
   mode: optional(z.enum(CHANNEL_MODES)).describe(
     'how messages come in: the platform calls (`webhook`), or a process asks it (`poll`, Telegram) or holds a connection (`socket`). None: `poll` for Telegram, otherwise `socket`',
@@ -103,11 +101,10 @@ const platform = z.strictObject({
   ).describe(
     'what happens to a part whose sender died while sending, where the platform cannot say whether it arrived: `resend`, or `park` it for a person to decide; for replies, and for messages of the tool `message`',
   ),
-  previews: optional(z.boolean()).describe(
-    'replies are shown while they are written, where the platform allows it; none: true',
-  ),
   mediaBytesMax: optional(count(1, 104_857_600)).describe('the largest file that is downloaded; none: 20 MiB'),
-  enabled: optional(z.boolean()).describe('whether prompts mention this chat platform; none: true'),
+  enabled: optional(z.boolean()).describe(
+    '`false`: its accounts neither read nor send, and prompts do not mention it; none: true',
+  ),
   label: optional(line).describe('its name in prompts; none: `<name>`, which messages give as `channel`'),
   phone: optional(word).describe("the agent's own number there"),
   capabilities: optional(z.array(word).max(50)).describe(
