@@ -12,7 +12,7 @@ import { useBrowser } from './dashboard-rig.ts';
 const browsing = useBrowser();
 const STREAM = '/v1/events';
 /** So many events of the model's stream have the first words. */
-const FIRST_EVENTS = 6;
+const FIRST_EVENTS = 12;
 const WORDS = Array.from({ length: 200 }, (_, n) => `word${n}`).join(' ');
 
 /** Collects each text that the reply has had while it was written. */
@@ -34,9 +34,11 @@ test('a reply that is written while the API is killed and started again is compl
   // However fast the page is: it shows the beginning before the API is killed, the middle is written meanwhile, and the end when it is back.
   const [isAway, isBack] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const beforeEvent = (event: number): Promise<void> | void => {
-    if (event >= FIRST_EVENTS) return event < 3 * FIRST_EVENTS ? isAway.promise : isBack.promise;
+    if (event >= FIRST_EVENTS) return event < 2 * FIRST_EVENTS ? isAway.promise : isBack.promise;
   };
-  const rig = await openRig(undefined, { beforeEvent });
+  // The answer is held for as long as processes take to start.
+  const file = { agents: { defaults: { llm: { idleTimeoutSeconds: 1_200 } } } };
+  const rig = await openRig(undefined, { beforeEvent, file });
   onTestFinished(() => {
     isAway.resolve();
     isBack.resolve();

@@ -18,12 +18,12 @@ const NOTHING: Live = { text: '', since: '', tool: null };
 
 interface LiveReplyProps {
   turnId: string;
-  /** An entry that is newer than the text has it. */
-  lastEntryAt: string | null;
+  /** An answer that is newer than the call has its text. The prompt can be newer, too: it is stored at the same moment. */
+  lastAnswerAt: string | null;
 }
 
 /** The stream resumes by its last id, so nothing is lost or shown twice. */
-export function LiveReply({ turnId, lastEntryAt }: LiveReplyProps): ReactElement | null {
+export function LiveReply({ turnId, lastAnswerAt }: LiveReplyProps): ReactElement | null {
   const [{ text, since, tool }, setLive] = useState(NOTHING);
   const queries = useQueryClient();
   const { isLive } = useSettings();
@@ -43,7 +43,7 @@ export function LiveReply({ turnId, lastEntryAt }: LiveReplyProps): ReactElement
     follow().catch(() => undefined);
     return () => stop.abort();
   }, [turnId, queries, isLive]);
-  const isWritten = lastEntryAt !== null && lastEntryAt > since;
+  const isWritten = lastAnswerAt !== null && lastAnswerAt > since;
   const shown = isWritten ? '' : text;
   if (shown === '' && tool === null) return null;
   return (

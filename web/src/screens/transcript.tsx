@@ -40,7 +40,7 @@ export function Transcript({ session }: { session: Session }): ReactElement {
       <TranscriptHead sessionKey={session.key} />
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {isEmpty && <Empty>This transcript has no entries. The first message begins it.</Empty>}
-      {isEmpty && turnId !== null && <LiveReply key={turnId} turnId={turnId} lastEntryAt={null} />}
+      {isEmpty && turnId !== null && <LiveReply key={turnId} turnId={turnId} lastAnswerAt={null} />}
       {hasRows && (
         <Suspense fallback={<Loading />}>
           <Entries
@@ -94,6 +94,7 @@ function useRuns(kept: Kept) {
 
 function Entries(props: EntriesProps): ReactElement {
   const { entries, failed, session, turnId, hasMore, isLoading, onStart, onFork } = props;
+  const answeredAt = entries.find(({ kind }) => kind === 'answer')?.createdAt ?? null;
   // Rows do not change their height after they are there.
   use(loadMarkdown());
   const box = useRef<HTMLDivElement>(null);
@@ -153,7 +154,7 @@ function Entries(props: EntriesProps): ReactElement {
               );
             })}
           </div>
-          {turnId !== null && <LiveReply key={turnId} turnId={turnId} lastEntryAt={entries[0]?.createdAt ?? null} />}
+          {turnId !== null && <LiveReply key={turnId} turnId={turnId} lastAnswerAt={answeredAt} />}
         </div>
       </div>
     </KeptContext>
