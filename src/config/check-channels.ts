@@ -5,6 +5,9 @@ import type { Refuse } from './config-error.ts';
 import { findClosest } from './find-closest.ts';
 import type { FileSettings } from './schema.ts';
 
+/** Names that are part of addresses as they are. */
+const ADDRESSED = /^[\w.-]+$/;
+
 /** Ids of a platform never begin with these: they mark user names and names of channels, and stand for all. */
 const NAME = /^[@#*]/;
 
@@ -29,8 +32,15 @@ export function checkChannels({ channels, agents, bindings }: FileSettings, refu
     if (rival >= 0 && rival < at)
       refuse(path, bindings[at], `another match than that of bindings[${rival}], which names another agent`);
   }
-  for (const [channel, { accounts = {} }] of Object.entries(platforms))
-    for (const [account, settings] of Object.entries(accounts))
+  for (const [channel, { adapter, accounts = {} }] of Object.entries(platforms))
+    for (const [account, settings] of Object.entries(accounts)) {
+      const named = [
+        [`channels.${channel}`, channel],
+        [`channels.${channel}.accounts.${account}`, account],
+      ] as const;
+      for (const [path, name] of named)
+        if (adapter !== undefined && !ADDRESSED.test(name))
+          refuse(path, name, 'a name of letters, digits, ".", "_" and "-": it is part of the addresses of chats');
       for (const list of ['allowFrom', 'groupAllow'] as const)
         for (const [at, id] of settings[list].entries())
           if (NAME.test(id))
@@ -39,6 +49,7 @@ export function checkChannels({ channels, agents, bindings }: FileSettings, refu
               id,
               'an id of the platform, such as 123456789 or U0123ABCD; names can be changed by their bearers, and "open" as the policy lets everybody in',
             );
+    }
 }
 
 function hintFor(name: string, known: readonly string[]): string {

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { WebSocketServer, type WebSocket } from 'ws';
 
 export const SCOPES = [
-  'chat:write,app_mentions:read,im:history,channels:history,groups:history,im:read,channels:read,groups:read',
+  'chat:write,app_mentions:read,im:history,channels:history,groups:history,im:read,channels:read,groups:read,mpim:history,mpim:read',
   'reactions:read,reactions:write,files:read,files:write',
 ].join(',');
 

@@ -47,6 +47,8 @@ export function platformOf(config: Config, account: BotAccount): Promise<Platfor
   const name = JSON.stringify([account.channel, account.account]);
   const known = platforms.get(name) ?? openPlatformOf(account);
   platforms.set(name, known);
+  // A file with a token may be there at the next try.
+  known.catch(() => platforms.delete(name));
   return known;
 }
 

@@ -198,7 +198,7 @@ async function storeMessage(service: Service, to: To, message: ReceivedMessage):
     encodeURIComponent(name),
   );
   const files = await keepFiles(platform, account, { files: message.files, folder });
-  const history = message.place.chatType === 'direct' ? [] : await readContext(service.database, place);
+  const history = message.place.chatType === 'direct' ? [] : await readContext(service.database, place, message.at);
   const result = await accept(service, to, messageBody(account, message, { ...files, history }));
   if (result.kind === 'done' && history.length > 0)
     await dropContext(service.database, { ...place, messageIds: history.map(({ messageId }) => messageId) });

@@ -99,17 +99,27 @@ interface Sending {
   signal: AbortSignal;
 }
 
+/** Files carry no mark by which a platform could find them. */
+function isFile({ asFile, media = [] }: PartPayload): boolean {
+  return asFile !== undefined || media.some((one) => !('url' in one));
+}
+
 /** Null: it was not sent. */
 async function settleAmbiguous(platform: Platform, account: BotAccount, sending: Sending): Promise<PartResult | null> {
   const { to, part, signal } = sending;
   // A reaction that is set twice is one.
   if (part.payload.react !== undefined) return null;
-  if (platform.findSent === undefined) return unknownPart(account, part, 'Its sender died while it was sent.');
+  if (platform.findSent === undefined || isFile(part.payload))
+    return unknownPart(account, part, 'Its sender died while it was sent.');
   try {
     const found = await platform.findSent(to, part.id, signal);
     return found === null ? null : { kind: 'sent', platformId: found.platformId };
   } catch (error) {
-    return { kind: 'open', error: (error as Error).message };
+    const { message } = error as Error;
+    // The platform will never say.
+    if (error instanceof PlatformError && error.kind === 'refused')
+      return unknownPart(account, part, message, error.status);
+    return { kind: 'open', error: message };
   }
 }
 
@@ -137,7 +147,7 @@ async function sendOnce(platform: Platform, account: BotAccount, sending: Sendin
     // The answer was lost. The platform may still be working on the message, so it is asked later.
     const { message } = error as Error;
     const status = error instanceof PlatformError ? error.status : null;
-    return platform.findSent === undefined
+    return platform.findSent === undefined || isFile(part.payload)
       ? unknownPart(account, part, message, status)
       : { kind: 'open', error: message };
   }

@@ -5,6 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SessionId } from '../../core/ids.ts';
 import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import { newId } from '../../ids.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { PartPayload, PartResult } from '../channels/send.ts';
 import type { OutboxRelay } from './relay.ts';
@@ -42,13 +43,15 @@ export async function relayChats(
   for (let settled = 0; settled < PARTS_PER_JOB_MAX; settled += 1) {
     if (draining.aborted) return settled;
     // The chat of the last part is asked about, too: a session that waits for it is next.
-    const claim: PartClaim = await claimPart(relay.database, { sessionId, url, owner: relay.owner, leaseMs: LEASE_MS });
+    // Of this claim alone: what an earlier one writes late must not end it.
+    const owner = `${relay.owner}:${newId<string>()}`;
+    const claim: PartClaim = await claimPart(relay.database, { sessionId, url, owner, leaseMs: LEASE_MS });
     if (claim.part === null) {
       if (claim.next !== null) relay.ringLater?.(claim.next.sessionId, claim.next.inMs);
       return settled;
     }
     url = claim.part.url;
-    await handlePart(chats, claim.part, signal);
+    await handlePart({ ...chats, owner }, claim.part, signal);
   }
   return PARTS_PER_JOB_MAX;
 }
@@ -59,7 +62,8 @@ async function handlePart(relay: Chats, claimed: ClaimedPart, signal: AbortSigna
   if (part === null) return;
   if (part.waitMs > 0) await pause(part.waitMs);
   // The process was suspended, and another relay may have the part now.
-  if (performance.now() - claimedAtMs > LEASE_MS - SEND_MS_MAX) return;
+  if (performance.now() - claimedAtMs > LEASE_MS - SEND_MS_MAX)
+    return settleResult(relay, part, laterNow('The process was suspended before it was sent.'));
   if (signal.aborted) return settleResult(relay, part, laterNow('The worker stopped before it was sent.'));
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)]);
   const result = await relay.sender.sendPart(relay.config, part, deadline);
@@ -143,7 +147,13 @@ function toSettlement(relay: Chats, part: ClaimedPart, result: SettledResult): P
     case 'refused':
       return { ...failed, status: 'failed', ...newsOf(part, `was not sent: ${failed.lastError}`, 'delivery_failed') };
     case 'unknown': {
-      if (result.policy === 'resend') return { ...failed, isUnknown: true, status: 'pending' };
+      if (result.policy === 'resend') {
+        // The first repeats are immediate; a platform that answers nothing for long is asked less often.
+        const { attempts } = part;
+        const grownMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: null });
+        const delayMs = attempts <= 2 ? 0 : Math.min(grownMs, RETRY_MS_MAX);
+        return { ...failed, isUnknown: true, status: 'pending', delayMs };
+      }
       const news = newsOf(part, `may not have been sent: ${failed.lastError}`, 'delivery_unknown');
       // Nothing in the chat says so: it may have the part.
       return { ...failed, isUnknown: true, status: 'unknown', ...news, gap: null };

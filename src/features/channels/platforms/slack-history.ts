@@ -23,9 +23,12 @@ export async function* readMissed(
 ): AsyncGenerator<Received[]> {
   const fromMs = Math.max(Number(position) * 1_000 - OVERLAP_MS, Date.now() - GAP_MS_MAX);
   const oldest = (fromMs / 1_000).toFixed(6);
+  // A thread that was answered in the gap can have begun long before.
+  const parentsFrom = (Math.max(fromMs - GAP_MS_MAX, 0) / 1_000).toFixed(6);
   for (const { id, team } of await listChats(ask, signal)) {
-    const messages = await readSince(ask, id, { oldest, signal });
-    const threads = messages.filter(({ latest_reply: latest }) => latest !== undefined && latest > oldest);
+    const recent = await readSince(ask, id, { oldest: parentsFrom, signal });
+    const messages = recent.filter(({ ts = '' }) => ts > oldest);
+    const threads = recent.filter(({ latest_reply: latest }) => latest !== undefined && latest > oldest);
     const replies: SlackMessage[] = [];
     for (const { ts } of threads) replies.push(...(await readReplies(ask, id, { ts: ts ?? '', oldest, signal })));
     const all = [...messages, ...replies].toSorted((one, other) => Number(one.ts) - Number(other.ts));
@@ -93,7 +96,7 @@ export async function findSentMessage(
     cursor = found.response_metadata?.next_cursor || undefined;
     if (cursor === undefined) return null;
   }
-  throw new PlatformError('unknown', `The message is not among the last ${SEARCHED_PAGES_MAX * PAGE} of its chat`);
+  throw new PlatformError('refused', `The message is not among the last ${SEARCHED_PAGES_MAX * PAGE} of its chat`);
 }
 
 function deliveryOf(metadata: object | undefined): unknown {

@@ -38,10 +38,26 @@ export async function listenToSocket(listening: Listening): Promise<void> {
   for (const { promise } of [closed, gapRead]) promise.catch(() => undefined);
   let { position } = listening;
 
+  const positionAfter = (received: Received[], before: string | null): string | null => {
+    const newest = Math.max(Number(before ?? 0), ...received.map((said) => ('at' in said ? said.at / 1_000 : 0)));
+    return newest === 0 ? before : newest.toFixed(6);
+  };
+
   async function commitNext(received: Received[]): Promise<void> {
-    const newest = Math.max(Number(position ?? 0), ...received.map((said) => ('at' in said ? said.at / 1_000 : 0)));
-    const next = newest === 0 ? position : newest.toFixed(6);
+    const next = positionAfter(received, position);
     await commit(received, next);
+    position = next;
+  }
+
+  /** The position is that of all chats: it moves when the gap of the last one is committed. */
+  async function commitGap(since: string): Promise<void> {
+    let next: string | null = since;
+    for await (const received of readMissed(since)) {
+      if (received.length > 0) await commit(received, since);
+      next = positionAfter(received, next);
+    }
+    if (next === since) return;
+    await commit([], next);
     position = next;
   }
 
@@ -63,8 +79,7 @@ export async function listenToSocket(listening: Listening): Promise<void> {
   signal.addEventListener('abort', stop);
   try {
     await client.start();
-    if (position !== null)
-      for await (const received of readMissed(position)) if (received.length > 0) await commitNext(received);
+    if (position !== null) await commitGap(position);
     gapRead.resolve();
     await closed.promise;
   } catch (error) {
@@ -73,6 +88,8 @@ export async function listenToSocket(listening: Listening): Promise<void> {
   } finally {
     signal.removeEventListener('abort', stop);
     client.removeAllListeners('slack_event');
+    // What is being committed ends before the account is released.
+    await queue.catch(() => undefined);
     await client.disconnect().catch(() => undefined);
   }
 }

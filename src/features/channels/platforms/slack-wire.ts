@@ -6,13 +6,11 @@ import { PlatformError } from '../platform.ts';
 /** Faults after which no byte of the request has reached Slack. */
 const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/;
 
-/** Errors of Slack that say that the token is not valid or lacks a right. */
+/** Errors of Slack that say that the token is not valid. A right that is missing concerns one method, whose calls are refused. */
 const UNAUTHORIZED = new Set([
   'account_inactive',
   'ekm_access_denied',
   'invalid_auth',
-  'missing_scope',
-  'no_permission',
   'not_allowed_token_type',
   'not_authed',
   'org_login_required',

@@ -36,6 +36,8 @@ const SCOPES: Readonly<Record<string, string>> = {
   'im:read': 'to find direct chats after a gap',
   'channels:read': 'to find channels after a gap',
   'groups:read': 'to find private channels after a gap',
+  'mpim:history': 'to read group chats',
+  'mpim:read': 'to find group chats after a gap',
   'reactions:read': 'to read reactions',
   'reactions:write': 'to react',
   'files:read': 'to download files',

@@ -45,8 +45,10 @@ export const readContext = literalQuery({
   name: 'read-channel-context',
   purpose: 'Read what was said in a chat since the last message for the agent, oldest first.',
   text: `select c.message_id as "messageId", c.sender, c.body, extract(epoch from c.said_at)::float8 * 1000 as "saidAt"
-from holdfast.channel_context c where ${OF_PLACE_SQL} order by c.said_at, c.message_id limit ${KEPT_MAX}`,
-  values: (place: ContextPlace) => place,
+from holdfast.channel_context c where ${OF_PLACE_SQL} and c.said_at <= to_timestamp($until::float8 / 1000)
+order by c.said_at, c.message_id limit ${KEPT_MAX}`,
+  // A message that comes again must not take what was said after it.
+  values: (place: ContextPlace, until: number) => ({ ...place, until }),
   answer: (rows: ContextMessage[]) => rows,
 });
 

@@ -18,8 +18,10 @@ const TURN_WAIT_SQL = `interval '1 second'`;
 
 const { chat, account } = placesOfUrlSql('heads.url');
 
-/** SQL of the rows of the CTE `heads`, each with the time from which it may be claimed. */
+/** SQL of the rows of the CTE `heads`, each with the time from which it may be claimed; none of an account that is paused. */
 export const GATED_HEADS_SQL = `select heads.*, greatest(heads.due_at, chat.next_at, account.next_at - ${TURN_WAIT_SQL}) as free_at
   from heads
   left join holdfast.channel_gates chat on chat.place = ${chat}
-  left join holdfast.channel_gates account on account.place = ${account}`;
+  left join holdfast.channel_gates account on account.place = ${account}
+  where not exists (select from holdfast.channel_accounts paused
+    where paused.is_paused and starts_with(heads.url, 'channel:' || paused.channel || '/' || paused.account || '/'))`;
