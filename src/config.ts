@@ -180,8 +180,9 @@ export function secretsOf(config: Config): string[] {
     runtime.anthropicApiKey,
     ...[channels.webhook.secret].flat(),
     ...Object.values(channels.platforms).flatMap(({ accounts = {} }) =>
-      Object.values(accounts).flatMap(({ token, signingSecret, secretToken, appToken }) => [
+      Object.values(accounts).flatMap(({ token, tokenEnv, signingSecret, secretToken, appToken }) => [
         token,
+        tokenEnv === undefined ? undefined : processEnvironment()[tokenEnv]?.trim(),
         signingSecret,
         secretToken,
         appToken,
