@@ -123,9 +123,10 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(calls[1]?.ms).toBeLessThan(lateMs - deadlineMs + toolDeadlineMs);
     const { body } = await api.ask('GET', `/v1/sessions/${session}/transcript`);
     const results = body.items.find((entry: { kind: string }) => entry.kind === 'results').content;
-    for (const [index, reason] of ['exec timed out after 1 s', 'http_effect timed out after 2 s'].entries()) {
+    // The deadline of all tools, if the command took long to start.
+    for (const [index, reason] of [/exec timed out after [12] s/, /http_effect timed out after 2 s/].entries()) {
       expect(results[index]).toMatchObject({ type: 'tool_result', is_error: true });
-      expect(JSON.stringify(results[index].content)).toContain(reason);
+      expect(JSON.stringify(results[index].content)).toMatch(reason);
     }
   });
 });
