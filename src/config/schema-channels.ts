@@ -60,18 +60,16 @@ export const GROUP_POLICIES = ['allowlist', 'open', 'off'] as const;
 export const CHANNEL_MODES = ['webhook', 'poll', 'socket'] as const;
 export const UNKNOWN_POLICIES = ['resend', 'park'] as const;
 
-const secretText = headerValue;
-
 const account = z.strictObject({
   name: optional(line).describe('the name of this account in prompts'),
   details: optional(z.array(line).max(20)).describe('notes about it in prompts, such as `dm:allowlist`'),
   enabled: optional(z.boolean()).describe('`false`: it neither reads nor sends; none: true'),
-  token: optional(secretText).describe("the bot's token; or one of `tokenEnv` and `tokenFile`"),
+  token: optional(headerValue).describe("the bot's token; or one of `tokenEnv` and `tokenFile`"),
   tokenEnv: optional(word).describe('the environment variable that holds the token'),
   tokenFile: optional(path).describe('the file that holds the token'),
-  signingSecret: optional(secretText).describe('Slack: the secret that signs its requests, with `mode: "webhook"`'),
-  secretToken: optional(secretText).describe('Telegram: the secret that its requests contain, with `mode: "webhook"`'),
-  appToken: optional(secretText).describe('Slack: the token for `mode: "socket"`, `xapp-...`'),
+  signingSecret: optional(headerValue).describe('Slack: the secret that signs its requests, with `mode: "webhook"`'),
+  secretToken: optional(headerValue).describe('Telegram: the secret that its requests contain, with `mode: "webhook"`'),
+  appToken: optional(headerValue).describe('Slack: the token for `mode: "socket"`, `xapp-...`'),
   baseUrl: optional(httpUrl).describe("where the platform's API is; none: its public address"),
   dm: choice(DM_POLICIES, 'pairing').describe(
     'who may write in direct chats: people who were [paired](channels.md#who-may-write), those of `allowFrom`, everybody, or no one',

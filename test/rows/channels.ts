@@ -82,7 +82,7 @@ export async function countOfCrowd(store: Store, { account, sessions }: { accoun
   return (await send<{ notices: number; sessions: number; modelCalls: number }>(store, sql, [account, sessions]))[0]!;
 }
 
-/** The people whose requests a pairing has told of in events. */
+/** The senders in the events of a pairing. */
 export async function readSendersOfEvents(store: Store, pairingId: string): Promise<string[]> {
   const sql = `select data ->> 'senderId' as sender from holdfast.events where type = 'pairing.requested' and data ->> 'pairingId' = $1`;
   return (await send<{ sender: string }>(store, sql, [pairingId])).map(({ sender }) => sender);

@@ -143,7 +143,7 @@ async function store(process: Receiving, from: From, said: Said): Promise<Stored
     case 'pairing':
       if (said.kind === 'message') await askForPairing(service, from.account, said);
       return DONE;
-    case 'nobody':
+    case 'ignored':
       process.logger.debug({ channel: from.account.channel, why: access.why }, 'Message of a channel is for no agent');
       return DONE;
     default:

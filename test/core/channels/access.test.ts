@@ -44,28 +44,28 @@ describe('direct chats', () => {
     ['pairing', '55', true, { to: 'agent' }],
     ['pairing', ADA, false, { to: 'agent' }],
     ['pairing', '7001', false, { to: 'agent' }],
-    ['allowlist', '55', true, { to: 'nobody', why: 'dm_not_allowed' }],
+    ['allowlist', '55', true, { to: 'ignored', why: 'dm_not_allowed' }],
     ['allowlist', ADA, false, { to: 'agent' }],
     ['allowlist', '7001', false, { to: 'agent' }],
     ['open', '55', false, { to: 'agent' }],
-    ['off', '55', true, { to: 'nobody', why: 'dm_off' }],
-    ['off', ADA, true, { to: 'nobody', why: 'dm_off' }],
-    ['off', '7001', true, { to: 'nobody', why: 'dm_off' }],
+    ['off', '55', true, { to: 'ignored', why: 'dm_off' }],
+    ['off', ADA, true, { to: 'ignored', why: 'dm_off' }],
+    ['off', '7001', true, { to: 'ignored', why: 'dm_off' }],
   ] as const)('with the policy %s, a message of %s (paired: %s) goes to %j', (dm, id, isPaired, access) => {
     expect(decideAccess(settings({ dm }), from(id), { ...FACTS, isPaired })).toEqual(access);
   });
 
   test('an owner of another channel is not one here', () => {
     const facts = { ...FACTS, ownerIds: ['slack:55', 'telegram:56'] };
-    expect(decideAccess(settings(), from('55'), facts)).toEqual({ to: 'nobody', why: 'dm_not_allowed' });
+    expect(decideAccess(settings(), from('55'), facts)).toEqual({ to: 'ignored', why: 'dm_not_allowed' });
     expect(decideAccess(settings(), from('56'), facts)).toEqual({ to: 'agent' });
   });
 });
 
 describe('groups', () => {
   test.each([
-    ['off', GROUP, true, { to: 'nobody', why: 'groups_off' }],
-    ['allowlist', '-100999', true, { to: 'nobody', why: 'group_not_allowed' }],
+    ['off', GROUP, true, { to: 'ignored', why: 'groups_off' }],
+    ['allowlist', '-100999', true, { to: 'ignored', why: 'group_not_allowed' }],
     ['allowlist', GROUP, true, { to: 'agent' }],
     ['allowlist', GROUP, false, { to: 'context' }],
     ['open', '-100999', true, { to: 'agent' }],
@@ -82,7 +82,7 @@ describe('groups', () => {
     const free = settings({ requireMention: false });
     expect(decideAccess(free, inGroup(), FACTS)).toEqual({ to: 'agent' });
     const elsewhere = inGroup({ place: { chatId: '-1', chatType: 'group' } });
-    expect(decideAccess(free, elsewhere, FACTS).to).toBe('nobody');
+    expect(decideAccess(free, elsewhere, FACTS).to).toBe('ignored');
   });
 
   test('a press of a button of the bot is for the agent in every allowed group', () => {
@@ -96,7 +96,7 @@ describe('bots', () => {
     const open = settings({ dm: 'open', groups: 'open', requireMention: false });
     for (const said of [from(ADA, true), inGroup({ isForBot: true, sender: { id: ADA, isBot: true } })])
       expect(decideAccess(open, said, { ...FACTS, isPaired: true, isOwnBot: true })).toEqual({
-        to: 'nobody',
+        to: 'ignored',
         why: 'own_message',
       });
   });
@@ -105,7 +105,7 @@ describe('bots', () => {
     const open = settings({ dm: 'open', groups: 'open', requireMention: false });
     const bot = (id: string, isForBot: boolean) => inGroup({ isForBot, sender: { id, isBot: true } });
     expect(decideAccess(open, from('9', true), { ...FACTS, isPaired: true })).toEqual({
-      to: 'nobody',
+      to: 'ignored',
       why: 'other_bot',
     });
     expect(decideAccess(open, from(ADA, true), FACTS)).toEqual({ to: 'agent' });
@@ -187,10 +187,10 @@ test('an id that is nearly an allowed one is another one', () => {
   for (const forge of FORGERIES) {
     for (const id of [ADA, '7001'])
       if (forge(id) !== id && forge(id) !== `telegram:7001`)
-        expect(decideAccess(settings(), from(forge(id)), FACTS).to, forge(id)).toBe('nobody');
+        expect(decideAccess(settings(), from(forge(id)), FACTS).to, forge(id)).toBe('ignored');
     const place = { chatId: forge(GROUP), chatType: 'group' } as const;
     if (place.chatId !== GROUP)
-      expect(decideAccess(settings(), message({ place, isForBot: true }), FACTS).to).toBe('nobody');
+      expect(decideAccess(settings(), message({ place, isForBot: true }), FACTS).to).toBe('ignored');
   }
 });
 

@@ -38,13 +38,13 @@ export type Access =
   | { to: 'context' }
   | { to: 'pairing' }
   | {
-      to: 'nobody';
+      to: 'ignored';
       why: 'own_message' | 'other_bot' | 'dm_off' | 'dm_not_allowed' | 'groups_off' | 'group_not_allowed';
     };
 
 /** Decides for one message. Messages of other bots are for the agent only if `allowFrom` has the bot and they are meant for this one: so loops end. */
 export function decideAccess(settings: AccessSettings, message: Spoken, facts: AccessFacts): Access {
-  if (facts.isOwnBot) return { to: 'nobody', why: 'own_message' };
+  if (facts.isOwnBot) return { to: 'ignored', why: 'own_message' };
   return message.place.chatType === 'direct' ? decideDirect(settings, message, facts) : decideGroup(settings, message);
 }
 
@@ -53,12 +53,12 @@ function decideDirect(
   { sender }: Spoken,
   { channel, ownerIds, isPaired }: AccessFacts,
 ): Access {
-  if (dm === 'off') return { to: 'nobody', why: 'dm_off' };
+  if (dm === 'off') return { to: 'ignored', why: 'dm_off' };
   const isAllowed = allowFrom.includes(sender.id);
   if (isAllowed) return { to: 'agent' };
-  if (sender.isBot) return { to: 'nobody', why: 'other_bot' };
+  if (sender.isBot) return { to: 'ignored', why: 'other_bot' };
   if (dm === 'open' || isOwner({ text: '', channel, sender }, ownerIds)) return { to: 'agent' };
-  if (dm === 'allowlist') return { to: 'nobody', why: 'dm_not_allowed' };
+  if (dm === 'allowlist') return { to: 'ignored', why: 'dm_not_allowed' };
   return { to: isPaired ? 'agent' : 'pairing' };
 }
 
@@ -66,8 +66,8 @@ function decideGroup(
   { groups, allowFrom, groupAllow, requireMention }: AccessSettings,
   { place, sender, isForBot = true }: Spoken,
 ): Access {
-  if (groups === 'off') return { to: 'nobody', why: 'groups_off' };
-  if (groups === 'allowlist' && !groupAllow.includes(place.chatId)) return { to: 'nobody', why: 'group_not_allowed' };
+  if (groups === 'off') return { to: 'ignored', why: 'groups_off' };
+  if (groups === 'allowlist' && !groupAllow.includes(place.chatId)) return { to: 'ignored', why: 'group_not_allowed' };
   const isMeant = sender.isBot ? isForBot && allowFrom.includes(sender.id) : isForBot || !requireMention;
   return { to: isMeant ? 'agent' : 'context' };
 }
