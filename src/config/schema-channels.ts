@@ -1,5 +1,6 @@
 // The shape of `channels`: where replies go (`webhook`), and the chat platforms that messages come from, each under its own name.
 import { z } from 'zod';
+import { CHANNEL_ADAPTERS } from './channel-adapters.ts';
 import {
   choice,
   count,
@@ -84,47 +85,60 @@ const account = z.strictObject({
 
 const historyLimit = count(0, 1_000_000).exactOptional();
 
-const platform = z.strictObject({
-  adapter: optional(word).describe(
-    'how it is connected: `telegram`, `slack` or the name of a package; none: other programs send its messages to the API',
-  ),
-  mode: optional(z.enum(CHANNEL_MODES)).describe(
-    'how messages come in: the platform calls (`webhook`), or a process asks it (`poll`, Telegram) or holds a connection (`socket`). None: `poll` for Telegram, otherwise `socket`',
-  ),
-  onUnknown: optional(
-    z.strictObject({
-      reply: choice(UNKNOWN_POLICIES, 'resend').describe('for replies and other results'),
-      message: choice(UNKNOWN_POLICIES, 'park').describe('for messages of the tool `message`'),
-    }),
-  ).describe(
-    'what happens to a part whose sender died while sending, where the platform cannot say whether it arrived: `resend`, or `park` it for a person to decide; for replies, and for messages of the tool `message`',
-  ),
-  mediaBytesMax: optional(count(1, 104_857_600)).describe('the largest file that is downloaded; none: 20 MiB'),
-  enabled: optional(z.boolean()).describe(
-    '`false`: its accounts neither read nor send, and prompts do not mention it; none: true',
-  ),
-  label: optional(line).describe('its name in prompts; none: `<name>`, which messages give as `channel`'),
-  phone: optional(word).describe("the agent's own number there"),
-  capabilities: optional(z.array(word).max(50)).describe(
-    'features that it supports: `inlineButtons`, `media`, `reactions`. Without `media` and `reactions`, neither the prompt nor the `message` tool offers them; Telegram and Signal have reactions by default',
-  ),
-  messageHints: z
-    .array(singleLine(HINT_CHARS_MAX))
-    .max(HINTS_MAX)
-    .exactOptional()
-    .describe('hints for the `message` tool there, one line each'),
-  reactions: optional(z.enum(['off', 'minimal', 'extensive'])).describe('as `reactions.mode`, for this channel'),
-  groupActivation: optional(z.enum(['mention', 'always'])).describe(
-    'which messages of a group reach the agent; none: those that mention it',
-  ),
-  accounts: z.record(word, account).exactOptional(),
-  historyLimit: historyLimit.describe('as `session.historyLimit`, for this channel'),
-  dmHistoryLimit: historyLimit.describe('as `session.dmHistoryLimit`, for this channel'),
-  dms: z
-    .record(word, z.strictObject({ historyLimit: historyLimit.describe('the same for the chat with one person') }))
-    .refine((dms) => Object.keys(dms).length <= LIST_MAX, `at most ${LIST_MAX} people`)
-    .exactOptional(),
-});
+const platform = z
+  .strictObject({
+    adapter: optional(word).describe(
+      `how it is connected: ${Object.keys(CHANNEL_ADAPTERS)
+        .map((name) => `\`${name}\``)
+        .join(', ')} or the name of a package; none: other programs send its messages to the API`,
+    ),
+    mode: optional(z.enum(CHANNEL_MODES)).describe(
+      'how messages come in: the platform calls (`webhook`), or a process asks it (`poll`) or holds a connection (`socket`). None: `poll` for Telegram, otherwise `socket`',
+    ),
+    onUnknown: optional(
+      z.strictObject({
+        reply: choice(UNKNOWN_POLICIES, 'resend').describe('for replies and other results'),
+        message: choice(UNKNOWN_POLICIES, 'park').describe('for messages of the tool `message`'),
+      }),
+    ).describe(
+      'what happens to a part whose sender died while sending, where the platform cannot say whether it arrived: `resend`, or `park` it for a person to decide; for replies, and for messages of the tool `message`',
+    ),
+    mediaBytesMax: optional(count(1, 104_857_600)).describe('the largest file that is downloaded; none: 20 MiB'),
+    enabled: optional(z.boolean()).describe(
+      '`false`: its accounts neither read nor send, and prompts do not mention it; none: true',
+    ),
+    label: optional(line).describe('its name in prompts; none: `<name>`, which messages give as `channel`'),
+    phone: optional(word).describe("the agent's own number there"),
+    capabilities: optional(z.array(word).max(50)).describe(
+      'features that it supports: `inlineButtons`, `media`, `reactions`; none: those of its adapter. Without `media` and `reactions`, neither the prompt nor the `message` tool offers them; Telegram and Signal have reactions by default',
+    ),
+    messageHints: z
+      .array(singleLine(HINT_CHARS_MAX))
+      .max(HINTS_MAX)
+      .exactOptional()
+      .describe('hints for the `message` tool there, one line each'),
+    reactions: optional(z.enum(['off', 'minimal', 'extensive'])).describe('as `reactions.mode`, for this channel'),
+    groupActivation: optional(z.enum(['mention', 'always'])).describe(
+      'which messages of a group reach the agent; none: those that mention it',
+    ),
+    accounts: z.record(word, account).exactOptional(),
+    historyLimit: historyLimit.describe('as `session.historyLimit`, for this channel'),
+    dmHistoryLimit: historyLimit.describe('as `session.dmHistoryLimit`, for this channel'),
+    dms: z
+      .record(word, z.strictObject({ historyLimit: historyLimit.describe('the same for the chat with one person') }))
+      .refine((dms) => Object.keys(dms).length <= LIST_MAX, `at most ${LIST_MAX} people`)
+      .exactOptional(),
+  })
+  .superRefine(({ adapter = '', mode }, context) => {
+    const { modes } = CHANNEL_ADAPTERS[adapter] ?? {};
+    if (mode !== undefined && modes?.includes(mode) === false)
+      context.addIssue({
+        code: 'custom',
+        path: ['mode'],
+        message: `expected ${modes.map((known) => `"${known}"`).join(' or ')} with the adapter "${adapter}"`,
+        input: mode,
+      });
+  });
 
 /** `channels` of the file. Output: `webhook`, and all others as `platforms`. */
 export const channelsSchema = z

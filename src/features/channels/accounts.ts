@@ -1,6 +1,7 @@
 // The accounts of bots that the configuration names, and the platform of each. The code of a platform is loaded when an account of it is first used.
 import { readFileSync } from 'node:fs';
 import { processEnvironment, type Config } from '../../config.ts';
+import { CHANNEL_ADAPTERS } from '../../config/channel-adapters.ts';
 import { given } from '../../core/given.ts';
 import type { AccountSettings, OpenPlatform, Platform } from './platform.ts';
 
@@ -28,11 +29,16 @@ export function listAccounts(config: Config): BotAccount[] {
   return Object.entries(config.channels.platforms).flatMap(([channel, ofChannel]) => {
     const { adapter, enabled = true, accounts = {} } = ofChannel;
     if (adapter === undefined || !enabled) return [];
-    const mode = ofChannel.mode ?? (adapter === 'telegram' ? 'poll' : 'socket');
+    const mode = ofChannel.mode ?? defaultMode(adapter);
     return Object.entries(accounts)
       .filter(([, settings]) => settings.enabled !== false)
       .map(([account, settings]) => ({ channel, account, adapter, mode, settings, ofChannel }));
   });
+}
+
+/** How messages come in, if the configuration does not say. */
+export function defaultMode(adapter: string): BotAccount['mode'] {
+  return CHANNEL_ADAPTERS[adapter]?.modes[0] ?? 'socket';
 }
 
 /** The account of these names; undefined: none is configured, or it is disabled. */

@@ -10,9 +10,9 @@ import { loadOrRefuse } from '../../cli/commands/config.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { ConfigError, loadConfigFile, type Config } from '../../config.ts';
 import { given } from '../../core/given.ts';
-import { platformOf, type BotAccount } from './accounts.ts';
+import { defaultMode, platformOf, type BotAccount } from './accounts.ts';
 import { insertSetting } from './insert-setting.ts';
-import { guideOf, type Secret } from './setup-guides.ts';
+import { loadGuide, type Secret } from './setup-guides.ts';
 
 const CHECK_MS = 15_000;
 const DEFAULT_FILE = 'holdfast.json';
@@ -31,8 +31,8 @@ export async function addChannel(input: AddedChannel, terminal: Terminal): Promi
   const { adapter, account, dm, tokenEnv, baseUrl } = input;
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const channel = input.name ?? adapter;
-  const mode = input.mode ?? (adapter === 'telegram' ? 'poll' : 'socket');
-  const { steps, secrets, next } = guideOf(adapter, mode);
+  const mode = input.mode ?? defaultMode(adapter);
+  const { steps, secrets, next } = (await loadGuide(adapter))(mode);
   for (const line of steps) terminal.note(line);
   const answers = await askForSecrets(
     secrets.filter(({ field }) => field !== 'token' || tokenEnv === undefined),

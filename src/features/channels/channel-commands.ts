@@ -1,4 +1,5 @@
 // `holdfast channels`: the accounts of bots on chat platforms.
+import { CHANNEL_ADAPTERS } from '../../config/channel-adapters.ts';
 import { CHANNEL_MODES, DM_POLICIES } from '../../config/schema-channels.ts';
 import { CliError, EXIT } from '../../cli/cli-error.ts';
 import { command, localCommand, prints, type Words } from '../../cli/command.ts';
@@ -41,12 +42,12 @@ export const words: Words = {
     add: localCommand({
       summary: 'connect a bot: asks for its token, checks it, and writes it to the configuration file',
       takes: {
-        adapter: ['<platform>', 'telegram or slack', ['telegram', 'slack']],
+        adapter: ['<platform>', 'the platform', Object.keys(CHANNEL_ADAPTERS)],
         name: ['--name <channel>', 'the name of the channel in the configuration; by default that of the platform'],
         account: ['--account <account>', 'the name of the account in the configuration', undefined, 'main'],
         mode: [
           '--mode <mode>',
-          'how messages come in; by default poll for Telegram and socket for Slack',
+          'how messages come in; by default poll for Telegram, and socket for the others',
           CHANNEL_MODES,
         ],
         dm: ['--dm <policy>', 'who may write in direct chats', DM_POLICIES, 'pairing'],

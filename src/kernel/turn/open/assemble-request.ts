@@ -23,7 +23,7 @@ import { given } from '../../../core/given.ts';
 import type { ReasoningLevel } from '../../../core/reasoning-tags.ts';
 import type { ModelFacts } from '../../../core/catalogue/catalogue.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
-import { chooseMessageFeatures, chooseReactionMode } from '../../../config/message-features.ts';
+import { capabilitiesOf, chooseMessageFeatures, chooseReactionMode } from '../../../config/message-features.ts';
 import type { Toolset } from '../../../tools/toolset.ts';
 import { readAgentFacts, MACHINE } from './agent-facts.ts';
 import type { ChatFacts, SessionWorkspace } from './session-context.ts';
@@ -177,7 +177,8 @@ function buildChannelFacts(
   channel: string | undefined,
 ): Pick<SystemPromptInput, 'capabilities' | 'messageHints' | 'messageFeatures' | 'reactions'> {
   if (channel === undefined) return {};
-  const { capabilities = [], messageHints = [] } = config.channels.platforms[channel] ?? {};
+  const { messageHints = [] } = config.channels.platforms[channel] ?? {};
+  const capabilities = capabilitiesOf(config, channel);
   const mode = chooseReactionMode(config, channel);
   const messageFeatures = chooseMessageFeatures(config, channel);
   return { capabilities, messageHints, messageFeatures, ...(mode === 'off' ? {} : { reactions: { channel, mode } }) };
