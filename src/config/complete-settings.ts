@@ -6,6 +6,8 @@ import { checkChannels } from './check-channels.ts';
 import { checkModels, listProviders, writtenAgents } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
+import { resolveChat, type ChatDelivery } from './resolve-chat.ts';
+import { formatChannelUrl } from '../core/channel-address.ts';
 import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
 import { checkProvider } from './providers.ts';
 import { approvalRulesOf, checkMcp, type McpServerSettings } from './schema-mcp.ts';
@@ -57,6 +59,10 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
     // A file beside the configuration, not a program of PATH.
     if (server.command?.startsWith('.') === true) server.command = absolute(server.command, baseDir);
   }
+  for (const [, { heartbeat }] of writtenAgents(settings)) {
+    const chat = resolveTarget(settings, heartbeat.target);
+    if (chat !== null && 'address' in chat) heartbeat.target = formatChannelUrl(chat.address);
+  }
   for (const agent of agents.list) {
     if (agent.workspace !== undefined) agent.workspace = absolute(agent.workspace, baseDir);
   }
@@ -67,7 +73,7 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
 export function crossCheck(settings: FileSettings, dataDir: string): ConfigIssue[] {
   return collectFaults((refuse) => {
     checkWorkspaces(settings, dataDir, refuse);
-    for (const [path, agent] of writtenAgents(settings)) checkAgent(path, agent, refuse);
+    for (const [path, agent] of writtenAgents(settings)) checkAgent(path, agent, { settings, refuse });
     const keyNames = settings.api.keys.map((each) => each.name);
     for (const [at, name] of keyNames.entries()) {
       if (keyNames.indexOf(name) !== at) refuse(`api.keys[${at}].name`, name, 'a name that no other key has');
@@ -128,8 +134,11 @@ function checkCrons({ cron, agents }: FileSettings, refuse: Refuse): void {
 function checkAgent(
   path: string,
   { heartbeat, contextPruning, compaction, contextTokens }: AgentDefaults,
-  refuse: Refuse,
+  { settings, refuse }: { settings: FileSettings; refuse: Refuse },
 ) {
+  const chat = resolveTarget(settings, heartbeat.target);
+  if (chat !== null && 'fault' in chat)
+    refuse(`${path}.heartbeat.target.${chat.fault.field}`, heartbeat.target, chat.fault.message);
   if (heartbeat.when !== undefined && !hasOneSource(heartbeat.when)) {
     refuse(`${path}.heartbeat.when`, heartbeat.when, `${ONE_SOURCE}, including those of the defaults`);
   }
@@ -144,6 +153,11 @@ function checkAgent(
   if (reserveTokens >= contextTokens) {
     refuse(`${path}.compaction.reserveTokens`, reserveTokens, `less than contextTokens (${contextTokens})`);
   }
+}
+
+/** The chat that a target is, in the form of the file; null: it is none, or has become its address. */
+function resolveTarget(settings: FileSettings, target: string | ChatDelivery) {
+  return typeof target === 'string' ? null : resolveChat(settings, target);
 }
 
 function absolute(path: string, baseDir: string): string {

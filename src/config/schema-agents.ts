@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CURRENT_MODEL } from '../core/models.ts';
 import { IDLE_LIMITS_DEFAULT } from '../model/stream/stop-reasons.ts';
 import { THINKING_LEVELS } from './choices.ts';
+import { chatDelivery, type ChatDelivery } from './resolve-chat.ts';
 import {
   choice,
   count,
@@ -135,6 +136,9 @@ export function hasOneSource({ command, url, file }: { command?: string; url?: s
   return [command, url, file].filter((one) => one !== undefined).length === 1;
 }
 
+// `completeSettings` puts the address of the chat in place of the chat.
+const alertTarget = z.union([word, chatDelivery]) as unknown as z.ZodType<string, string | ChatDelivery>;
+
 const heartbeat = section({
   every: storedMs()
     .refine((ms) => ms === 0 || ms >= POLL_MS_MIN, '0 (off), or 1s and more')
@@ -154,7 +158,11 @@ const heartbeat = section({
         .describe('`user` is `userTimezone`, `local` the zone of the machine, else an IANA zone'),
     })
     .exactOptional(),
-  target: word.default('none').describe('where alerts go: `none`, `last`, `webhook` or the name of a channel'),
+  target: alertTarget
+    .default('none')
+    .describe(
+      'where alerts go: `none`, `last`, `webhook`, the name of a channel, or a chat: `{mode: "channel", channel, accountId, chatId, threadId}`',
+    ),
   dedupeHours: duration(3_600_000, 0, STORED_MAX_MS).default(24).describe('an alert is not repeated within this time'),
   when: optional(gate),
 });

@@ -22,7 +22,9 @@ export const agent = z.strictObject({
   heartbeat: z
     .strictObject({
       everyMs: count.describe('The interval in milliseconds; 0: never'),
-      target: text.describe('Where alerts go: `none`, `last` or a channel'),
+      target: text.describe(
+        'Where alerts go: `none`, `last`, `webhook`, a channel, or the address of a chat: `channel:telegram/main/42`',
+      ),
       activeHours: z
         .strictObject({
           start: text.describe('The first minute, as HH:MM'),

@@ -4,6 +4,7 @@ import { THINKING_LEVELS } from '../config/choices.ts';
 import { limitUsd } from '../config/schema-budgets.ts';
 import { inputOptions, responseFormat, turnOptions } from '../config/schema-inputs.ts';
 import { count, deliveryUrl } from '../config/schema-scalars.ts';
+import { parseChannelUrl } from '../core/channel-address.ts';
 import { BATCH_STATUSES, ITEM_STATUSES } from '../features/batches/rules/batch.ts';
 import { LINE_FORMATS } from '../features/batches/rules/foreign-lines.ts';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
@@ -117,6 +118,10 @@ function jsonText<Schema extends z.ZodType>(schema: Schema) {
     .exactOptional();
 }
 
+const chatAddress = z
+  .string()
+  .refine((text) => parseChannelUrl(text) !== null, 'a URL, or a chat such as "channel:telegram/main/42"');
+
 /** The same in the query of an upload of lines. */
 export const batchQuery = z.strictObject({
   ...texts,
@@ -126,7 +131,12 @@ export const batchQuery = z.strictObject({
   maxCostUsd: numberText(dollars),
   maxFailurePercent: numberText(percent),
   deadlineSeconds: numberText(deadlineSeconds),
-  deliver: deliveryUrl.exactOptional().describe('The http or https URL that receives a signed report when it ends'),
+  deliver: z
+    .union([deliveryUrl, chatAddress])
+    .exactOptional()
+    .describe(
+      'The http or https URL that receives a signed report when it ends, or a chat: `channel:telegram/main/42`',
+    ),
   tools: jsonText(inputOptions.tools.unwrap()).describe('The tools of items, as JSON such as `{"allow": ["read"]}`'),
   tags: jsonText(inputOptions.tags.unwrap()).describe('The tags of the items, as JSON such as `{"customer": "42"}`'),
   responseFormat: jsonText(responseFormat).describe('The form of the answers, as JSON'),

@@ -30,6 +30,12 @@ export function parseChannelUrl(url: string): ChannelAddress | null {
   return { channel, accountId, chatId, ...given({ threadId }) };
 }
 
+/** Where something is delivered, as requests have it: a URL, or the address of a chat. */
+export function parseReceiver(where: string): { url: string } | ({ mode: 'channel' } & ChannelAddress) {
+  const chat = parseChannelUrl(where);
+  return chat === null ? { url: where } : { mode: 'channel', ...chat };
+}
+
 /** The channel of a delivery to this URL: `webhook`, or the name of the channel that it addresses. */
 export function channelOfUrl(url: string): string {
   return parseChannelUrl(url)?.channel ?? WEBHOOK;

@@ -1,5 +1,6 @@
 // The input that a heartbeat adds to the session of its agent.
 import type { AgentSettings } from '../config.ts';
+import { parseChannelUrl } from '../core/channel-address.ts';
 import { pollText, type HeartbeatFile, type HeartbeatTask, type PollOccasion } from '../core/heartbeat.ts';
 import type { OwnInput } from '../core/inbound.ts';
 import { pickPromptZone } from './tick-input.ts';
@@ -37,6 +38,6 @@ function chooseDelivery(target: string, lastUrl: string | null): Pick<OwnInput, 
     case 'webhook':
       return {};
     default:
-      return { channel: target };
+      return parseChannelUrl(target) === null ? { channel: target } : { deliver: { url: target } };
   }
 }

@@ -4,6 +4,8 @@ import { loadConfig, type Config } from '../../src/config.ts';
 import { cronInput } from '../../src/config/schema-crons.ts';
 import { addressOfChat } from '../../src/config/resolve-chat.ts';
 import { toReceiver } from '../../src/api/deliver-to.ts';
+import { batchQuery } from '../../src/contract/batch-requests.ts';
+import { parseReceiver } from '../../src/core/channel-address.ts';
 import { decideTarget } from '../../src/core/message-route.ts';
 import { toDefinition } from '../../src/schedule/cron-definition.ts';
 import { toTickInput } from '../../src/schedule/tick-input.ts';
@@ -63,6 +65,19 @@ test('requests to spawn and to start a batch name a chat in the same way', () =>
     'deliver.accountId: "x" is not an account of slack',
   );
   expect(toReceiver(config, null)).toBeNull();
+});
+
+test('an upload of a batch and the command line name a chat by its address', () => {
+  const { deliver } = batchQuery.parse({ deliver: 'channel:slack/two/C1/17.5' });
+  expect(parseReceiver(deliver!)).toEqual({
+    mode: 'channel',
+    channel: 'slack',
+    accountId: 'two',
+    chatId: 'C1',
+    threadId: '17.5',
+  });
+  expect(parseReceiver('https://hook.example/')).toEqual({ url: 'https://hook.example/' });
+  expect(batchQuery.safeParse({ deliver: 'channel:slack' }).error?.message).toContain('channel:telegram/main/42');
 });
 
 test('a message of an agent to an open channel that is connected goes to its chat, and to another one to the webhook', () => {

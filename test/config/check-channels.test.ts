@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ConfigError, loadConfig } from '../../src/config.ts';
+import { agentOf, ConfigError, loadConfig } from '../../src/config.ts';
+import { buildPollInput } from '../../src/schedule/poll-input.ts';
 
 let cwd: string;
 beforeEach(async () => {
@@ -77,5 +78,32 @@ test('a user name among ids of people or groups is refused', async () => {
     'channels.telegram.accounts.work.allowFrom[1] is "@ada"',
     'channels.telegram.accounts.work.groupAllow[0] is "#general"',
     'channels.telegram.accounts.work.groupAllow[2] is "*"',
+  ]);
+});
+
+test('a heartbeat alerts a chat, whose channel and account are checked', async () => {
+  const file = (target: object) => ({ agents: { defaults: { heartbeat: { target } }, list: [{ id: 'main' }] } });
+  const chat = { mode: 'channel', channel: 'telegram', accountId: 'shop', chatId: '-100/1' };
+  expect(await faultsIn(file(chat))).toEqual([]);
+  const config = loadConfig({ env: {}, cwd, isTty: false });
+  const input = buildPollInput(agentOf(config, 'main'), {
+    occasion: 'interval',
+    file: null,
+    tasks: [],
+    lastUrl: null,
+    nowMs: 0,
+  });
+  expect(input.body.deliver).toEqual({ url: 'channel:telegram/shop/-100%2F1' });
+  expect(await faultsIn(file({ ...chat, accountId: 'x' }))).toEqual([
+    expect.stringMatching(
+      /^agents\.defaults\.heartbeat\.target\.accountId .*"x" is not an account of telegram; known: work, shop/,
+    ),
+  ]);
+});
+
+test('a mode that the adapter does not have is refused', async () => {
+  const channels = { telegram: { ...BASE.channels.telegram, mode: 'socket' } };
+  expect(await faultsIn({ channels })).toEqual([
+    expect.stringMatching(/^channels\.telegram\.mode .*"poll" or "webhook" with the adapter "telegram"/),
   ]);
 });

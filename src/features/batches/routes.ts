@@ -1,4 +1,5 @@
 // Batches: submitted, shown, controlled, and their results.
+import { parseReceiver } from '../../core/channel-address.ts';
 import { deleted } from '../../contract/answers.ts';
 import type { BatchView } from '../../contract/batches.ts';
 import { z } from 'zod';
@@ -50,7 +51,7 @@ const postBatch = defineRoute({
     const { dryRun, deliver, format = null, ...rest } = query;
     const common = { createdBy: principal.name, idempotency };
     if (lines !== null) {
-      const settings = { ...rest, ...(deliver === undefined ? {} : { deliver: { url: deliver } }) };
+      const settings = { ...rest, ...(deliver === undefined ? {} : { deliver: parseReceiver(deliver) }) };
       const isGzip = headers['content-encoding']?.trim().toLowerCase() === 'gzip';
       const submitting = dryRun === 'true' ? estimateLines : submitLines;
       return submitting(context, { ...common, settings }, { body: lines, isGzip, format, query });

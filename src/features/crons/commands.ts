@@ -1,6 +1,7 @@
 // `holdfast cron`: creates, changes and lists crons, and shows their past slots.
 import { InvalidArgumentError } from 'commander';
 import type { CronView } from '../../contract/crons.ts';
+import { parseReceiver } from '../../core/channel-address.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
 import { conflict, EXIT, notFound, usageError } from '../../cli/cli-error.ts';
@@ -49,7 +50,11 @@ const SETTINGS = {
   target: ['--target <target>', 'the session: main, isolated or session:<key>', parseTarget],
   wake: ['--wake <when>', 'with --event: when the agent reads it', ['now', 'next-heartbeat']],
   misfire: ['--misfire <policy>', 'policy for missed slots', ['run_once', 'run_all', 'skip']],
-  delivery: ['--deliver <where>', 'where the answer goes: none, last, webhook or a URL', parseDelivery],
+  delivery: [
+    '--deliver <where>',
+    'where the answer goes: none, last, webhook, a URL, or a chat such as channel:telegram/main/42',
+    parseDelivery,
+  ],
   deleteAfterRun: ['--delete-after-run', 'delete it after a successful run'],
 } as const;
 
@@ -234,7 +239,7 @@ function buildPayload({ message, event, model, thinking, timeoutSeconds, respons
 }
 
 function parseDelivery(where: string) {
-  return ['none', 'last', 'webhook'].includes(where) ? { mode: where } : { mode: 'webhook', url: where };
+  return ['none', 'last', 'webhook'].includes(where) ? { mode: where } : { mode: 'webhook', ...parseReceiver(where) };
 }
 
 function scheduleText(schedule: CronView['schedule']): string {

@@ -44,7 +44,7 @@ export const submit = command({
       ['auto', 'holdfast', 'anthropic', 'openai'],
       'auto',
     ],
-    deliver: ['--deliver <url>', 'report the end to this URL, signed'],
+    deliver: ['--deliver <where>', 'report the end to this URL, signed, or to a chat such as channel:telegram/main/42'],
     tools: [
       '--tools <names...>',
       'the tools of the items, "*" for all that the agent has, "" for none; without it, only those that read',
