@@ -223,6 +223,15 @@ const FIELDS = {
     senderId: text.describe("The platform's id of the person who asks to write"),
     expiresInMs: count.describe('The time until the code is not valid any more, in milliseconds'),
   },
+  'reaction.received': {
+    channel: text.describe('The name of the channel'),
+    accountId: text.describe('The account of the channel'),
+    chatId: text.describe("The platform's id of the chat"),
+    messageId: text.describe("The platform's id of the message"),
+    emoji: text.describe('The emoji, or the name that the platform gives it'),
+    isAdded: flag.describe('`false`: the reaction was removed'),
+    senderId: text.describe("The platform's id of the person"),
+  },
   'channel.connected': {
     channel: text.describe('The name of the channel'),
     accountId: text.describe('The account of the channel'),

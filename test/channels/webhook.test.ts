@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { countOfChat, pauseTelegram } from '../rows/channels.ts';
+import { countOfChat, pauseTelegram, readEventData } from '../rows/channels.ts';
 import { BOT, GROUP, SECRET, updateOf, useChannelRig, WEBHOOK } from './channel-rig.ts';
 
 const holder = useChannelRig();
@@ -115,6 +115,18 @@ describe('a message in a direct chat', () => {
     expect(await rig.events(`telegram:direct:${from}`)).toEqual([
       `telegram message ${id} by Person ${from} (${from}) was edited. It says now: Meet at 6`,
       `telegram reaction added: 👍 by Person ${from} (${from}) on message ${id}`,
+    ]);
+    const said = await readEventData(rig.api, 'reaction.received');
+    expect(said).toEqual([
+      {
+        channel: 'telegram',
+        accountId: 'main',
+        chatId: String(from),
+        messageId: id,
+        emoji: '👍',
+        isAdded: true,
+        senderId: String(from),
+      },
     ]);
   });
 });

@@ -254,12 +254,18 @@ async function storeEvent(service: Service, to: To, said: ReceivedMessage | Rece
       contextKey: `${said.kind}:${said.messageId}`,
       trusted: false,
       idempotency: { scope: `channel ${channel} ${name}`, key, sha256: key },
+      event: said.kind === 'reaction' ? { type: 'reaction.received', data: reactionData(account, said) } : undefined,
     });
   } catch (error) {
     if (error instanceof UnknownAgentError) return { kind: 'refused', message: error.message };
     if (!isKeyTaken(error)) throw error;
   }
   return DONE;
+}
+
+function reactionData({ channel, account: accountId }: BotAccount, said: ReceivedReaction): Record<string, unknown> {
+  const { place, sender, messageId, emoji, isAdded } = said;
+  return { channel, accountId, chatId: place.chatId, messageId, emoji, isAdded, senderId: sender.id };
 }
 
 function eventText(said: ReceivedMessage | ReceivedReaction, channel: string): string {

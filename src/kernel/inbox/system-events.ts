@@ -1,5 +1,6 @@
 // System events: one-line facts for the next prompt of a session. At most 20 wait; over that the oldest is dropped, counted
 // and visible. An event equal to the last one since the last drain is a duplicate.
+import { insertEventsSql, type NewEvent } from '../events/events.ts';
 import type { Committed } from '../queue/after-commit.ts';
 import type { SessionId, SystemEventId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
@@ -39,6 +40,8 @@ export interface NewSystemEvent {
   isTrusted: boolean;
   /** The key of the request that queues it. Absent: the request has none, or it is no request. */
   idempotency?: KeyedRequest | null;
+  /** What clients that watch are told of it; absent: nothing. */
+  event?: NewEvent | undefined;
 }
 
 /** A duplicate may equal an event that is no longer kept; then the id names the one that was not stored. */
@@ -88,15 +91,19 @@ enqueued as materialized (
   ) as twin on true
   where judged.verdict <> 'stale'
 ),
-${keyedPart(6, 'select to_json(enqueued) from enqueued')}
+${keyedPart(6, 'select to_json(enqueued) from enqueued')},
+inserted_events as (
+  ${insertEventsSql(`select $2::uuid as session_id, null::uuid as turn_id, $9::text as type, $10::json as data, 0 as n from stored where $9::text is not null`)}
+)
 select enqueued.*, false as "isGone" from enqueued
 union all select null, null, null, true where not exists (select from locked) and not exists (select from seen)`,
 });
 
 /** Queues an event for the session's next prompt. Idempotent on its id; fails with `isKeyTaken` on its key, and with `SessionErasedError`. */
 export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Committed<QueuedEvent>> {
-  const { id, sessionId, text, contextKey, isTrusted, idempotency } = event;
-  const values = [id, sessionId, text, contextKey, isTrusted, ...keyValues(idempotency)];
+  const { id, sessionId, text, contextKey, isTrusted, idempotency, event: live } = event;
+  const shown = live === undefined ? [null, null] : [live.type, JSON.stringify(live.data)];
+  const values = [id, sessionId, text, contextKey, isTrusted, ...keyValues(idempotency), ...shown];
   for (;;) {
     const { rows } = await database.hot.query<QueuedEvent & { isGone: boolean }>(ENQUEUE_EVENT.prepared(values));
     if (rows[0] === undefined) continue;

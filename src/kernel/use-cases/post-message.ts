@@ -3,6 +3,7 @@
 import { channelOfUrl } from '../../core/channel-address.ts';
 import type { DeliveryId, SessionKey, SystemEventId } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
+import type { NewEvent } from '../events/events.ts';
 import { sendMessage, type Posting } from '../inbox/send-message.ts';
 import type { Service } from './service.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
@@ -40,13 +41,23 @@ export async function enqueueEvent(
     contextKey: string | null;
     trusted: boolean;
     idempotency: KeyedRequest | null;
+    /** Stored with it, for clients that watch. */
+    event?: NewEvent | undefined;
   },
 ): Promise<QueuedEvent> {
-  const { sessionKey, text, contextKey, trusted: isTrusted, idempotency } = event;
+  const { sessionKey, text, contextKey, trusted: isTrusted, idempotency, event: live } = event;
   const id = newId<SystemEventId>();
   return writeToSession(service, { key: sessionKey }, async (sessionId) =>
     service.publish(
-      await enqueueSystemEvent(service.database, { id, sessionId, text, contextKey, isTrusted, idempotency }),
+      await enqueueSystemEvent(service.database, {
+        id,
+        sessionId,
+        text,
+        contextKey,
+        isTrusted,
+        idempotency,
+        event: live,
+      }),
     ),
   );
 }
