@@ -15,6 +15,7 @@ export const SCREENS = [
   'sessions',
   'crons',
   'approvals',
+  'channels',
   'heartbeats',
   'processes',
   'batches',

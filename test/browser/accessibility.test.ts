@@ -22,6 +22,7 @@ const PATHS = [
   '/sessions/agent:main:told',
   '/sessions/agent:main:told/family',
   '/approvals',
+  '/channels?status=any',
   '/crons',
   '/crons/{cronId}',
   '/heartbeats',

@@ -3,7 +3,9 @@
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';
-import { readDeliveries } from '../rows/deliveries.ts';
+import { newId } from '../../src/ids.ts';
+import { addDeliveries, readDeliveries } from '../rows/deliveries.ts';
+import { now } from '../rows/table.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
@@ -111,4 +113,32 @@ test('a turn shows its deliveries and redrives one that ended without success, a
   const announcement = page.getByRole('region', { name: 'Announcement' });
   await announcement.getByRole('link', { name: 'agent:main:boss' }).waitFor();
   await announcement.getByText('forty-two').first().waitFor();
+});
+
+test('a part that may have arrived in a chat shows its chat and its place, says what to do, and is discarded', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const id = newId<string>();
+  const sessionId = await rig.turns.sessionOf('in-parts');
+  const target = { url: 'channel:telegram/main/-1001/7' };
+  const sent = { sessionId, target, channel: 'telegram', payload: { type: 'reply', text: 'One.' }, parts: 2 };
+  await addDeliveries(
+    rig,
+    { ...sent, part: 1, status: 'sent', settledAt: now, platformId: '1042' },
+    { ...sent, id, part: 2, status: 'unknown', settledAt: now },
+  );
+  await signIn();
+  await open('/deliveries?session=in-parts');
+  await page.getByRole('link', { name: /^reply .*, 1 of 2$/ }).click();
+  const details = page.getByRole('region', { name: 'Delivery' });
+  await details.getByText('1042', { exact: true }).waitFor();
+  await page.getByRole('link', { name: /^reply .*, 2 of 2$/ }).click();
+  await details.getByText('telegram/main/-1001/7', { exact: true }).waitFor();
+  await details.getByText('2 of 2', { exact: true }).waitFor();
+  await details.getByText('redrive it if the message is not there').waitFor();
+  await details.getByRole('button', { name: 'Redrive…' }).click();
+  await page.getByText('If the chat has the message already, it is there twice.').waitFor();
+  await page.getByRole('button', { name: 'Leave it' }).click();
+  await details.getByRole('button', { name: 'Discard…' }).click();
+  await page.getByRole('button', { name: 'Discard the delivery' }).click();
+  await expect.poll(() => statusOf(id)).toBe('discarded');
 });

@@ -45,6 +45,7 @@ const GROUPS = [
   {
     name: 'Service',
     screens: [
+      { to: '/channels', name: 'Channels', key: 'n' },
       { to: '/processes', name: 'Processes', key: 'p' },
       { to: '/settings', name: 'Settings', key: ',' },
     ],

@@ -170,6 +170,7 @@ const routeTree = rootRoute.addChildren([
     ),
     screen('/sessions/$key/family', async () => (await import('./screens/family.tsx')).Family),
     screen('/approvals', async () => (await import('./screens/approvals.tsx')).Approvals, 'status', 'open'),
+    screen('/channels', async () => (await import('./screens/channels.tsx')).Channels, 'status'),
     screen('/crons', async () => (await import('./screens/crons.tsx')).Crons, 'agent', 'enabled', 'new'),
     screen('/crons/$id', async () => (await import('./screens/cron.tsx')).CronScreen),
     screen('/heartbeats', async () => (await import('./screens/heartbeats.tsx')).Heartbeats, 'agent', 'status'),

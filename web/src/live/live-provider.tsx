@@ -35,6 +35,7 @@ function staleBy(event: ClientEvent): string[] {
   if (type.startsWith('delivery.')) return ['deliveries', 'dead-letters', 'stats'];
   if (type.startsWith('bulk.')) return ['bulk', 'dead-letters'];
   if (type.startsWith('mcp.')) return ['mcp'];
+  if (type.startsWith('channel.') || type.startsWith('pairing.')) return ['channels', 'stats'];
   if (type.startsWith('worker.')) return ['stats', 'waiting'];
   if (type.startsWith('batch.')) return ['batches'];
   if (type.startsWith('budget.')) return ['budgets'];

@@ -13,6 +13,13 @@ import { KeyLink, TurnLink } from './links.tsx';
 const REDRIVABLE: ReadonlySet<string> = new Set(['failed', 'expired', 'unknown', 'discarded']);
 const DISCARDABLE: ReadonlySet<string> = new Set(['pending', 'failed', 'expired', 'unknown']);
 
+const placeOf = ({ conversation }: Delivery) => (conversation === null ? 'webhook' : 'chat');
+
+const REDRIVE_TEXTS = {
+  chat: 'It has as many attempts as a new one. If the chat has the message already, it is there twice.',
+  webhook: 'It has as many attempts as a new one, under the same id: the receiver can tell that it has it already.',
+} as const;
+
 /** The details of an opened delivery; `onClose` is absent where it stays open. */
 export function DeliveryDetails({ id, onClose }: { id: string; onClose?: () => void }): ReactElement {
   const found = useQuery({ queryKey: ['deliveries', 'one', id], queryFn: () => api.getDelivery({ id }) });
@@ -31,6 +38,12 @@ export function DeliveryDetails({ id, onClose }: { id: string; onClose?: () => v
       <Fault query={found} />
       {data !== undefined && (
         <>
+          {data.status === 'unknown' && (
+            <p>
+              Its process ended while it was sent, and the platform cannot say whether it has arrived. Look into the
+              chat: redrive it if the message is not there, or else discard it.
+            </p>
+          )}
           <Facts delivery={data} />
           <Attempts log={data.log} />
           <h3>What is sent</h3>
@@ -47,9 +60,19 @@ function Facts({ delivery }: { delivery: Delivery }): ReactElement {
       <Fact name="Channel">
         <SafeText text={delivery.channel} />
       </Fact>
-      <Fact name="Goes to">
-        <SafeText text={delivery.target.url ?? JSON.stringify(delivery.target)} />
+      <Fact name={delivery.conversation === null ? 'Goes to' : 'Conversation'}>
+        <SafeText text={delivery.conversation ?? delivery.target.url ?? JSON.stringify(delivery.target)} />
       </Fact>
+      {delivery.parts > 1 && (
+        <Fact name="Part">
+          {delivery.part} of {delivery.parts}
+        </Fact>
+      )}
+      {delivery.platformId !== null && (
+        <Fact name="Id on the platform">
+          <SafeText text={delivery.platformId} />
+        </Fact>
+      )}
       <Fact name="Session">
         <KeyLink sessionKey={delivery.sessionKey} />
       </Fact>
@@ -139,7 +162,7 @@ export function Decisions({ delivery, verb }: DecisionsProps): ReactElement | nu
         >
           <p>
             {asked === 'redrive'
-              ? 'It has as many attempts as a new one, under the same id: the receiver can tell that it has it already.'
+              ? REDRIVE_TEXTS[placeOf(delivery)]
               : 'It is not sent any more. Later deliveries of its session are sent without it.'}
           </p>
         </Confirm>

@@ -22,9 +22,10 @@ const COLUMNS: readonly Column<Delivery>[] = [
   {
     title: 'Delivery',
     width: '130px',
-    cell: ({ id, payload }) => (
+    cell: ({ id, payload, part, parts }) => (
       <Link to="/deliveries" search={(before) => ({ ...before, open: id })}>
         {payload.type ?? 'delivery'} {id.slice(-6)}
+        {parts > 1 && `, ${part} of ${parts}`}
       </Link>
     ),
   },

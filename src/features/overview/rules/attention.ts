@@ -122,13 +122,13 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => H
   pairing: (name, count) => ({
     severity: 'warning',
     text: `${count === 1 ? '1 person asks' : `${count} people ask`} to write to the bot ${name}`,
-    href: '/deliveries',
+    href: '/channels',
     fix: 'List them with holdfast pairing list, then holdfast pairing approve <code> or deny <code>. A code is valid for an hour.',
   }),
   channel_lost: (name) => ({
     severity: 'error',
     text: `The platform of the bot ${name} is not reached`,
-    href: '/processes',
+    href: '/channels',
     fix: `Find out why: holdfast channels test ${name.replace('/', ' ')}. What is to be sent waits until then.`,
   }),
   worker_silent: (name) => ({
