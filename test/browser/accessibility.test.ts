@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { isLongForm } from '../servers/test-form.ts';
 import { useDashboard } from './dashboard-rig.ts';
 import { faultsOn } from './looks.ts';
-import { seedScreens, type SeededIds } from './seed-screens.ts';
+import { SEEDED_CHANNELS, seedScreens, type SeededIds } from './seed-screens.ts';
 
-const dashboard = useDashboard();
+const dashboard = useDashboard({ file: { channels: SEEDED_CHANNELS } });
 /** By the first test that runs. */
 let seeded: Promise<SeededIds> | undefined;
 

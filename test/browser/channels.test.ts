@@ -62,13 +62,13 @@ describe('a person who asks to write', () => {
     telegram.say({ from: { id: 42, first_name: 'Ada' }, text: 'May I?' });
     const { code } = await requestOf(42);
     const row = page.getByRole('row').filter({ hasText: code });
-    await row.getByText('Ada (42)').waitFor();
+    await row.getByText('42 (Ada)').waitFor();
     await row.getByText('telegram/main').waitFor();
 
     await open('/');
     await page.getByRole('link', { name: '1 person asks to write to the bot telegram/main' }).click();
     await page.getByRole('button', { name: `Approve ${code}` }).click();
-    await page.getByText('Ada (42) may write now, and is notified.').waitFor();
+    await page.getByText('42 (Ada) may write now, and is notified.').waitFor();
     await expect
       .poll(() => page.evaluate('document.activeElement.role ?? document.activeElement.tagName'))
       .toBe('status');
@@ -80,8 +80,8 @@ describe('a person who asks to write', () => {
     await row.getByText('approved', { exact: true }).waitFor();
     await row.getByRole('link', { name: 'Deliveries to the chat 42' }).click();
     await page
-      .getByRole('link', { name: /^pairing_code / })
-      .first()
+      .getByRole('link', { name: /^command / })
+      .last()
       .click();
     await page.getByRole('region', { name: 'Delivery' }).getByText('telegram/main/42', { exact: true }).waitFor();
   });
@@ -98,6 +98,9 @@ describe('a person who asks to write', () => {
     const row = page.getByRole('row').filter({ hasText: code });
     await row.getByText('<img src=x').waitFor();
     expect(await row.locator('.mark').allTextContents()).toEqual(['U+202E', 'U+200B']);
+    await page.getByRole('button', { name: `Deny ${code}` }).click();
+    await row.waitFor({ state: 'detached' });
+    await page.getByRole('combobox', { name: 'Status' }).selectOption('denied');
     await page.getByRole('button', { name: `Delete… ${code}` }).click();
     const question = page.getByRole('dialog');
     expect(await question.locator('.mark').count()).toBe(2);
@@ -112,7 +115,7 @@ describe('a person who asks to write', () => {
 
   test('is denied by the keyboard alone; a decision that comes second says so, and a viewer has no buttons', async () => {
     const { page, rig, context, signIn, open } = dashboard;
-    telegram.say({ from: 44, text: 'Me too' });
+    telegram.say({ from: { id: 44, first_name: 'Bob' }, text: 'Me too' });
     const { id, code } = await requestOf(44);
     await signIn(VIEWER_KEY);
     await open('/channels');
@@ -130,10 +133,10 @@ describe('a person who asks to write', () => {
     await page.keyboard.press('n');
     await handOf('keyboard', page).press(`Deny ${code}`);
     await expect.poll(async () => (await requestOf(44)).status).toBe('denied');
-    await page.getByText('44 may not write, and is not notified.').waitFor();
+    await page.getByText('44 (Bob) may not write, and is not notified.').waitFor();
 
     await rig.ask('DELETE', `/v1/pairings/${id}`);
-    telegram.say({ from: 44, text: 'Again' });
+    telegram.say({ from: { id: 44, first_name: 'Bob' }, text: 'Again' });
     const again = await requestOf(44);
     await page.getByRole('button', { name: `Approve ${again.code}` }).waitFor();
     await page.getByRole('banner').getByRole('button', { name: 'Pause' }).click();
@@ -163,9 +166,11 @@ test('an account is paused and resumed, its test says what to do, and one that i
 
   telegram.revokeToken(TELEGRAM_TOKEN);
   onTestFinished(() => telegram.addToken(TELEGRAM_TOKEN));
+  // Ends the poll that waits.
+  telegram.say({ from: 45, text: 'Hello' });
   await account.getByText('lost', { exact: true }).waitFor();
   await account.getByText(/Unauthorized|token/).waitFor();
   await page.getByRole('button', { name: 'Test telegram/main' }).click();
-  await page.getByText('The platform of telegram/main has not accepted the bot').waitFor();
+  await page.getByText('The test of telegram/main has failed').waitFor();
   expect(await violationsOn(page)).toEqual([]);
 });

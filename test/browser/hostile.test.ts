@@ -6,8 +6,9 @@ import { DEEP_TEXTS, HOSTILE_TEXTS, RAN } from './fixture/hostile-corpus.ts';
 import { fillHostileRows, HOSTILE_SESSION } from './fixture/hostile-rows.ts';
 import { SCREEN_TABLE } from './fixture/screen-table.ts';
 import { overflowOf } from './page-figures.ts';
+import { SEEDED_CHANNELS } from './seed-screens.ts';
 
-const dashboard = useDashboard({ fill: fillHostileRows });
+const dashboard = useDashboard({ fill: fillHostileRows, file: { channels: SEEDED_CHANNELS } });
 
 /** Elements that a text could become if it were read as a page. */
 const FOREIGN = 'main :is(script, img, iframe, object, embed, style, link, form[action], a[href^="javascript" i])';

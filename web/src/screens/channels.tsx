@@ -56,9 +56,11 @@ export function Channels(): ReactElement {
         <>
           <Fault query={channels} />
           {accounts !== undefined && <Accounts accounts={accounts} />}
-          <h2>People who ask to write</h2>
-          <div ref={said} role="status" tabIndex={-1}>
-            {decision.data !== undefined && <SafeText text={decision.data} />}
+          <div className="row">
+            <h2>People who ask to write</h2>
+            <span ref={said} role="status" tabIndex={-1}>
+              {decision.data !== undefined && <SafeText text={decision.data} />}
+            </span>
           </div>
           {decision.isError && <Problem error={decision.error} />}
         </>
@@ -70,7 +72,7 @@ export function Channels(): ReactElement {
 /** Sends decisions, and says what one has led to: its row may be gone, so the focus goes there. */
 function useDecision() {
   const queries = useQueryClient();
-  const said = useRef<HTMLDivElement>(null);
+  const said = useRef<HTMLSpanElement>(null);
   const decision = useMutation({
     mutationFn: async ({ verb, pairing }: Decided) => {
       await DECISIONS[verb].send({ id: pairing.id });
@@ -116,6 +118,7 @@ const COLUMNS: readonly PlainColumn<Account>[] = [
   },
   {
     title: 'Bot',
+    className: 'nowrap',
     cell: ({ botId }) => (botId === null ? <span className="soft">not known yet</span> : <SafeText text={botId} />),
   },
   { title: 'Last received', cell: ({ lastReceivedAt }) => <Age at={lastReceivedAt} /> },
@@ -126,12 +129,12 @@ const COLUMNS: readonly PlainColumn<Account>[] = [
   },
   {
     title: 'See',
+    className: 'nowrap',
     cell: ({ channel }) => (
       <>
         <Link to="/deliveries" search={{ channel }} aria-label={`Deliveries to ${channel}`}>
           deliveries
-        </Link>
-        {', '}
+        </Link>{' '}
         <Link to="/sessions" search={{ channel }} aria-label={`Sessions of ${channel}`}>
           sessions
         </Link>
@@ -157,7 +160,7 @@ function Accounts({ accounts }: { accounts: readonly Account[] }): ReactElement 
     const [verb, send] =
       account.state === 'paused' ? (['Resume', api.resumeChannel] as const) : (['Pause', api.pauseChannel] as const);
     return (
-      <span className="row">
+      <span className="beside">
         <Button
           disabled={isBusy}
           aria-label={`${verb} ${nameOf(account)}`}
@@ -205,7 +208,7 @@ function Found({
   if (error !== null)
     return (
       <p>
-        The platform of {nameOf(account)} has not accepted the bot: <SafeText text={error} />
+        The test of {nameOf(account)} has failed: <SafeText text={error} />
       </p>
     );
   return (

@@ -24,15 +24,15 @@ export interface Decided {
   pairing: Pairing;
 }
 
-/** The name that the person has chosen, and its id, which is what counts. */
+/** The id of the person first, as it is what counts: a name that the person has chosen could look like another id. */
 export const personOf = ({ senderName, senderId }: Pairing): string =>
-  senderName === null ? senderId : `${senderName} (${senderId})`;
+  senderName === null ? senderId : `${senderId} (${senderName})`;
 
 const ANY = 'any';
 const COLUMNS: readonly Column<Pairing>[] = [
   {
     title: 'Status',
-    width: '92px',
+    width: '88px',
     cell: ({ status }) => (status === 'open' ? <Chip tone="warn">open</Chip> : <Status status={status} />),
   },
   {
@@ -44,13 +44,13 @@ const COLUMNS: readonly Column<Pairing>[] = [
       </span>
     ),
   },
-  { title: 'Person', width: 'minmax(150px, 3fr)', cell: (pairing) => <SafeText text={personOf(pairing)} /> },
+  { title: 'Person', width: 'minmax(170px, 3fr)', cell: (pairing) => <SafeText text={personOf(pairing)} /> },
   {
     title: 'Account',
-    width: 'minmax(120px, 2fr)',
+    width: 'minmax(104px, 1fr)',
     cell: ({ channel, accountId }) => <SafeText text={`${channel}/${accountId}`} />,
   },
-  { title: 'Asked', width: '92px', cell: ({ requestedAt }) => <Age at={requestedAt} /> },
+  { title: 'Asked', width: '84px', cell: ({ requestedAt }) => <Age at={requestedAt} /> },
   {
     title: 'Ends',
     width: '120px',
@@ -101,7 +101,7 @@ const PAIRINGS: List<Pairing> = {
 export function pairingsWith(decide: ((decided: Decided) => Promise<unknown>) | null): List<Pairing> {
   if (decide === null) return PAIRINGS;
   const cell = (pairing: Pairing): ReactElement => <Buttons pairing={pairing} decide={decide} />;
-  return { ...PAIRINGS, columns: [...COLUMNS, { title: 'Decide', width: '226px', isClear: true, cell }] };
+  return { ...PAIRINGS, columns: [...COLUMNS, { title: 'Decide', width: '160px', isClear: true, cell }] };
 }
 
 interface ButtonsProps {
@@ -109,34 +109,33 @@ interface ButtonsProps {
   decide: (decided: Decided) => Promise<unknown>;
 }
 
-/** The first two can be taken back by the third, which cannot. */
+/** A decision can be taken back: its request is deleted, which cannot be. */
 function Buttons({ pairing, decide }: ButtonsProps): ReactElement {
   const { status, code } = pairing;
   const send = (verb: 'approve' | 'deny') => (): void => void decide({ verb, pairing }).catch(() => undefined);
+  if (status === 'open')
+    return (
+      <span className="beside">
+        <Button tone="main" aria-label={`Approve ${code}`} onClick={send('approve')}>
+          Approve
+        </Button>
+        <Button aria-label={`Deny ${code}`} onClick={send('deny')}>
+          Deny
+        </Button>
+      </span>
+    );
   return (
-    <span className="pairing-buttons">
-      {status === 'open' && (
-        <>
-          <Button tone="main" aria-label={`Approve ${code}`} onClick={send('approve')}>
-            Approve
-          </Button>
-          <Button aria-label={`Deny ${code}`} onClick={send('deny')}>
-            Deny
-          </Button>
-        </>
-      )}
-      <ConfirmButton
-        name="Delete…"
-        label={`Delete… ${code}`}
-        title="Delete this request?"
-        verb="Delete the request"
-        perform={() => decide({ verb: 'delete', pairing })}
-      >
-        <p>
-          <SafeText text={personOf(pairing)} />{' '}
-          {status === 'approved' ? 'may not write to the agent any more, and' : ''} can ask again with a new code.
-        </p>
-      </ConfirmButton>
-    </span>
+    <ConfirmButton
+      name="Delete…"
+      label={`Delete… ${code}`}
+      title="Delete this request?"
+      verb="Delete the request"
+      perform={() => decide({ verb: 'delete', pairing })}
+    >
+      <p>
+        <SafeText text={personOf(pairing)} /> {status === 'approved' && 'may not write to the agent any more, and '}
+        can ask again with a new code.
+      </p>
+    </ConfirmButton>
   );
 }
