@@ -25,24 +25,28 @@ interface Live {
 const Context = createContext<Live>({ state: 'connecting', startedTurns: 0 });
 const REFRESH_MS = 1_000;
 
-/** The first parts of the keys of queries that an event makes stale. */
-function staleBy(event: ClientEvent): string[] {
-  const { type } = event;
-  if (type.startsWith('turn.') || type.startsWith('model.') || type.startsWith('tool.'))
-    return ['turn', 'session', 'stats'];
-  if (type.startsWith('approval.')) return ['approvals', 'turn', 'session', 'waiting', 'stats'];
-  if (type.startsWith('message.')) return ['session', 'waiting', 'stats'];
-  if (type.startsWith('delivery.')) return ['deliveries', 'dead-letters', 'stats'];
-  if (type.startsWith('bulk.')) return ['bulk', 'dead-letters'];
-  if (type.startsWith('mcp.')) return ['mcp'];
-  if (type.startsWith('channel.') || type.startsWith('pairing.')) return ['channels', 'stats'];
-  if (type.startsWith('worker.')) return ['stats', 'waiting'];
-  if (type.startsWith('batch.')) return ['batches'];
-  if (type.startsWith('budget.')) return ['budgets'];
-  if (type.startsWith('cron.')) return ['crons'];
-  if (type.startsWith('heartbeat.')) return ['heartbeats'];
+/** The first parts of the keys of queries that an event makes stale, by the first part of its type. */
+const STALE_BY: Readonly<Record<string, string>> = {
+  turn: 'turn session stats',
+  model: 'turn session stats',
+  tool: 'turn session stats',
+  approval: 'approvals turn session waiting stats',
+  message: 'session waiting stats',
+  delivery: 'deliveries dead-letters stats',
+  bulk: 'bulk dead-letters',
+  mcp: 'mcp',
+  channel: 'channels stats',
+  pairing: 'channels stats',
+  worker: 'stats waiting',
+  batch: 'batches',
+  budget: 'budgets',
+  cron: 'crons',
+  heartbeat: 'heartbeats',
+};
+
+function staleBy({ type }: ClientEvent): string[] {
   // A compaction or a reset changes all of a transcript.
-  return ['session', 'transcript', 'stats'];
+  return (STALE_BY[type.split('.', 1).join()] ?? 'session transcript stats').split(' ');
 }
 
 /** Collects stale queries and reloads them, at most once a second. */

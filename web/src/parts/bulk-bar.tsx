@@ -1,13 +1,13 @@
 // What can be done to the selected rows of a list, or to all that its filters find: counted first, then submitted as one bulk action whose
 // progress is shown here.
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { Button } from './button.tsx';
 import { api, type BulkAction } from '../api.ts';
 import { countText, namedCountText } from '../format/amounts.ts';
 import { capitalised } from '../format/title.ts';
 import { useCanAct } from '../me.ts';
-import { Status } from './bits.tsx';
+import { Progress } from './bulk-progress.tsx';
 import { Confirm } from './confirm.tsx';
 import { Problem } from './problem.tsx';
 
@@ -29,7 +29,6 @@ interface Asked {
 
 type BulkBody = Parameters<typeof api.createBulkAction>[0]['body'];
 
-const POLL_MS = 1_000;
 /** One of what an action works on. */
 const ONE: Readonly<Record<BulkAction['target'], string>> = {
   messages: 'message',
@@ -94,25 +93,5 @@ export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarPr
         </Confirm>
       )}
     </div>
-  );
-}
-
-/** How far an action is, and the button that stops it. */
-export function Progress({ id }: { id: string }): ReactElement | null {
-  const { data } = useQuery({
-    queryKey: ['bulk', id],
-    queryFn: () => api.getBulkAction({ id }),
-    refetchInterval: ({ state }) => (state.data?.endedAt == null ? POLL_MS : false),
-  });
-  if (data === undefined) return null;
-  const ended = data.done + data.skipped + data.failed;
-  return (
-    <span className="row" role="status">
-      <Status status={data.status} />
-      <progress max={Math.max(1, data.total)} value={ended} aria-label={`${data.action} ${data.target}`} />
-      {countText(data.done)} done, {countText(data.skipped)} skipped, {countText(data.failed)} failed of{' '}
-      {countText(data.total)}
-      {data.endedAt === null && <Button onClick={() => void api.cancelBulkAction({ id })}>Stop</Button>}
-    </span>
   );
 }

@@ -6,7 +6,7 @@ import { api, type DeadLetterGroup } from '../api.ts';
 import { countText, namedCountText } from '../format/amounts.ts';
 import { capitalised } from '../format/title.ts';
 import { Age, Chip, Empty } from '../parts/bits.tsx';
-import { Progress } from '../parts/bulk-bar.tsx';
+import { Progress } from '../parts/bulk-progress.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { KeyLink, TurnLink } from '../parts/links.tsx';

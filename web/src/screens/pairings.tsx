@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<Pairing>[] = [
   },
   {
     title: 'Code',
-    width: '104px',
+    width: '96px',
     cell: ({ code }) => (
       <span className="mono">
         <SafeText text={code} />
@@ -101,7 +101,7 @@ const PAIRINGS: List<Pairing> = {
 export function pairingsWith(decide: ((decided: Decided) => Promise<unknown>) | null): List<Pairing> {
   if (decide === null) return PAIRINGS;
   const cell = (pairing: Pairing): ReactElement => <Buttons pairing={pairing} decide={decide} />;
-  return { ...PAIRINGS, columns: [...COLUMNS, { title: 'Decide', width: '160px', isClear: true, cell }] };
+  return { ...PAIRINGS, columns: [...COLUMNS, { title: 'Decide', width: '172px', isClear: true, cell }] };
 }
 
 interface ButtonsProps {
