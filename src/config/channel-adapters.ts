@@ -9,5 +9,6 @@ interface AdapterFacts {
 
 export const CHANNEL_ADAPTERS: Readonly<Record<string, AdapterFacts>> = {
   telegram: { modes: ['poll', 'webhook'], capabilities: ['inlineButtons', 'media', 'reactions'] },
+  signal: { modes: ['socket'], capabilities: ['media', 'reactions'] },
   slack: { modes: ['socket', 'webhook'], capabilities: ['inlineButtons', 'media', 'reactions'] },
 };

@@ -9,7 +9,7 @@ interface Address {
   host: string;
 }
 
-/** Both serve until SIGINT, SIGTERM or SIGHUP. */
+/** All serve until SIGINT, SIGTERM or SIGHUP. */
 export async function runTelegram(
   { token, privacy: isPrivate = false, ...address }: Address & { token: string; privacy: boolean | undefined },
   terminal: Terminal,
@@ -24,6 +24,12 @@ export async function runSlack(address: Address, terminal: Terminal): Promise<Ex
   const { botToken, appToken, signingSecret } = SLACK_APP;
   const hint = `the API is below /api/; the tokens are ${botToken} and ${appToken}, the signing secret is ${signingSecret}`;
   return serve(startScriptedSlack(address), terminal, hint);
+}
+
+export async function runSignal({ number, ...address }: Address & { number: string }, terminal: Terminal) {
+  const { startScriptedSignal } = await import('../../../scripted-platform/signal/scripted-signal.ts');
+  const hint = `use this URL as that of the daemon, and the number ${number} as the token`;
+  return serve(startScriptedSignal({ ...address, number }), terminal, hint);
 }
 
 async function serve(

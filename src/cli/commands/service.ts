@@ -63,6 +63,11 @@ export const words: Words = {
       },
       run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runTelegram(options, terminal),
     }),
+    signal: localCommand({
+      summary: "serve the JSON-RPC of signal-cli's daemon; people write over HTTP below /control/",
+      takes: { ...address, number: ['--number <number>', 'the number of the bot', undefined, '+4915100000001'] },
+      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runSignal(options, terminal),
+    }),
     slack: localCommand({
       summary: 'serve the Web API, the Events API and Socket Mode of Slack; people write over HTTP below /control/',
       takes: address,

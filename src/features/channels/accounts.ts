@@ -19,6 +19,7 @@ export interface BotAccount {
 
 const ADAPTERS: Readonly<Record<string, () => Promise<{ openPlatform: OpenPlatform }>>> = {
   telegram: () => import('./platforms/telegram.ts'),
+  signal: () => import('./platforms/signal.ts'),
   slack: () => import('./platforms/slack.ts'),
 };
 

@@ -78,7 +78,10 @@ async function readAccount(
 interface Lease {
   /** Aborts when the lease is over, or the process drains. */
   signal: AbortSignal;
+  /** True also while the process drains: it may commit what it has received. */
   isHeld: () => boolean;
+  /** Whether it may ask for more. */
+  mayRead: () => boolean;
   stop: () => void;
 }
 
@@ -106,19 +109,20 @@ function keepLease(parts: {
     );
   }, leaseMs / RENEWALS);
   const either = AbortSignal.any([signal, over.signal]);
-  return { signal: either, isHeld: () => !either.aborted && isInTime(), stop: () => clearInterval(timer) };
+  const isHeld = () => !over.signal.aborted && isInTime();
+  return { signal: either, isHeld, mayRead: () => !signal.aborted && isHeld(), stop: () => clearInterval(timer) };
 }
 
 type Reading = Polling & { receive: Receive; account: BotAccount; hold: AccountHold; lease: Lease };
 
 async function readUntilLost(reading: Reading): Promise<void> {
   const { service, logger, account, hold, lease } = reading;
-  for (let failures = 0; lease.isHeld();) {
+  for (let failures = 0; lease.mayRead();) {
     try {
       await readPlatform(reading, { isNew: failures === 0, worked: () => (failures = 0) });
       return;
     } catch (error) {
-      if (!lease.isHeld()) return;
+      if (!lease.mayRead()) return;
       if (!(error instanceof PlatformError)) throw error;
       failures += 1;
       await noteLost(service.database, { ...hold, error: cutHead(error.message, ERROR_CHARS_MAX) });
@@ -164,7 +168,7 @@ async function readPlatform(
     return platform.listen(position, commit, lease.signal);
   }
   if (platform.poll === undefined) throw new PlatformError('refused', `${platform.name} has no mode "${account.mode}"`);
-  while (lease.isHeld()) {
+  while (lease.mayRead()) {
     const { received, position: next } = await platform.poll(position, lease.signal);
     if (!lease.isHeld()) return;
     await noteWork();
@@ -189,7 +193,7 @@ async function commitReceived(
   position: string | null,
 ): Promise<{ isDone: boolean }> {
   const result = await receive(account, received, lease.isHeld);
-  if (result.kind === 'full') {
+  if (result.kind === 'full' && lease.mayRead()) {
     await pause(result.retryAfterMs, lease.signal);
     return { isDone: false };
   }

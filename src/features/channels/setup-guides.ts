@@ -19,6 +19,7 @@ export const RESTART = 'Restart the service.';
 
 const GUIDES: Readonly<Record<string, () => Promise<{ guide: Guide }>>> = {
   telegram: () => import('./platforms/telegram-guide.ts'),
+  signal: () => import('./platforms/signal-guide.ts'),
   slack: () => import('./platforms/slack-guide.ts'),
 };
 
