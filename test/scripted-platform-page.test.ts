@@ -1,6 +1,7 @@
 // docs/scripted-platform.md lists every method, control route and fault of the scripted platforms.
 import { expect, test } from 'vitest';
 import { faultSchema } from '../scripted-platform/faults.ts';
+import { METHODS as SIGNAL_METHODS } from '../scripted-platform/signal/methods.ts';
 import { METHODS as SLACK_METHODS } from '../scripted-platform/slack/methods.ts';
 import { METHODS as TELEGRAM_METHODS } from '../scripted-platform/telegram/methods.ts';
 import { readPage, tableRows } from './docs/read-page.ts';
@@ -17,10 +18,17 @@ test('every method is on the page', () => {
   expect(names?.toSorted()).toEqual(Object.keys(TELEGRAM_METHODS).toSorted());
   // The only one that takes the token of an app.
   expect(listed.get('Slack')?.toSorted()).toEqual([...Object.keys(SLACK_METHODS), 'apps.connections.open'].toSorted());
+  const signal = listed.get('Signal')?.filter((name) => !name.startsWith('GET '));
+  expect(signal?.toSorted()).toEqual(Object.keys(SIGNAL_METHODS).toSorted());
 });
 
 test('every control route is on the page', () => {
-  const sources = ['api-server.ts', 'telegram/scripted-telegram.ts', 'slack/scripted-slack.ts'];
+  const sources = [
+    'api-server.ts',
+    'telegram/scripted-telegram.ts',
+    'slack/scripted-slack.ts',
+    'signal/scripted-signal.ts',
+  ];
   const served = sources
     .flatMap((file) => [...readPage(`scripted-platform/${file}`).matchAll(/^ +'((?:GET|POST|DELETE) [\w/]+)':/gm)])
     .map((match) => (match[1] ?? '').replace(' ', ' /control/'));

@@ -21,6 +21,7 @@ const STARTED = {
   'npx holdfast scripted-model --port 4010': ['scripted-model'],
   'npx holdfast scripted-platform telegram --port 4020': ['scripted-platform', 'telegram'],
   'npx holdfast scripted-platform slack --port 4021': ['scripted-platform', 'slack'],
+  'npx holdfast scripted-platform signal --port 4022': ['scripted-platform', 'signal'],
 };
 
 /** Examples that another test runs, by page and title: a file, and a text in it. */

@@ -12,15 +12,15 @@ afterEach(() => signal.close());
 
 const json = { 'content-type': 'application/json' };
 
-async function call(method: string, params: object = {}): Promise<Record<string, any>> {
+async function call(method: string, params: object = {}): Promise<Record<string, unknown>> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 'one', method, params });
   const answer = await fetch(`${signal.url}/api/v1/rpc`, { method: 'POST', headers: json, body });
-  return (await answer.json()) as Record<string, any>;
+  return (await answer.json()) as Record<string, unknown>;
 }
 
-async function control(route: string, body: object): Promise<Record<string, any>> {
+async function control(route: string, body: object): Promise<Record<string, unknown>> {
   const answer = await fetch(`${signal.url}/control/${route}`, { method: 'POST', body: JSON.stringify(body) });
-  return (await answer.json()) as Record<string, any>;
+  return (await answer.json()) as Record<string, unknown>;
 }
 
 test('a daemon receives what people write once, in order, as many at a time as it asks for', async () => {
@@ -108,5 +108,5 @@ test('faults, limits and lost answers can be asked for, and messages seen as peo
 test('envelopes can come twice, or in another order', async () => {
   signal.disturb({ duplicate: 1, reorder: 2 });
   for (const text of ['1', '2', '3']) signal.say(text);
-  expect(signal.waiting().map((envelope) => (envelope as any).dataMessage.message)).toEqual(['2', '1', '1', '3']);
+  expect(signal.waiting()).toMatchObject(['2', '1', '1', '3'].map((message) => ({ dataMessage: { message } })));
 });
