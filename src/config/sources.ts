@@ -112,7 +112,8 @@ function withAbsentKeys(config: Config): Record<string, unknown> {
     const steps = path.split('.');
     let at = tree;
     for (const step of steps.slice(0, -1)) at = (at[step] ??= {}) as Record<string, unknown>;
-    if (!isSection) at[steps.at(-1) ?? ''] ??= null;
+    // The short form of an object, such as the target of a heartbeat, has no keys.
+    if (!isSection && typeof at === 'object') at[steps.at(-1) ?? ''] ??= null;
   }
   return tree;
 }
