@@ -62,6 +62,7 @@ const onlyInLongForm = [
   'test/browser/approvals.test.ts',
   'test/browser/batches.test.ts',
   'test/browser/canvas.test.ts',
+  'test/browser/channels.test.ts',
   'test/browser/charts.test.ts',
   'test/browser/columns.test.ts',
   'test/browser/compare.test.ts',
