@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { isLongForm } from '../servers/test-form.ts';
 import { useDashboard } from './dashboard-rig.ts';
 import { faultsOn } from './looks.ts';
-import { SEEDED_CHANNELS, seedScreens, type SeededIds } from './seed-screens.ts';
+import { SEEDED_CHANNELS, seedChannels, seedScreens, type SeededIds } from './seed-screens.ts';
 
 const dashboard = useDashboard({ file: { channels: SEEDED_CHANNELS } });
 /** By the first test that runs. */
@@ -44,7 +44,7 @@ test.each(PATHS.filter((_, at) => isLongForm() || at % 6 === 0))(
   '%s has no violation that axe finds and no sideways scrolling, in each theme and at each width',
   async (path) => {
     const { page, rig, signIn, open, settle } = dashboard;
-    const ids = await (seeded ??= seedScreens(rig));
+    const ids = await (seeded ??= seedChannels(rig).then(() => seedScreens(rig)));
     await signIn();
     await open(path.replaceAll(/\{(\w+)\}/g, (_, name) => ids[name as keyof SeededIds]));
     await settle();

@@ -24,7 +24,7 @@ export interface SeededIds {
   deliveryId: string;
 }
 
-/** A session with a subagent and a turn that called a tool and has a delivery, one with a turn that failed, a batch, a cron, a bot that is lost and people who ask to write. */
+/** A session with a subagent and a turn that called a tool and has a delivery, one with a turn that failed, a batch and a cron. */
 export async function seedScreens(rig: ApiRig): Promise<SeededIds> {
   await rig.post('/v1/sessions/told/messages', {
     text: `[[tool: echo {"say": "hi"}]] [[reply: ${HOSTILE}]]`,
@@ -44,6 +44,13 @@ export async function seedScreens(rig: ApiRig): Promise<SeededIds> {
   });
   await rig.post(`/v1/crons/${cron.body.id}/run`, {});
   await rig.post('/v1/sessions/told/spawn', { task: HOSTILE, label: HOSTILE.slice(0, 100) });
+  const turnId = (await rig.get('/v1/turns?session=told')).body.items[0].id;
+  const deliveryId = (await rig.get(`/v1/deliveries?turn=${turnId}`)).body.items[0].id;
+  return { turnId, deliveryId, batchId: batch.body.id, cronId: cron.body.id };
+}
+
+/** A bot that is lost, and people who ask to write to it; once for a database. */
+export async function seedChannels(rig: ApiRig): Promise<void> {
   await addChannelAccounts(rig, { channel: 'telegram', account: 'main', botId: HOSTILE, lastError: HOSTILE });
   const asked = { channel: 'telegram', account: 'main', senderName: HOSTILE, chatId: '42', sessionId: newId<string>() };
   await addPairings(
@@ -60,7 +67,4 @@ export async function seedScreens(rig: ApiRig): Promise<SeededIds> {
       decidedBy: HOSTILE,
     },
   );
-  const turnId = (await rig.get('/v1/turns?session=told')).body.items[0].id;
-  const deliveryId = (await rig.get(`/v1/deliveries?turn=${turnId}`)).body.items[0].id;
-  return { turnId, deliveryId, batchId: batch.body.id, cronId: cron.body.id };
 }
