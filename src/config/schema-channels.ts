@@ -104,6 +104,9 @@ const platform = z
       'what happens to a part whose sender died while sending, where the platform cannot say whether it arrived: `resend`, or `park` it for a person to decide; for replies, and for messages of the tool `message`',
     ),
     mediaBytesMax: optional(count(1, 104_857_600)).describe('the largest file that is downloaded; none: 20 MiB'),
+    previews: optional(z.boolean()).describe(
+      '`false`: the text of an answer is not shown while it is written; none: it is, where the platform can change messages',
+    ),
     enabled: optional(z.boolean()).describe(
       '`false`: its accounts neither read nor send, and prompts do not mention it; none: true',
     ),

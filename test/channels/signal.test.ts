@@ -177,7 +177,7 @@ describe('what agents say', () => {
       'SPOILER f',
       'BOLD i',
     ]);
-    await platform.edit!({ chatId: ADA.uuid }, platformId, '**Done**', until());
+    await platform.edit!({ chatId: ADA.uuid }, platformId, { markdown: '**Done**' }, until());
     expect(signal.messages(ADA.number).at(-1)).toMatchObject({ text: 'Done', isEdited: true, styles: ['0:4:BOLD'] });
     expect(platform.textLimit).toMatchObject({ max: 2_000 });
     expect(platform.textLimit.measure('**ä**')).toBe(2);

@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs';
 import { processEnvironment, type Config } from '../../config.ts';
 import { CHANNEL_ADAPTERS } from '../../config/channel-adapters.ts';
 import { given } from '../../core/given.ts';
-import type { AccountSettings, OpenPlatform, Platform } from './platform.ts';
+import { parseChannelUrl, type ChannelAddress } from '../../core/channel-address.ts';
+import { PlatformError, type AccountSettings, type Destination, type OpenPlatform, type Platform } from './platform.ts';
+
+/** How long an account waits whose token is not valid, or whose settings are wrong. */
+export const UNAUTHORIZED_MS = 60_000;
 
 type ChannelSettings = Config['channels']['platforms'][string];
 
@@ -57,6 +61,34 @@ export function platformOf(config: Config, account: BotAccount): Promise<Platfor
   // A file with a token may be there at the next try.
   known.catch(() => platforms.delete(name));
   return known;
+}
+
+/** An account as it writes to a chat. */
+export interface OpenedChat {
+  platform: Platform;
+  account: BotAccount;
+  to: Destination;
+}
+
+/** The platform of a chat. Rejects with `PlatformError`. */
+export async function openChat(config: Config, url: string): Promise<OpenedChat> {
+  const { channel, accountId, ...to } = parseChannelUrl(url) as ChannelAddress;
+  const account = findAccount(config, channel, accountId);
+  if (account === undefined) {
+    throw new PlatformError(
+      'later',
+      `There is no account channels.${channel}.accounts.${accountId}, or it is disabled.`,
+      {
+        retryAfterMs: UNAUTHORIZED_MS,
+      },
+    );
+  }
+  try {
+    return { platform: await platformOf(config, account), account, to };
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new PlatformError('later', message, { retryAfterMs: UNAUTHORIZED_MS, cause });
+  }
 }
 
 async function openPlatformOf({ channel, account, adapter, mode, settings }: BotAccount): Promise<Platform> {

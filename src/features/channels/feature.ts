@@ -17,5 +17,6 @@ export const channels: Feature = {
     [() => import('./pairing-commands.ts'), { pairing: ['Run', 'people who ask to write to an agent'] }],
     [() => import('./bindings-commands.ts'), { bindings: ['Run', 'which agent gets the messages of which chats'] }],
   ],
+  turns: async () => (await import('./live/in-turns.ts')).channelsInTurns,
   chat: async () => (await import('./pairing-words.ts')).CHAT_WORDS,
 };

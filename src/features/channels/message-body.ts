@@ -9,7 +9,7 @@ import { cutHead, storableValue } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import { sniffFormat } from '../../images/fit-image.ts';
 import type { BotAccount } from './accounts.ts';
-import type { ChatPerson, ChatPlace, Platform, ReceivedMessage, RemoteFile } from './platform.ts';
+import type { ChatPerson, ChatPlace, Platform, ReceivedMessage, ReceivedReaction, RemoteFile } from './platform.ts';
 import type { ContextMessage } from './store/context.ts';
 
 const NAME_CHARS_MAX = 200;
@@ -105,4 +105,25 @@ function suffixOf({ name = '' }: RemoteFile, type = ''): string {
   const [suffix] = /^\.[a-z0-9]{1,8}$/.exec(extname(name).toLowerCase()) ?? [];
   const [, subtype] = /^[a-z]+\/([a-z0-9]{1,8})(?:;|$)/.exec(type) ?? [];
   return suffix ?? (subtype === undefined ? '' : `.${subtype}`);
+}
+
+/** The data of the event `reaction.received`. */
+export function reactionData(
+  { channel, account: accountId }: BotAccount,
+  said: ReceivedReaction,
+): Record<string, unknown> {
+  const { place, sender, messageId, emoji, isAdded } = said;
+  return { channel, accountId, chatId: place.chatId, messageId, emoji, isAdded, senderId: sender.id };
+}
+
+/** What the agent reads about an edit or a reaction. */
+export function eventText(said: ReceivedMessage | ReceivedReaction, channel: string): string {
+  const { sender, messageId } = said;
+  const who = [sender.name, `(${sender.username === undefined ? sender.id : `@${sender.username}`})`].filter(Boolean);
+  const by = who.join(' ');
+  const text =
+    said.kind === 'reaction'
+      ? `${channel} reaction ${said.isAdded ? 'added' : 'removed'}: ${said.emoji} by ${by} on message ${messageId}`
+      : `${channel} message ${messageId} by ${by} was edited. It says now: ${said.text}`;
+  return text.replaceAll(/\s+/g, ' ');
 }

@@ -149,8 +149,15 @@ export interface Platform {
   send: (to: Destination, part: OutgoingPart, signal: AbortSignal) => Promise<{ platformId: string }>;
   /** Whether a part whose sender died was sent: its id, or null. Absent: the platform cannot say. */
   findSent?: (to: Destination, deliveryId: string, signal: AbortSignal) => Promise<{ platformId: string } | null>;
-  /** Replaces a message of the bot. */
-  edit?: (to: Destination, platformId: string, markdown: string, signal: AbortSignal) => Promise<void>;
+  /** Replaces a message of the bot, and its buttons. */
+  edit?: (
+    to: Destination,
+    platformId: string,
+    part: Pick<OutgoingPart, 'markdown' | 'buttons'>,
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /** Deletes a message of the bot. */
+  remove?: (to: Destination, platformId: string, signal: AbortSignal) => Promise<void>;
   react?: (to: Destination, messageId: string, emoji: string, signal: AbortSignal) => Promise<void>;
   showTyping?: (to: Destination, signal: AbortSignal) => Promise<void>;
   answerPress?: (pressId: string, text: string, signal: AbortSignal) => Promise<void>;

@@ -5,8 +5,9 @@ import { systemClock, pause } from '../../clock.ts';
 import { cutHead } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
-import { trims } from '../../kernel/queue/start-rounds.ts';
+import { every, trims } from '../../kernel/queue/start-rounds.ts';
 import { listAccounts, platformOf, type BotAccount } from './accounts.ts';
+import { removeLeftOver } from './live/remove-left-over.ts';
 import { PlatformError, type Platform, type Received } from './platform.ts';
 import { createReceive, type Receive } from './receive.ts';
 import {
@@ -20,6 +21,7 @@ import {
   type AccountHold,
 } from './store/accounts.ts';
 import { trimContext } from './store/context.ts';
+import { trimPreviews } from './store/previews.ts';
 
 const PAUSE_MS = { first: 0, min: 200, max: 2_000 };
 /** How many renewals a lease has. */
@@ -28,6 +30,8 @@ const BACKOFF_MS = { min: 1_000, max: 60_000 };
 const IDENTIFY_MS = 10_000;
 const ERROR_CHARS_MAX = 1_000;
 const TRIM_MS = 10 * 60_000;
+/** How often previews are looked for that a crash has left. */
+const LEFT_OVER_MS = 10_000;
 
 type Polling = Pick<Process, 'service' | 'logger' | 'identity'>;
 
@@ -42,6 +46,12 @@ export async function openChannels(process: Polling): Promise<ProcessPart> {
   return {
     rounds: [
       trims('messages that were kept as context', () => trimContext(database), TRIM_MS),
+      trims('previews', () => trimPreviews(database), TRIM_MS),
+      {
+        round: () => removeLeftOver({ config, database }, null),
+        pauseMs: every(LEFT_OVER_MS),
+        failure: 'Previews that were left could not be removed; the next round retries',
+      },
       ...read.map((account) => ({
         round: (signal: AbortSignal) => readAccount({ ...process, receive }, account, signal),
         pauseMs: PAUSE_MS,

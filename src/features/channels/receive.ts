@@ -15,7 +15,8 @@ import { acceptMessage } from '../../kernel/use-cases/accept-message.ts';
 import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { platformOf, type BotAccount } from './accounts.ts';
-import { addressOf, keepFiles, messageBody } from './message-body.ts';
+import { mayPress } from './live/may-press.ts';
+import { addressOf, eventText, keepFiles, messageBody, reactionData } from './message-body.ts';
 import { askForPairing } from './pairings.ts';
 import { PlatformError } from './platform.ts';
 import type {
@@ -34,6 +35,7 @@ import { isPaired } from './store/pairings.ts';
 
 const IDENTIFY_MS = 10_000;
 const EVENT_CHARS_MAX = 1_000;
+const NOT_ALLOWED = 'You may not do this.';
 
 /** `full`: too many messages wait. What was received must come again; what of it is committed is a duplicate then. */
 export type ReceiveResult = { kind: 'done' } | { kind: 'full'; retryAfterMs: number } | { kind: 'lost' };
@@ -210,11 +212,15 @@ async function storePress({ service, logger }: Receiving, to: To, press: Receive
   const { account, platform } = to;
   const { place, sender, at, pressId, value } = press;
   const said = { text: value, messageId: `press:${pressId}`, timestamp: at, wasMentioned: place.chatType !== 'direct' };
-  const result = await accept(service, to, { ...addressOf(account, place, sender), ...said });
+  const body: InboundMessage = { ...addressOf(account, place, sender), ...said };
+  const isAllowed = mayPress(service, body);
+  const result = isAllowed ? await accept(service, to, body) : DONE;
   if (result.kind === 'done')
-    platform.answerPress?.(pressId, '', AbortSignal.timeout(IDENTIFY_MS)).catch((error: unknown) => {
-      logger.debug({ err: error, channel: account.channel }, 'Press of a button could not be answered');
-    });
+    platform
+      .answerPress?.(pressId, isAllowed ? '' : NOT_ALLOWED, AbortSignal.timeout(IDENTIFY_MS))
+      .catch((error: unknown) => {
+        logger.debug({ err: error, channel: account.channel }, 'Press of a button could not be answered');
+      });
   return result;
 }
 
@@ -261,22 +267,6 @@ async function storeEvent(service: Service, to: To, said: ReceivedMessage | Rece
     if (!isKeyTaken(error)) throw error;
   }
   return DONE;
-}
-
-function reactionData({ channel, account: accountId }: BotAccount, said: ReceivedReaction): Record<string, unknown> {
-  const { place, sender, messageId, emoji, isAdded } = said;
-  return { channel, accountId, chatId: place.chatId, messageId, emoji, isAdded, senderId: sender.id };
-}
-
-function eventText(said: ReceivedMessage | ReceivedReaction, channel: string): string {
-  const { sender, messageId } = said;
-  const who = [sender.name, `(${sender.username === undefined ? sender.id : `@${sender.username}`})`].filter(Boolean);
-  const by = who.join(' ');
-  const text =
-    said.kind === 'reaction'
-      ? `${channel} reaction ${said.isAdded ? 'added' : 'removed'}: ${said.emoji} by ${by} on message ${messageId}`
-      : `${channel} message ${messageId} by ${by} was edited. It says now: ${said.text}`;
-  return text.replaceAll(/\s+/g, ' ');
 }
 
 async function storeContext({ database }: Service, account: BotAccount, message: ReceivedMessage): Promise<void> {

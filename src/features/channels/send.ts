@@ -3,11 +3,13 @@ import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Config } from '../../config.ts';
-import { parseChannelUrl, type ChannelAddress } from '../../core/channel-address.ts';
+import { parseChannelUrl } from '../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../core/delivery-payload.ts';
 import { given } from '../../core/given.ts';
-import { findAccount, platformOf, type BotAccount } from './accounts.ts';
+import type { Database } from '../../database/database.ts';
+import { findAccount, openChat, UNAUTHORIZED_MS, type BotAccount, type OpenedChat } from './accounts.ts';
 import { divideText } from './divide-text.ts';
+import { finishPreview } from './live/finish-preview.ts';
 import { PlatformError, type Destination, type OutgoingPart, type Platform } from './platform.ts';
 
 /** One message of the platform: a text, one file, a file that is made of the text, or a reaction. */
@@ -29,9 +31,6 @@ export type PartResult =
   | { kind: 'refused'; status: number | null; error: string }
   | { kind: 'unknown'; status: number | null; error: string; policy: 'resend' | 'park' }
   | { kind: 'open'; error: string };
-
-/** How long an account waits whose token is not valid, or whose settings are wrong. */
-const UNAUTHORIZED_MS = 60_000;
 
 /** The parts of a delivery to a chat, in their order, or why it must wait. */
 export async function divideDelivery(
@@ -73,9 +72,11 @@ export function chatGapMs(config: Config, url: string): number {
   return isTelegram && chatId.startsWith('-') ? 3_000 : 1_000;
 }
 
-interface PartToSend {
+export interface PartToSend {
   /** Of the delivery. */
   id: string;
+  /** Its place among the parts of the delivery, from 1. */
+  part: number;
   url: string;
   payload: PartPayload;
   /** True: a sender died while it sent this part. */
@@ -83,14 +84,30 @@ interface PartToSend {
 }
 
 /** Sends a part once; a part that may have been sent is sent only if the platform knows that it was not. Never rejects. */
-export async function sendPart(config: Config, part: PartToSend, signal: AbortSignal): Promise<PartResult> {
+export async function sendPart(
+  process: { config: Config; database: Database },
+  part: PartToSend,
+  signal: AbortSignal,
+): Promise<PartResult> {
   try {
-    const { platform, account, to } = await openChat(config, part.url);
+    const chat = await openChat(process.config, part.url);
+    const { platform, account, to } = chat;
+    const platformId = await putIntoPreview(process.database, chat, part, signal);
+    if (platformId !== null) return { kind: 'sent', platformId };
     const settled = part.isAmbiguous ? await settleAmbiguous(platform, account, { to, part, signal }) : null;
     return settled ?? (await sendOnce(platform, account, { to, part, signal }));
   } catch (error) {
     return explain(error);
   }
+}
+
+/** The first part of an answer replaces the preview of its turn, if there is one. */
+async function putIntoPreview(database: Database, chat: OpenedChat, part: PartToSend, signal: AbortSignal) {
+  const { turnId, type } = part.payload;
+  const isAnswer = part.part === 1 && (type === 'reply' || type === 'failure');
+  if (!isAnswer || turnId === null) return null;
+  const message = isPlain(part.payload) ? messageOf(part) : null;
+  return finishPreview(database, chat, { turnId, url: part.url, message, signal });
 }
 
 interface Sending {
@@ -153,10 +170,14 @@ async function sendOnce(platform: Platform, account: BotAccount, sending: Sendin
   }
 }
 
-async function sendMessage(platform: Platform, { to, part, signal }: Sending): Promise<{ platformId: string }> {
-  const { payload, id: deliveryId } = part;
-  const { text, replyToMessageId, media: [file] = [], asFile, buttons = [] } = payload;
-  const message: OutgoingPart = {
+/** A text that quotes nothing. */
+function isPlain({ asFile, media = [], react, replyToMessageId }: PartPayload): boolean {
+  return media.length === 0 && [asFile, react, replyToMessageId].every((more) => more === undefined);
+}
+
+function messageOf({ payload, id: deliveryId }: PartToSend): OutgoingPart {
+  const { text, replyToMessageId, buttons = [] } = payload;
+  return {
     markdown: text,
     deliveryId,
     ...given({ replyToMessageId }),
@@ -164,6 +185,12 @@ async function sendMessage(platform: Platform, { to, part, signal }: Sending): P
       ? {}
       : { buttons: buttons.flat().map((one) => ({ label: one.text, value: one.callback_data })) }),
   };
+}
+
+async function sendMessage(platform: Platform, { to, part, signal }: Sending): Promise<{ platformId: string }> {
+  const { payload } = part;
+  const { text, media: [file] = [], asFile } = payload;
+  const message = messageOf(part);
   if (asFile !== undefined) {
     return withTextFile(text, asFile, (path) =>
       platform.send(to, { ...message, markdown: '', file: { path, name: asFile } }, signal),
@@ -193,29 +220,6 @@ async function withTextFile<Result>(
     return await use(path);
   } finally {
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function openChat(
-  config: Config,
-  url: string,
-): Promise<{ platform: Platform; account: BotAccount; to: Destination }> {
-  const { channel, accountId, ...to } = parseChannelUrl(url) as ChannelAddress;
-  const account = findAccount(config, channel, accountId);
-  if (account === undefined) {
-    throw new PlatformError(
-      'later',
-      `There is no account channels.${channel}.accounts.${accountId}, or it is disabled.`,
-      {
-        retryAfterMs: UNAUTHORIZED_MS,
-      },
-    );
-  }
-  try {
-    return { platform: await platformOf(config, account), account, to };
-  } catch (cause) {
-    const { message } = cause as Error;
-    throw new PlatformError('later', message, { retryAfterMs: UNAUTHORIZED_MS, cause });
   }
 }
 

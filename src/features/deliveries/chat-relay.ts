@@ -66,7 +66,7 @@ async function handlePart(relay: Chats, claimed: ClaimedPart, signal: AbortSigna
     return settleResult(relay, part, laterNow('The process was suspended before it was sent.'));
   if (signal.aborted) return settleResult(relay, part, laterNow('The worker stopped before it was sent.'));
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)]);
-  const result = await relay.sender.sendPart(relay.config, part, deadline);
+  const result = await relay.sender.sendPart(relay, part, deadline);
   if (result.kind !== 'open') return settleResult(relay, part, result);
   // It stays claimed: when the lease has expired, the platform is asked.
   const facts = { deliveryId: part.id, channel: part.channel, reason: relay.redact(result.error) };

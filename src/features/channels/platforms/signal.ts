@@ -97,7 +97,7 @@ async function confirmRead(ask: AskSignal, said: Received): Promise<void> {
 function writer(ask: AskSignal, account: string): Pick<Platform, 'send' | 'edit' | 'react' | 'showTyping'> {
   return {
     send: (to, part, signal) => sendPart(ask, account, { to, part, signal }),
-    async edit(to, platformId, markdown, signal) {
+    async edit(to, platformId, { markdown }, signal) {
       const { timestamp } = parseMessageId(platformId);
       await ask('send', { ...recipientOf(to), ...styled(markdown), editTimestamp: timestamp }, signal);
     },

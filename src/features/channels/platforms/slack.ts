@@ -145,12 +145,15 @@ async function readRequest({ headers, rawBody }: WebhookRequest, readEvent: (bod
 }
 
 /** What writes into chats. */
-function writer(ask: AskSlack): Pick<Platform, 'send' | 'edit' | 'react' | 'answerPress'> {
+function writer(ask: AskSlack): Pick<Platform, 'send' | 'edit' | 'remove' | 'react' | 'answerPress'> {
   return {
     send: (to, part, signal) =>
       part.file === undefined ? sendText(ask, to, part, signal) : sendFile(ask, to, part, signal),
-    async edit({ chatId: channel }, ts, markdown, signal) {
-      await ask('chat.update', signal, (client) => client.chat.update({ channel, ts, ...contentOf({ markdown }) }));
+    async edit({ chatId: channel }, ts, part, signal) {
+      await ask('chat.update', signal, (client) => client.chat.update({ channel, ts, ...contentOf(part) }));
+    },
+    async remove({ chatId: channel }, ts, signal) {
+      await ask('chat.delete', signal, (client) => client.chat.delete({ channel, ts }));
     },
     async react({ chatId: channel }, timestamp, emoji, signal) {
       await ask('reactions.add', signal, (client) =>

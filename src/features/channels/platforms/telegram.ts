@@ -107,17 +107,26 @@ export function openPlatform({ token, secretToken, mode, baseUrl = API, channel,
 }
 
 /** What writes into chats. */
-function writer(api: Api): Pick<Platform, 'send' | 'edit' | 'react' | 'showTyping' | 'answerPress'> {
+function writer(api: Api): Pick<Platform, 'send' | 'edit' | 'remove' | 'react' | 'showTyping' | 'answerPress'> {
   return {
     send: (to, part, signal) => sendPart(api, to, part, signal),
-    async edit({ chatId }, platformId, markdown, signal) {
+    async edit({ chatId }, platformId, { markdown, buttons }, signal) {
       const edited = (text: string, options: object) =>
         ask('editMessageText', signal, (until) =>
-          api.editMessageText(chatId, parseMessageId(platformId), text, options, wire(until)),
+          api.editMessageText(
+            chatId,
+            parseMessageId(platformId),
+            text,
+            { ...options, ...keyboardOf(buttons) },
+            wire(until),
+          ),
         );
       await asMarkdown(markdown, edited).catch((error: unknown) => {
         if (!(error instanceof PlatformError && NOT_MODIFIED.test(error.message))) throw error;
       });
+    },
+    async remove({ chatId }, platformId, signal) {
+      await ask('deleteMessage', signal, (until) => api.deleteMessage(chatId, parseMessageId(platformId), wire(until)));
     },
     async react({ chatId }, messageId, emoji, signal) {
       const reaction = emoji === '' ? [] : [{ type: 'emoji', emoji } as never];
@@ -196,6 +205,12 @@ async function asMarkdown<Result>(
   }
 }
 
+function keyboardOf(buttons: OutgoingPart['buttons']) {
+  if (buttons === undefined) return {};
+  const row = buttons.map(({ label, value }) => ({ text: label, callback_data: value }));
+  return { reply_markup: { inline_keyboard: [row] } };
+}
+
 async function sendPart(
   api: Api,
   { chatId, threadId }: Destination,
@@ -209,10 +224,7 @@ async function sendPart(
       replyToMessageId === undefined
         ? undefined
         : { message_id: parseMessageId(replyToMessageId), allow_sending_without_reply: true },
-    reply_markup:
-      buttons === undefined
-        ? undefined
-        : { inline_keyboard: [buttons.map(({ label, value }) => ({ text: label, callback_data: value }))] },
+    ...keyboardOf(buttons),
   });
   const message = await intoChat(chatId, (chat) =>
     asMarkdown<Message>(markdown, (text, options) =>

@@ -1,0 +1,199 @@
+// While a turn works, its chat shows it: typing, a message with the text so far that becomes the answer, and a button that stops the turn (G1, G21).
+import { describe, test } from 'vitest';
+import type { SessionId } from '../../src/core/ids.ts';
+import { removeLeftOver } from '../../src/features/channels/live/remove-left-over.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openChat } from '../../src/features/channels/accounts.ts';
+import { relayChats } from '../../src/features/deliveries/chat-relay.ts';
+import type { OutboxRelay } from '../../src/features/deliveries/relay.ts';
+import { createLogger } from '../../src/logger.ts';
+import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
+import { createApiRig, type ApiRig } from '../api/api-rig.ts';
+import { changeChannelGates } from '../rows/channel-gates.ts';
+import { addChannelPreviews, readChannelPreviews } from '../rows/channel-previews.ts';
+import { changeDeliveries } from '../rows/deliveries.ts';
+import { ago, now } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { killedAt } from './sending-rig.ts';
+import { SECRET, telegramChannel, updateOf, WEBHOOK } from './channel-rig.ts';
+
+const TIMEOUT_MS = 40_000;
+/** An answer that is written for some seconds. */
+const WORDS = Array.from({ length: 120 }, (_, n) => `word ${n}`).join(' ');
+const SLOW = `[[slow: 250]] [[reply: ${WORDS}]]`;
+/** People with these ids are owners. */
+const OWNERS = Array.from({ length: 20 }, (_, n) => 101 + n);
+const STRANGER = 9_000;
+const GROUP = -500;
+
+let telegram: ScriptedTelegram;
+let api: ApiRig;
+
+shareAmongTests(async (onEnd) => {
+  telegram = await startScriptedTelegram();
+  onEnd(() => telegram.close());
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  const file = {
+    messages: { queue: { debounceMs: 0 } },
+    owner: { ids: OWNERS.map(String) },
+    channels: telegramChannel(telegram, 'webhook', { groupAllow: [String(GROUP)] }),
+  };
+  api = await createApiRig(database.url, { file });
+  onEnd(() => api.close());
+});
+
+let people = 100;
+const newPerson = () => (people += 1);
+const sessionOf = (person: number) => `telegram:direct:${person}`;
+const never = new AbortController().signal;
+
+async function push(update: object): Promise<void> {
+  const headers = { 'x-telegram-bot-api-secret-token': SECRET };
+  await api.app.inject({ method: 'POST', url: WEBHOOK, payload: update, headers });
+}
+
+/** A person writes, and a worker begins the turn. */
+async function ask(from: number, text: string): Promise<{ turn: Promise<unknown> }> {
+  await push(updateOf(telegram.say({ from, text })));
+  return { turn: api.work(sessionOf(from)) };
+}
+
+const calls = (person: number, method: string) =>
+  telegram.calls.entries.filter((call) => call.method === method && call.chat === String(person));
+const shownTo = (person: number) => telegram.messages(person).filter((message) => message.from?.is_bot === true);
+const textsTo = (person: number) => shownTo(person).map(({ text }) => text);
+const within = { timeout: TIMEOUT_MS };
+
+/** A person presses the button of a message of the bot; resolves with the id of the press. */
+async function press(from: number, chat: number, button: string): Promise<string> {
+  const messageId = shownTo(chat).at(-1)!.message_id;
+  const pressId = telegram.press({ from, messageId, button, ...(chat === from ? {} : { chat }) } as never);
+  await push(
+    telegram.pendingUpdates().find(({ callback_query: query }) => (query as { id?: string })?.id === pressId)!,
+  );
+  return pressId;
+}
+
+/** Sends what is in the outbox of a session. */
+async function relay(person: number, database: Database = api.turns.database): Promise<void> {
+  const owner: OutboxRelay = {
+    database,
+    config: api.config,
+    owner: 'relay',
+    channels: new Map(),
+    publish: (result) => result,
+    random: () => 0,
+    redact: (text) => text,
+    logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
+    onSettled: () => undefined,
+  };
+  const sessionId: SessionId = await api.turns.sessionOf(sessionOf(person));
+  do await changeChannelGates(api, {}, { nextAt: ago('1 minute') });
+  while ((await relayChats(owner, sessionId, { signal: never, draining: never })) > 0);
+}
+
+describe.concurrent(
+  'while an answer is written',
+  () => {
+    test('its chat shows typing, then the text so far in one message, which becomes the answer', async ({ expect }) => {
+      const person = newPerson();
+      const { turn } = await ask(person, SLOW);
+      await expect.poll(() => calls(person, 'sendChatAction').length, within).toBeGreaterThan(0);
+      await expect.poll(() => textsTo(person), within).toHaveLength(1);
+      expect(calls(person, 'sendMessage')[0]?.parameters).toMatchObject({ text: '…' });
+      expect(shownTo(person)[0]?.reply_markup).toMatchObject({ inline_keyboard: [[{ callback_data: '/stop' }]] });
+      await expect.poll(() => textsTo(person)[0], within).toMatch(/^word 0 word 1/);
+      const early = textsTo(person)[0]!;
+      await expect.poll(() => textsTo(person)[0]!.length, within).toBeGreaterThan(early.length);
+      await turn;
+      await relay(person);
+      expect(textsTo(person)).toEqual([WORDS]);
+      expect(shownTo(person)[0]?.reply_markup).toBeUndefined();
+      expect(calls(person, 'sendMessage')).toHaveLength(1);
+      const { items } = (await api.get(`/v1/deliveries?session=${sessionOf(person)}`)).body;
+      expect(items).toMatchObject([
+        { status: 'sent', platformId: expect.stringContaining(String(shownTo(person)[0]?.message_id)) },
+      ]);
+    });
+
+    test('a turn that stays silent leaves no message', async ({ expect }) => {
+      const person = newPerson();
+      const { turn } = await ask(person, `[[slow: 250]] [[reply: ${WORDS}]] [[tool: echo]] [[reply: NO_REPLY]]`);
+      await expect.poll(() => textsTo(person), within).toHaveLength(1);
+      await turn;
+      await expect.poll(() => textsTo(person), within).toEqual([]);
+      expect(calls(person, 'deleteMessage')).toHaveLength(1);
+    });
+
+    test('the next worker continues in the same message, and a relay that is killed at any round trip leaves one message', async ({
+      expect,
+    }) => {
+      const person = newPerson();
+      await push(updateOf(telegram.say({ from: person, text: SLOW })));
+      const first = api.turns.worker();
+      const left = first.run(sessionOf(person));
+      await expect.poll(() => textsTo(person)[0], within).toMatch(/^word 0/);
+      first.context.locks.stopAll({ kind: 'shutdown', message: 'The worker is ending.' });
+      await left;
+      await api.work(sessionOf(person));
+      for (let trip = 1; ; trip += 1) {
+        const killed = killedAt(api.turns.database, trip, trip % 2 === 0 ? 'before' : 'after');
+        await relay(person, killed.database).catch(() => undefined);
+        if (!killed.isKilled()) break;
+        await changeDeliveries(api, { status: 'sending' }, { leaseExpiresAt: now });
+      }
+      expect(textsTo(person)).toEqual([WORDS]);
+      expect(calls(person, 'sendMessage')).toHaveLength(1);
+    });
+
+    test('the button stops the turn for an owner, and does nothing for another person of the chat', async ({
+      expect,
+    }) => {
+      const owner = newPerson();
+      await push(
+        updateOf(telegram.say({ from: owner, chat: { id: GROUP, title: 'Team' }, text: `@scripted_bot ${SLOW}` })),
+      );
+      const turn = api.work(`telegram:group:${GROUP}`);
+      await expect.poll(() => textsTo(GROUP), within).toHaveLength(1);
+      const foreign = await press(STRANGER, GROUP, 'Stop');
+      await expect.poll(() => telegram.answerOf(foreign), within).toBe('You may not do this.');
+      const own = await press(owner, GROUP, 'Stop');
+      await expect.poll(() => telegram.answerOf(own), within).toBe('');
+      await turn;
+      const [ended] = await readTurns(api, { sessionKey: `agent:main:telegram:group:${GROUP}` }, 'status');
+      expect(ended).toEqual({ status: 'aborted' });
+      await expect.poll(() => textsTo(GROUP), within).toEqual([]);
+      const { items } = (await api.get(`/v1/messages?session=telegram:group:${GROUP}`)).body;
+      expect(items).toHaveLength(2);
+    });
+
+    test('a message that the platform has lost is sent again as the answer', async ({ expect }) => {
+      const person = newPerson();
+      const { turn } = await ask(person, SLOW);
+      await expect.poll(() => textsTo(person), within).toHaveLength(1);
+      await turn;
+      const chat = await openChat(api.config, `channel:telegram/main/${person}`);
+      const [preview] = await readChannelPreviews(api, { url: `channel:telegram/main/${person}` }, 'platformId');
+      await chat.platform.remove!(chat.to, preview!.platformId!, never);
+      await relay(person);
+      expect(textsTo(person)).toEqual([WORDS]);
+    });
+
+    test('what a crash has left of a silent turn is removed', async ({ expect }) => {
+      const person = newPerson();
+      const { turn } = await ask(person, '[[reply: NO_REPLY]]');
+      await turn;
+      const url = `channel:telegram/main/${person}`;
+      const chat = await openChat(api.config, url);
+      const { platformId } = await chat.platform.send(chat.to, { markdown: '…', deliveryId: 'x' }, never);
+      const [ended] = await readTurns(api, { sessionKey: `agent:main:${sessionOf(person)}` }, 'id');
+      await addChannelPreviews(api, { turnId: ended!.id, url, platformId });
+      await removeLeftOver({ config: api.config, database: api.turns.database }, null);
+      expect(textsTo(person)).toEqual([]);
+    });
+  },
+  TIMEOUT_MS,
+);
