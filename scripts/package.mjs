@@ -91,6 +91,7 @@ function packedManifest({
     ...manifest,
     bin: { holdfast: 'dist/src/cli/bin.mjs' },
     exports: {
+      './channel': entry('src/features/channels/platform'),
       './client': entry('src/client/create-client'),
       './plugin': { types: './dist/src/plugins/plugin-api.d.ts' },
       './package.json': './package.json',
