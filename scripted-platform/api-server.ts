@@ -29,6 +29,7 @@ export interface Answer {
 
 export interface ApiRequest extends ReadCall {
   path: string;
+  httpMethod: string;
   headers: http.IncomingHttpHeaders;
   /** What the server's own address is to the caller. */
   origin: string;
@@ -37,7 +38,6 @@ export interface ApiRequest extends ReadCall {
   signal: AbortSignal;
 }
 
-/** A call that a platform recognised. `run` carries it out. */
 /** A call that a platform recognised. `run` carries it out. */
 export interface ApiCall {
   method: string;
@@ -139,7 +139,7 @@ async function handle(serving: Serving, request: http.IncomingMessage, response:
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   const origin = `http://${headers.host ?? 'scripted'}`;
-  await answerCall(serving, serving.platform.callOf({ ...read, path, headers, origin, rawBody, signal: gone.signal }), { ...read, signal: gone.signal, response }); // prettier-ignore
+  await answerCall(serving, serving.platform.callOf({ ...read, path, httpMethod: method, headers, origin, rawBody, signal: gone.signal }), { ...read, signal: gone.signal, response }); // prettier-ignore
 }
 
 async function answerCall(

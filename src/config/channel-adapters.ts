@@ -11,4 +11,5 @@ export const CHANNEL_ADAPTERS: Readonly<Record<string, AdapterFacts>> = {
   telegram: { modes: ['poll', 'webhook'], capabilities: ['inlineButtons', 'media', 'reactions'] },
   signal: { modes: ['socket'], capabilities: ['media', 'reactions'] },
   slack: { modes: ['socket', 'webhook'], capabilities: ['inlineButtons', 'media', 'reactions'] },
+  discord: { modes: ['socket'], capabilities: ['inlineButtons', 'media', 'reactions'] },
 };

@@ -32,6 +32,15 @@ export async function runSignal({ number, ...address }: Address & { number: stri
   return serve(startScriptedSignal({ ...address, number }), terminal, hint);
 }
 
+export async function runDiscord(address: Address, terminal: Terminal): Promise<ExitCode> {
+  const { DISCORD_BOT, startScriptedDiscord } = await import('../../../scripted-platform/discord/scripted-discord.ts');
+  return serve(
+    startScriptedDiscord(address),
+    terminal,
+    `the API is below /api/v10/; the token is ${DISCORD_BOT.token}`,
+  );
+}
+
 async function serve(
   starting: Promise<{ url: string; close: () => Promise<void> }>,
   terminal: Terminal,

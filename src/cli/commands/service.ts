@@ -73,6 +73,11 @@ export const words: Words = {
       takes: address,
       run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runSlack(options, terminal),
     }),
+    discord: localCommand({
+      summary: 'serve the API and the gateway of Discord; people write over HTTP below /control/',
+      takes: address,
+      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runDiscord(options, terminal),
+    }),
   },
   doctor: localCommand({
     run: async (_input, { terminal }) => (await import('./doctor.ts')).runDoctor(terminal),

@@ -25,6 +25,7 @@ const ADAPTERS: Readonly<Record<string, () => Promise<{ openPlatform: OpenPlatfo
   telegram: () => import('./platforms/telegram.ts'),
   signal: () => import('./platforms/signal.ts'),
   slack: () => import('./platforms/slack.ts'),
+  discord: () => import('./platforms/discord.ts'),
 };
 
 const opened = new WeakMap<Config, Map<string, Promise<Platform>>>();

@@ -149,6 +149,8 @@ export interface Platform {
   send: (to: Destination, part: OutgoingPart, signal: AbortSignal) => Promise<{ platformId: string }>;
   /** Whether a part whose sender died was sent: its id, or null. Absent: the platform cannot say. */
   findSent?: (to: Destination, deliveryId: string, signal: AbortSignal) => Promise<{ platformId: string } | null>;
+  /** True: `findSent` is right about files, too. */
+  readonly findsFiles?: boolean;
   /** Replaces a message of the bot, and its buttons. */
   edit?: (
     to: Destination,

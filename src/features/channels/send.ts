@@ -116,9 +116,10 @@ interface Sending {
   signal: AbortSignal;
 }
 
-/** Files carry no mark by which a platform could find them. */
-function isFile({ asFile, media = [] }: PartPayload): boolean {
-  return asFile !== undefined || media.some((one) => !('url' in one));
+/** The platform can say whether a part was sent. On most, files carry no mark by which it could find them. */
+function canFind({ findSent, findsFiles = false }: Platform, { payload: { asFile, media = [] } }: PartToSend): boolean {
+  const isFile = asFile !== undefined || media.some((one) => !('url' in one));
+  return findSent !== undefined && (findsFiles || !isFile);
 }
 
 /** Null: it was not sent. */
@@ -126,10 +127,9 @@ async function settleAmbiguous(platform: Platform, account: BotAccount, sending:
   const { to, part, signal } = sending;
   // A reaction that is set twice is one.
   if (part.payload.react !== undefined) return null;
-  if (platform.findSent === undefined || isFile(part.payload))
-    return unknownPart(account, part, 'Its sender died while it was sent.');
+  if (!canFind(platform, part)) return unknownPart(account, part, 'Its sender died while it was sent.');
   try {
-    const found = await platform.findSent(to, part.id, signal);
+    const found = await platform.findSent!(to, part.id, signal);
     return found === null ? null : { kind: 'sent', platformId: found.platformId };
   } catch (error) {
     const { message } = error as Error;
@@ -164,9 +164,7 @@ async function sendOnce(platform: Platform, account: BotAccount, sending: Sendin
     // The answer was lost. The platform may still be working on the message, so it is asked later.
     const { message } = error as Error;
     const status = error instanceof PlatformError ? error.status : null;
-    return platform.findSent === undefined || isFile(part.payload)
-      ? unknownPart(account, part, message, status)
-      : { kind: 'open', error: message };
+    return canFind(platform, part) ? { kind: 'open', error: message } : unknownPart(account, part, message, status);
   }
 }
 

@@ -21,6 +21,7 @@ const GUIDES: Readonly<Record<string, () => Promise<{ guide: Guide }>>> = {
   telegram: () => import('./platforms/telegram-guide.ts'),
   signal: () => import('./platforms/signal-guide.ts'),
   slack: () => import('./platforms/slack-guide.ts'),
+  discord: () => import('./platforms/discord-guide.ts'),
 };
 
 /** The adapter is one of `CHANNEL_ADAPTERS`. */

@@ -1,0 +1,78 @@
+// Asks Discord what was written while no session could be resumed.
+import { Routes, type APIChannel, type APIMessage } from 'discord-api-types/v10';
+import { pause } from '../../../clock.ts';
+import { PlatformError, type Received } from '../platform.ts';
+import { idAt, type DiscordReader } from './discord-events.ts';
+import type { AskDiscord } from './discord-wire.ts';
+
+/** Bounds of what is read after a gap. */
+const CHATS_MAX = 200;
+const MESSAGES_MAX = 1_000;
+const GAP_MS_MAX = 24 * 60 * 60_000;
+/** Events of the last seconds before a gap can be missing, too. */
+const OVERLAP_MS = 60_000;
+const PAGE = 100;
+const TRIES_MAX = 20;
+
+interface Gap {
+  /** The last that is known, in epoch milliseconds. */
+  at: number;
+  /** Direct chats: Discord does not list them. */
+  direct: readonly string[];
+  signal: AbortSignal;
+}
+
+type Get = <Result>(route: `/${string}`, query?: Record<string, string>) => Promise<Result>;
+
+/** What was written since a time, in the order of each chat. */
+export async function* readMissed(
+  ask: AskDiscord,
+  { readMessage }: Pick<DiscordReader, 'readMessage'>,
+  { at, direct, signal }: Gap,
+): AsyncGenerator<Received[]> {
+  const since = idAt(Math.max(at - OVERLAP_MS, Date.now() - GAP_MS_MAX));
+  const get: Get = (route, query = {}) =>
+    patiently(signal, () => ask('GET', route, { signal, query: new URLSearchParams(query) }));
+  const chats: { id: string; guild?: string }[] = direct.map((id) => ({ id }));
+  for (const { id: guild } of await get<{ id: string }[]>(Routes.userGuilds())) {
+    const channels = await get<APIChannel[]>(Routes.guildChannels(guild));
+    const { threads } = await get<{ threads: APIChannel[] }>(Routes.guildActiveThreads(guild));
+    for (const channel of [...channels, ...threads])
+      if ('last_message_id' in channel && BigInt(channel.last_message_id ?? 0) > BigInt(since))
+        chats.push({ id: channel.id, guild });
+  }
+  for (const { id, guild } of chats.slice(0, CHATS_MAX)) {
+    const received: Received[][] = [];
+    for (const message of await readSince(id, since, get)) received.push(await readMessage(message, guild, signal));
+    yield received.flat();
+  }
+}
+
+/** Read newest first, so that what is beyond the bound is the oldest; answered oldest first. */
+async function readSince(id: string, since: string, get: Get): Promise<APIMessage[]> {
+  const found: APIMessage[] = [];
+  for (let before: string | undefined; found.length < MESSAGES_MAX; before = found.at(-1)?.id) {
+    const query = { limit: String(PAGE), ...(before === undefined ? {} : { before }) };
+    const page = await get<APIMessage[]>(Routes.channelMessages(id), query).catch((error: unknown) => {
+      // The bot may not read this channel.
+      if (error instanceof PlatformError && error.kind === 'refused') return [];
+      throw error;
+    });
+    const recent = page.filter((message) => BigInt(message.id) > BigInt(since));
+    found.push(...recent);
+    if (recent.length < PAGE) break;
+  }
+  return found.toReversed();
+}
+
+/** Waits as long as Discord says: to begin anew would ask for the same again. */
+async function patiently<Result>(signal: AbortSignal, request: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.retryAfterMs === undefined || tries === TRIES_MAX) throw error;
+      await pause(error.retryAfterMs, signal);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// What can go wrong between Holdfast and Discord, and what that says about whether a request was carried out.
+import {
+  DiscordAPIError,
+  HTTPError,
+  RateLimitError,
+  REST,
+  type RequestData,
+  type RequestMethod,
+} from '@discordjs/rest';
+import { PlatformError } from '../platform.ts';
+
+/** Faults after which no byte of the request has reached Discord. */
+const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/;
+
+/** Sends a request. Rejects with `PlatformError`. */
+export type AskDiscord = <Result = unknown>(
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  route: `/${string}`,
+  request: RequestData & { signal: AbortSignal },
+) => Promise<Result>;
+
+/** Asks once, without the retries and waits of the client, which know nothing of the outbox. */
+export function createAsk(token: string, baseUrl: string | undefined): AskDiscord {
+  const rest = new REST({
+    ...(baseUrl === undefined ? {} : { api: `${baseUrl.replace(/\/$/, '')}/api` }),
+    retries: 0,
+    rejectOnRateLimit: () => true,
+    // The types of undici and of Node differ in what is not used here.
+    makeRequest: (url, init) => fetch(url, init as never) as never,
+  }).setToken(token);
+  return async (method, route, request) => {
+    // Without ids, and without the tokens of interactions.
+    const what = `${method} ${route.replaceAll(/\/(?:\d+|[\w-]{30,})(?=\/|$)/g, '')}`;
+    const { signal } = request;
+    if (signal.aborted) throw new PlatformError('later', `${what} was not sent: ${String(signal.reason)}`);
+    try {
+      return (await rest.request({ ...request, method: method as RequestMethod, fullRoute: route })) as never;
+    } catch (error) {
+      // The client drops a token that was refused once.
+      rest.setToken(token);
+      throw toPlatformError(what, error);
+    }
+  };
+}
+
+/** The cause is not passed on: it contains the request. */
+function toPlatformError(method: string, error: unknown): unknown {
+  if (error instanceof RateLimitError)
+    return new PlatformError('later', `Discord limits ${method}`, {
+      status: 429,
+      retryAfterMs: Math.ceil(error.retryAfter),
+      isOfAccount: error.global,
+    });
+  if (error instanceof DiscordAPIError) {
+    const { status, code, message } = error;
+    // A right that is missing concerns one chat.
+    const kind = status === 401 ? 'unauthorized' : 'refused';
+    return new PlatformError(kind, `Discord refused ${method}: ${status} ${message} (${code})`, { status });
+  }
+  // A 5xx can come from a gateway after Discord has carried the request out.
+  if (error instanceof HTTPError)
+    return new PlatformError('unknown', `Discord refused ${method}: ${error.status}`, { status: error.status });
+  if (!(error instanceof Error) || !/^(?:AbortError|TimeoutError|TypeError|SyntaxError)$/.test(error.name))
+    return error;
+  const { code } = (error.cause ?? {}) as { code?: string };
+  const isUnsent = code !== undefined && NOT_SENT.test(code);
+  const why = code ?? (error.name === 'AbortError' ? 'it was aborted' : 'no answer');
+  return new PlatformError(isUnsent ? 'later' : 'unknown', `Discord did not answer ${method}: ${why}`);
+}

@@ -1,0 +1,303 @@
+// Discord through a worker: what people write there is committed before the session of the gateway moves, and what agents say arrives once.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { platformOf, listAccounts } from '../../src/features/channels/accounts.ts';
+import { openChannels } from '../../src/features/channels/poll-accounts.ts';
+import { divideDelivery, sendPart, type PartPayload } from '../../src/features/channels/send.ts';
+import { createLogger } from '../../src/logger.ts';
+import type { Service } from '../../src/kernel/use-cases/service.ts';
+import { DISCORD_BOT, startScriptedDiscord, type ScriptedDiscord } from '../../scripted-platform/discord/scripted-discord.ts'; // prettier-ignore
+import { createApiRig, type ApiRig } from '../api/api-rig.ts';
+import { readBodies, readEventTexts } from '../rows/channels.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+
+const { id: BOT } = DISCORD_BOT;
+const CHANNEL = '2001';
+const THREAD = '2002';
+const SEND = 'POST /channels/{channel}/messages';
+
+let discord: ScriptedDiscord;
+let api: ApiRig;
+
+shareAmongTests(async (onEnd) => {
+  discord = await startScriptedDiscord({ heartbeatMs: 200 });
+  onEnd(() => discord.close());
+  discord.setChannel({ id: CHANNEL, name: 'general' });
+  discord.setChannel({ id: THREAD, name: 'a topic', parent: CHANNEL });
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  const main = { token: DISCORD_BOT.token, baseUrl: discord.url, dm: 'open', groupAllow: [CHANNEL] };
+  const channels = { discord: { adapter: 'discord', accounts: { main } } };
+  api = await createApiRig(database.url, { file: { channels, messages: { queue: { debounceMs: 0 } } } });
+  onEnd(() => api.close());
+});
+
+const config = () => api.context.service.config;
+const platform = () => platformOf(config(), listAccounts(config())[0]!);
+const poll = <Value>(read: () => Value) => expect.poll(read, { timeout: 20_000 });
+const signal = () => AbortSignal.timeout(20_000);
+
+/** A process that reads the account until the test is over, or is stopped. */
+async function startProcess(service: Service = api.context.service): Promise<{ stop: () => Promise<void> }> {
+  const stopped = new AbortController();
+  const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
+  const identity = { id: '', name: 'host:1:test', host: 'host', pid: 1, roles: ['worker'], version: '0' };
+  const { rounds = [] } = await openChannels({ service, logger, identity });
+  const running = (async () => {
+    while (!stopped.signal.aborted) await rounds.at(-1)!.round(stopped.signal);
+  })();
+  const stop = async () => {
+    stopped.abort();
+    await running;
+  };
+  onTestFinished(stop);
+  await poll(() => discord.socketCount()).toBe(1);
+  return { stop };
+}
+
+const textsOf = async (session: string) => (await readBodies(api, session)).map(({ text }) => text);
+const inChannel = `discord:channel:${CHANNEL}`;
+const inThread = `${inChannel}:thread:${THREAD}`;
+
+describe('what people write', () => {
+  test('in a direct chat, to the bot in a server, and in a thread reaches the agent, each in its session', async () => {
+    await startProcess();
+    const ada = { id: '50', username: 'ada', global_name: 'Ada' };
+    discord.say({ from: ada, text: 'Hello <:wave:7>' });
+    discord.say({ from: ada, channel: CHANNEL, text: 'Only for people' });
+    const asked = discord.say({ from: ada, channel: CHANNEL, text: `<@${BOT}> /status of <@50>` });
+    discord.say({ from: ada, channel: CHANNEL, text: `<@&9${BOT}> are you there?` });
+    discord.say({ from: ada, channel: THREAD, text: `Here <@${BOT}>` });
+    await poll(() => textsOf(inThread)).toEqual(['Here @scripted']);
+    expect(await readBodies(api, 'discord:direct:50')).toMatchObject([
+      { text: 'Hello :wave:', chatId: discord.directChat('50'), sender: { id: '50', name: 'Ada', username: 'ada' } },
+    ]);
+    expect(await readBodies(api, inChannel)).toMatchObject([
+      {
+        text: '/status of @Ada',
+        messageId: asked.id,
+        chatId: CHANNEL,
+        wasMentioned: true,
+        group: { subject: 'general', space: '7000' },
+        history: [{ body: 'Only for people' }],
+      },
+      { text: 'are you there?' },
+    ]);
+    expect(await readBodies(api, inThread)).toMatchObject([
+      {
+        chatId: CHANNEL,
+        thread: { id: THREAD, label: 'a topic' },
+        deliver: { url: `channel:discord/main/${CHANNEL}/${THREAD}` },
+      },
+    ]);
+  });
+
+  test('as an answer to the bot is for the agent, with what it answers; edits and reactions are news', async () => {
+    await startProcess();
+    const sent = await (
+      await platform()
+    ).send({ chatId: CHANNEL }, { markdown: 'Shall I?', deliveryId: newId() }, signal());
+    const reply = discord.say({ from: '51', channel: CHANNEL, text: 'Please do', replyTo: sent.platformId });
+    await poll(async () => (await readBodies(api, inChannel)).at(-1)).toMatchObject({
+      text: 'Please do',
+      replyTo: { id: sent.platformId, body: 'Shall I?' },
+    });
+    discord.edit({ from: '51', channel: CHANNEL, messageId: reply.id, text: 'Please do not' });
+    discord.react({ from: '51', channel: CHANNEL, messageId: sent.platformId, emoji: '👍' });
+    discord.react({ from: '51', channel: CHANNEL, messageId: sent.platformId, emoji: '👍', isAdded: false });
+    await poll(() => readEventTexts(api, inChannel)).toEqual([
+      `discord message ${reply.id} by user51 (@user51) was edited. It says now: Please do not`,
+      `discord reaction added: 👍 by user51 (@user51) on message ${sent.platformId}`,
+      `discord reaction removed: 👍 by (51) on message ${sent.platformId}`,
+    ]);
+  });
+
+  test('with files, and by a button, is kept: the press is answered when it is committed', async () => {
+    await startProcess();
+    discord.say({ from: '52', text: 'Read this', files: [{ name: 'a.txt', text: 'contents' }] });
+    await poll(() => textsOf('discord:direct:52')).toEqual(['Read this']);
+    const [{ media }] = (await readBodies(api, 'discord:direct:52')) as unknown as [{ media: { path: string }[] }];
+    expect(media).toMatchObject([{ path: expect.stringMatching(/\.txt$/), type: 'text/plain' }]);
+    const buttons = ['a', 'b', 'c', 'd', 'e', 'f'].map((value) => ({
+      label: `Take ${value}`,
+      value: `/take ${value}`,
+    }));
+    const chatId = discord.directChat('52');
+    const { platformId } = await (await platform()).send({ chatId }, { markdown: 'Which?', buttons, deliveryId: newId() }, signal()); // prettier-ignore
+    expect(
+      discord
+        .messages(chatId)
+        .at(-1)!
+        .components.map((row) => (row.components as unknown[]).length),
+    ).toEqual([5, 1]);
+    discord.press({ from: '52', messageId: platformId, button: 'Take f' });
+    await poll(() => textsOf('discord:direct:52')).toEqual(['Read this', '/take f']);
+    const answers = () => discord.calls.entries.filter(({ method }) => method.startsWith('POST /interactions/'));
+    await poll(() => answers().map(({ status, parameters }) => [status, parameters.type])).toEqual([[204, 6]]);
+  });
+});
+
+describe('the session of the gateway', () => {
+  test('is resumed after a cut, and by the next process: nothing is lost, stored twice or read from the history', async () => {
+    const first = await startProcess();
+    discord.say({ from: '60', text: 'Line 0' });
+    await poll(() => textsOf('discord:direct:60')).toEqual(['Line 0']);
+    const sessions = discord.sessionCount();
+    discord.dropSockets();
+    for (const n of [1, 2, 3]) discord.say({ from: '60', text: `Line ${n}` });
+    await poll(() => textsOf('discord:direct:60')).toHaveLength(4);
+    discord.dropSockets('reconnect');
+    discord.say({ from: '60', text: 'Line 4' });
+    await poll(() => textsOf('discord:direct:60')).toHaveLength(5);
+    await first.stop();
+    discord.disturb({ duplicate: 1 });
+    for (const n of [5, 6]) discord.say({ from: '60', text: `Line ${n}` });
+    await startProcess();
+    await poll(() => textsOf('discord:direct:60')).toEqual([0, 1, 2, 3, 4, 5, 6].map((n) => `Line ${n}`)); // prettier-ignore
+    expect(discord.sessionCount()).toBe(sessions);
+  });
+
+  test('moves with what is committed only: what waits comes again to the next process', async () => {
+    const { service } = api.context;
+    const full = { ...config(), limits: { ...config().limits, waitingTotal: 0 } };
+    const first = await startProcess({ ...service, config: full });
+    discord.say({ from: '61', text: 'Wait' });
+    // Heartbeats pass meanwhile; they do not name the event.
+    await poll(() => discord.pushes.entries.at(-1)).toMatchObject({ body: { t: 'MESSAGE_CREATE' } });
+    const sent = discord.pushes.entries.at(-1)!;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await first.stop();
+    expect([sent.status, await textsOf('discord:direct:61')]).toEqual([null, []]);
+    await startProcess();
+    await poll(() => textsOf('discord:direct:61')).toEqual(['Wait']);
+    await poll(() => sent).toMatchObject({ status: 200, attempt: 2 });
+  });
+
+  test('that Discord has ended is followed by a new one, after what was written between them, in order', async () => {
+    await startProcess();
+    discord.say({ from: '62', text: 'Before' });
+    await poll(() => textsOf('discord:direct:62')).toEqual(['Before']);
+    const sessions = discord.sessionCount();
+    discord.dropSockets('invalid_session');
+    for (const n of [1, 2]) discord.say({ from: '62', text: `Missed ${n}` });
+    for (let n = 0; n < 12; n += 1) discord.say({ from: '62', channel: THREAD, text: `<@${BOT}> ${n}`, isLost: true });
+    await poll(() => discord.sessionCount()).toBe(sessions + 1);
+    discord.say({ from: '62', text: 'After' });
+    await poll(() => textsOf('discord:direct:62')).toEqual(['Before', 'Missed 1', 'Missed 2', 'After']); // prettier-ignore
+    await poll(async () => (await textsOf(inThread)).slice(-12)).toEqual(
+      Array.from({ length: 12 }, (_, n) => String(n)),
+    );
+  });
+});
+
+describe('what agents say', () => {
+  const part = (payload: object, isAmbiguous = false) => ({
+    id: newId<string>(),
+    url: `channel:discord/main/${CHANNEL}/${THREAD}`,
+    payload: { type: 'reply', text: '', ...payload } as PartPayload,
+    isAmbiguous,
+  });
+  const sent = () => discord.messages(THREAD).filter(({ author }) => author.id === BOT);
+
+  test('is sent in parts that Discord takes, to the thread, and notifies no one but the person that it answers', async () => {
+    const asked = discord.say({ from: '70', channel: THREAD, text: 'Tell me all', isLost: true });
+    const text = Array.from(
+      { length: 90 },
+      (_, n) => `Paragraph ${n} @everyone has some words, and **bold** ones.`,
+    ).join('\n\n');
+    const { payload } = part({ text, replyToMessageId: asked.id });
+    const parts = (await divideDelivery(config(), part({}).url, payload)) as PartPayload[];
+    expect(parts.length).toBeGreaterThan(2);
+    for (const each of parts)
+      expect((await sendPart(api.context.service, { ...part({}), payload: each }, signal())).kind).toBe('sent');
+    expect(
+      sent()
+        .map(({ content }) => content)
+        .join('\n\n'),
+    ).toBe(text);
+    expect(sent()[0]).toMatchObject({ type: 19, message_reference: { message_id: asked.id } });
+    const { parameters } = discord.calls.entries.findLast(({ method }) => method === SEND)!;
+    expect(parameters.allowed_mentions).toEqual({ parse: [], replied_user: true });
+  });
+
+  test('is one message, however often it is sent in the minutes in which Discord knows it', async () => {
+    const before = sent().length;
+    const once = part({ text: 'Once' });
+    discord.faults.arm({ method: SEND, kind: 'accept-then-close' });
+    expect(await sendPart(api.context.service, once, signal())).toMatchObject({ kind: 'later', retryAfterMs: 1_000 });
+    expect(await sendPart(api.context.service, once, signal())).toEqual({ kind: 'sent', platformId: sent().at(-1)!.id });
+    expect(await sendPart(api.context.service, { ...once, isAmbiguous: true }, signal())).toMatchObject({ kind: 'sent' });
+    const path = join(config().runtime.dataDir, 'report.txt');
+    await writeFile(path, 'A report');
+    const file = part({ media: [{ path, name: 'report.txt' }] });
+    for (const isAmbiguous of [false, true]) expect((await sendPart(api.context.service, { ...file, isAmbiguous }, signal())).kind).toBe('sent'); // prettier-ignore
+    expect(sent().slice(before)).toMatchObject([{ content: 'Once' }, { attachments: [{ filename: 'report.txt', size: 8 }] }]); // prettier-ignore
+    const old = { ...part({ text: 'Old' }, true), id: '01900000-0000-7000-8000-000000000000' };
+    expect(await sendPart(api.context.service, old, signal())).toMatchObject({ kind: 'unknown', policy: 'resend' });
+  });
+
+  test('that Discord refuses says for how long, or why', async () => {
+    const failure = async (fault: object, payload: object = { text: 'x' }) => {
+      discord.faults.arm({ method: SEND, ...fault });
+      const result = await sendPart(api.context.service, part(payload), signal());
+      discord.faults.clear();
+      return result;
+    };
+    expect(await failure({ status: 403, description: 'Missing Access' })).toMatchObject({
+      kind: 'refused',
+      status: 403,
+    });
+    expect(await failure({ status: 401, description: '401: Unauthorized' })).toMatchObject({ kind: 'later', isOfAccount: true }); // prettier-ignore
+    expect(await failure({ status: 502 })).toMatchObject({ kind: 'later', status: 502, retryAfterMs: 1_000 });
+    const unknown = { ...part({ text: 'x' }), url: 'channel:discord/main/404' };
+    expect(await sendPart(api.context.service, unknown, signal())).toMatchObject({ kind: 'refused', error: expect.stringContaining('Unknown Channel') }); // prettier-ignore
+    const limited = await failure({ retryAfter: 20 });
+    expect(limited).toMatchObject({ kind: 'later', status: 429, isOfAccount: false });
+    expect((limited as { retryAfterMs: number }).retryAfterMs).toBeGreaterThanOrEqual(20_000);
+  });
+
+  test('can be a reaction, an edit, or that it types; tables are shown as text', async () => {
+    const { platformId } = await (
+      await platform()
+    )
+      .send({ chatId: '2003' }, { markdown: '| a | b |\n|---|---|\n| 1 | 2 |', deliveryId: newId() }, signal())
+      .catch(async () => {
+        // prettier-ignore
+        discord.setChannel({ id: '2003' });
+        return (await platform()).send({ chatId: '2003' }, { markdown: '| a | b |\n|---|---|\n| 1 | 2 |', deliveryId: newId() }, signal()); // prettier-ignore
+      });
+    const message = () => discord.messages('2003').at(-1)!;
+    expect(message().content).toMatch(/^```\n/);
+    const to = { chatId: '2003' };
+    await (
+      await platform()
+    ).react!(to, platformId, 'thumbs_up', signal());
+    expect(message().reactions).toEqual([{ emoji: { id: null, name: '👍' }, users: [BOT] }]);
+    await (
+      await platform()
+    ).react!(to, platformId, '', signal());
+    expect(message().reactions).toEqual([]);
+    await (
+      await platform()
+    ).edit!(to, platformId, { markdown: 'Changed' }, signal());
+    expect(message().content).toBe('Changed');
+    await (
+      await platform()
+    ).showTyping!(to, signal());
+  });
+});
+
+test('an account whose bot may not read texts, or lacks rights, says what to do', async () => {
+  expect(await (await platform()).check!(signal())).toEqual([]);
+  const strict = await startScriptedDiscord({ bots: [{ hasContentIntent: false }] });
+  onTestFinished(() => strict.close());
+  const { openPlatform } = await import('../../src/features/channels/platforms/discord.ts');
+  const account = { channel: 'discord', account: 'main', mode: 'socket', baseUrl: strict.url } as const;
+  const bot = openPlatform({ ...account, token: DISCORD_BOT.token });
+  expect(await bot.check!(signal())).toEqual([expect.stringContaining('Message Content Intent')]);
+  await expect(bot.listen!(null, async () => {}, signal())).rejects.toMatchObject({ kind: 'unauthorized', message: expect.stringContaining('Message Content Intent') }); // prettier-ignore
+  await expect(openPlatform({ ...account, token: 'wrong' }).identify(signal())).rejects.toMatchObject({ kind: 'unauthorized' }); // prettier-ignore
+});
