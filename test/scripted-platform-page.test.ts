@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { faultSchema } from '../scripted-platform/faults.ts';
 import { METHODS as SIGNAL_METHODS } from '../scripted-platform/signal/methods.ts';
+import { METHODS as DISCORD_METHODS } from '../scripted-platform/discord/methods.ts';
 import { METHODS as SLACK_METHODS } from '../scripted-platform/slack/methods.ts';
 import { METHODS as TELEGRAM_METHODS } from '../scripted-platform/telegram/methods.ts';
 import { readPage, tableRows } from './docs/read-page.ts';
@@ -16,6 +17,7 @@ test('every method is on the page', () => {
   const listed = new Map(tableRows(page, ['platform', 'methods']).map(([name, methods]) => [name, codesIn(methods)]));
   const names = listed.get('Telegram')?.map((name) => name.toLowerCase());
   expect(names?.toSorted()).toEqual(Object.keys(TELEGRAM_METHODS).toSorted());
+  expect(listed.get('Discord')?.toSorted()).toEqual(Object.keys(DISCORD_METHODS).toSorted());
   // The only one that takes the token of an app.
   expect(listed.get('Slack')?.toSorted()).toEqual([...Object.keys(SLACK_METHODS), 'apps.connections.open'].toSorted());
   const signal = listed.get('Signal')?.filter((name) => !name.startsWith('GET '));
@@ -28,6 +30,7 @@ test('every control route is on the page', () => {
     'telegram/scripted-telegram.ts',
     'slack/scripted-slack.ts',
     'signal/scripted-signal.ts',
+    'discord/scripted-discord.ts',
   ];
   const served = sources
     .flatMap((file) => [...readPage(`scripted-platform/${file}`).matchAll(/^ +'((?:GET|POST|DELETE) [\w/]+)':/gm)])

@@ -22,6 +22,7 @@ const STARTED = {
   'npx holdfast scripted-platform telegram --port 4020': ['scripted-platform', 'telegram'],
   'npx holdfast scripted-platform slack --port 4021': ['scripted-platform', 'slack'],
   'npx holdfast scripted-platform signal --port 4022': ['scripted-platform', 'signal'],
+  'npx holdfast scripted-platform discord --port 4023': ['scripted-platform', 'discord'],
 };
 
 /** Examples that another test runs, by page and title: a file, and a text in it. */
@@ -59,6 +60,7 @@ let serviceUrl: string;
 let modelUrl: string;
 let telegramUrl: string;
 let slackUrl: string;
+let discordUrl: string;
 /** The output of the started processes. */
 const printed: string[] = [];
 
@@ -80,11 +82,12 @@ shareAmongTests(async (onEnd) => {
     }
     throw new Error(`${args.join(' ')} did not start: ${(await ended).stderr}`);
   };
-  [serviceUrl, modelUrl, telegramUrl, slackUrl] = await Promise.all([
+  [serviceUrl, modelUrl, telegramUrl, slackUrl, discordUrl] = await Promise.all([
     start(STARTED['npm start'], { HOLDFAST_PORT: '0' }, /^holdfast +(http\S+)$/),
     start(STARTED['npx holdfast scripted-model --port 4010'], {}, /^(http\S+)$/),
     start(STARTED['npx holdfast scripted-platform telegram --port 4020'], {}, /^(http\S+)$/),
     start(STARTED['npx holdfast scripted-platform slack --port 4021'], {}, /^(http\S+)$/),
+    start(STARTED['npx holdfast scripted-platform discord --port 4023'], {}, /^(http\S+)$/),
   ]);
 }, START_MS_MAX);
 
@@ -162,7 +165,8 @@ function atHand(script: string): string {
     .replaceAll('http://127.0.0.1:7420', serviceUrl)
     .replaceAll('http://127.0.0.1:4010', modelUrl)
     .replaceAll('http://127.0.0.1:4020', telegramUrl)
-    .replaceAll('http://127.0.0.1:4021', slackUrl);
+    .replaceAll('http://127.0.0.1:4021', slackUrl)
+    .replaceAll('http://127.0.0.1:4022', discordUrl);
 }
 
 /** Without commands that were already started, their output, and `npm ci`, which has installed the tests themselves. */

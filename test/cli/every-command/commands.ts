@@ -19,6 +19,7 @@ export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: st
   'scripted-platform telegram': { why: 'is a server', testedIn: 'test/cli/readme-examples.test.ts' },
   'scripted-platform slack': { why: 'is a server', testedIn: 'test/cli/readme-examples.test.ts' },
   'scripted-platform signal': { why: 'is a server', testedIn: 'test/cli/readme-examples.test.ts' },
+  'scripted-platform discord': { why: 'is a server', testedIn: 'test/cli/readme-examples.test.ts' },
   demo: { why: 'starts services of its own', testedIn: 'test/cli/demo.test.ts' },
   backup: { why: 'needs an embedded database', testedIn: 'test/cli/backup.test.ts' },
   restore: { why: 'replaces an embedded database', testedIn: 'test/cli/backup.test.ts' },
