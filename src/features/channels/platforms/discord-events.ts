@@ -38,6 +38,7 @@ type Channel = Partial<Pick<APIChannel, 'type'>> & { name?: string | null; paren
 type Member = { nick?: string | null } | null | undefined;
 
 /** Reads for the bot of this user id. */
+// oxlint-disable-next-line max-lines-per-function
 export function createReader(ask: AskDiscord, botId: string): DiscordReader {
   const channels = new Map<string, Channel>();
   const roles = new Map<string, string>();

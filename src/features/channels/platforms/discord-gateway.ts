@@ -58,6 +58,7 @@ interface Listening {
 }
 
 /** Resolves when Discord asks for a new connection, or at `signal`; rejects when a commit has, or with `PlatformError`. */
+// oxlint-disable-next-line max-lines-per-function
 export async function listenToGateway(listening: Listening): Promise<void> {
   const { ask, token, reader, commit, signal } = listening;
   const ended = Promise.withResolvers<void>();
