@@ -36,28 +36,7 @@ export const openPlatform: OpenPlatform = ({ token, signingSecret = '', baseUrl 
   const numberUrl = baseUrl.replace(/\/$/, '');
   const apiUrl = numberUrl.slice(0, numberUrl.lastIndexOf('/'));
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-
-  async function ask<Answer>(url: string, signal: AbortSignal, body?: object): Promise<Answer> {
-    const init =
-      body === undefined ? {} : { method: 'POST', body: JSON.stringify({ messaging_product: 'whatsapp', ...body }) };
-    const answer = await fetch(url, { ...init, headers, signal }).catch(
-      (error: Error & { cause?: { code?: string } }) => {
-        // Nothing was sent if there was no connection. Otherwise only WhatsApp knows.
-        const isUnsent = /^E(?:CONNREFUSED|AI_AGAIN)|^ENOTFOUND/.test(error.cause?.code ?? '');
-        throw new PlatformError(
-          isUnsent ? 'later' : 'unknown',
-          `WhatsApp did not answer: ${error.cause?.code ?? error.name}`,
-        );
-      },
-    );
-    const { status } = answer;
-    const content = (await answer.json().catch(() => ({}))) as Answer & { error?: { code: number; message: string } };
-    if (answer.ok) return content;
-    const { code = -1, message = '' } = content.error ?? {};
-    const isLater = status === 429 || LATER.has(code);
-    const kind = isLater ? 'later' : UNAUTHORIZED.has(code) ? 'unauthorized' : status >= 500 ? 'unknown' : 'refused';
-    throw new PlatformError(kind, `WhatsApp answered ${status}: ${code} ${message}`, { status });
-  }
+  const ask = createAsk(headers);
 
   async function sendMessage(to: string, content: object, signal: AbortSignal): Promise<{ platformId: string }> {
     const { messages } = await ask<{ messages: [{ id: string }] }>(`${numberUrl}/messages`, signal, {
@@ -103,6 +82,31 @@ export const openPlatform: OpenPlatform = ({ token, signingSecret = '', baseUrl 
     },
   };
 };
+
+/** Rejects with `PlatformError`. */
+function createAsk(headers: Record<string, string>) {
+  return async <Answer>(url: string, signal: AbortSignal, body?: object): Promise<Answer> => {
+    const init =
+      body === undefined ? {} : { method: 'POST', body: JSON.stringify({ messaging_product: 'whatsapp', ...body }) };
+    const answer = await fetch(url, { ...init, headers, signal }).catch(
+      (error: Error & { cause?: { code?: string } }) => {
+        // Nothing was sent if there was no connection. Otherwise only WhatsApp knows.
+        const isUnsent = /^E(?:CONNREFUSED|AI_AGAIN)|^ENOTFOUND/.test(error.cause?.code ?? '');
+        throw new PlatformError(
+          isUnsent ? 'later' : 'unknown',
+          `WhatsApp did not answer: ${error.cause?.code ?? error.name}`,
+        );
+      },
+    );
+    const { status } = answer;
+    const content = (await answer.json().catch(() => ({}))) as Answer & { error?: { code: number; message: string } };
+    if (answer.ok) return content;
+    const { code = -1, message = '' } = content.error ?? {};
+    const isLater = status === 429 || LATER.has(code);
+    const kind = isLater ? 'later' : UNAUTHORIZED.has(code) ? 'unauthorized' : status >= 500 ? 'unknown' : 'refused';
+    throw new PlatformError(kind, `WhatsApp answered ${status}: ${code} ${message}`, { status });
+  };
+}
 
 function read({ entry = [] }: Notification): Received[] {
   const values = entry.flatMap(({ changes = [] }) => changes.map(({ value = {} }) => value));
