@@ -78,7 +78,7 @@ export interface Later {
   facts?: unknown;
   /** The id of what it waits for, for people. */
   ref?: string;
-  /** True: a signed webhook is to be sent about it. A round of the feature does that, with `sendHeldNotices`. */
+  /** True: a signed webhook, or a message to a chat, is to be sent about it. A round of the feature does that, with `sendHeldNotices`. */
   isNoticed?: boolean;
   /** Events of this wait, stored with it. */
   events?: readonly { type: string; data: Record<string, unknown> }[];

@@ -1,6 +1,7 @@
 // While a turn works, its chat shows it: typing, a message with the text so far that becomes the answer, and a button that stops the turn (G1, G21).
 import { describe, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
+import { runApprovalRound } from '../../src/features/approvals/rounds.ts';
 import { removeLeftOver } from '../../src/features/channels/live/remove-left-over.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openChat } from '../../src/features/channels/accounts.ts';
@@ -39,7 +40,8 @@ shareAmongTests(async (onEnd) => {
   const file = {
     messages: { queue: { debounceMs: 0 } },
     owner: { ids: OWNERS.map(String) },
-    channels: telegramChannel(telegram, 'webhook', { groupAllow: [String(GROUP)] }),
+    tools: { approvals: { rules: [{ tools: ['echo'] }], approvers: OWNERS.map((id) => `telegram:${id}`) } },
+    channels: telegramChannel(telegram, 'webhook', { groupAllow: [String(GROUP), String(GROUP - 1)] }),
   };
   api = await createApiRig(database.url, { file });
   onEnd(() => api.close());
@@ -78,7 +80,7 @@ async function press(from: number, chat: number, button: string): Promise<string
 }
 
 /** Sends what is in the outbox of a session. */
-async function relay(person: number, database: Database = api.turns.database): Promise<void> {
+async function relay(session: string, database: Database = api.turns.database): Promise<void> {
   const owner: OutboxRelay = {
     database,
     config: api.config,
@@ -90,7 +92,7 @@ async function relay(person: number, database: Database = api.turns.database): P
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
     onSettled: () => undefined,
   };
-  const sessionId: SessionId = await api.turns.sessionOf(sessionOf(person));
+  const sessionId: SessionId = await api.turns.sessionOf(session);
   do await changeChannelGates(api, {}, { nextAt: ago('1 minute') });
   while ((await relayChats(owner, sessionId, { signal: never, draining: never })) > 0);
 }
@@ -109,7 +111,7 @@ describe.concurrent(
       const early = textsTo(person)[0]!;
       await expect.poll(() => textsTo(person)[0]!.length, within).toBeGreaterThan(early.length);
       await turn;
-      await relay(person);
+      await relay(sessionOf(person));
       expect(textsTo(person)).toEqual([WORDS]);
       expect(shownTo(person)[0]?.reply_markup).toBeUndefined();
       expect(calls(person, 'sendMessage')).toHaveLength(1);
@@ -121,7 +123,7 @@ describe.concurrent(
 
     test('a turn that stays silent leaves no message', async ({ expect }) => {
       const person = newPerson();
-      const { turn } = await ask(person, `[[slow: 250]] [[reply: ${WORDS}]] [[tool: echo]] [[reply: NO_REPLY]]`);
+      const { turn } = await ask(person, `[[slow: 250]] [[reply: ${WORDS}]] [[tool: unknown]] [[reply: NO_REPLY]]`);
       await expect.poll(() => textsTo(person), within).toHaveLength(1);
       await turn;
       await expect.poll(() => textsTo(person), within).toEqual([]);
@@ -141,7 +143,7 @@ describe.concurrent(
       await api.work(sessionOf(person));
       for (let trip = 1; ; trip += 1) {
         const killed = killedAt(api.turns.database, trip, trip % 2 === 0 ? 'before' : 'after');
-        await relay(person, killed.database).catch(() => undefined);
+        await relay(sessionOf(person), killed.database).catch(() => undefined);
         if (!killed.isKilled()) break;
         await changeDeliveries(api, { status: 'sending' }, { leaseExpiresAt: now });
       }
@@ -178,7 +180,7 @@ describe.concurrent(
       const chat = await openChat(api.config, `channel:telegram/main/${person}`);
       const [preview] = await readChannelPreviews(api, { url: `channel:telegram/main/${person}` }, 'platformId');
       await chat.platform.remove!(chat.to, preview!.platformId!, never);
-      await relay(person);
+      await relay(sessionOf(person));
       expect(textsTo(person)).toEqual([WORDS]);
     });
 
@@ -197,3 +199,40 @@ describe.concurrent(
   },
   TIMEOUT_MS,
 );
+
+test('a tool call that waits for an approval is decided by a button, by an approver and once', async ({ expect }) => {
+  const owner = newPerson();
+  const session = `telegram:group:${GROUP - 1}`;
+  const chat = { id: GROUP - 1, title: 'Team' };
+  const text = '@scripted_bot [[tool: echo {"a": "``` \\u202e"}]] [[reply: done]]';
+  await push(updateOf(telegram.say({ from: owner, chat, text })));
+  await api.work(session);
+  const { service } = api.context;
+  await runApprovalRound(service);
+  await runApprovalRound(service);
+  await relay(session);
+  const [asked, ...more] = shownTo(chat.id);
+  expect(more).toEqual([]);
+  expect(asked?.text).toContain('<U+202E>');
+  const [request] = (await api.get('/v1/approvals?status=open')).body.items;
+  expect(asked?.reply_markup).toEqual({
+    inline_keyboard: [
+      [
+        { text: 'Approve', callback_data: `/approve ${request.id}` },
+        { text: 'Deny', callback_data: `/deny ${request.id}` },
+      ],
+    ],
+  });
+  const state = async () => (await api.get(`/v1/approvals/${request.id}`)).body;
+  const foreign = await press(STRANGER, chat.id, 'Approve');
+  await expect.poll(() => telegram.answerOf(foreign), within).toBe('You may not do this.');
+  expect(await state()).toMatchObject({ status: 'open' });
+  await press(owner, chat.id, 'Approve');
+  expect(await state()).toMatchObject({ status: 'approved', decidedBy: `telegram:${owner}` });
+  await press(owner, chat.id, 'Deny');
+  expect(await state()).toMatchObject({ status: 'approved' });
+  await api.work(session);
+  await relay(session);
+  const texts = textsTo(chat.id);
+  expect(texts.filter((one) => one === 'done')).toHaveLength(1);
+});

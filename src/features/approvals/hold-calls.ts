@@ -13,6 +13,7 @@ import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { Known, NewHold, PlannedCall, Resumption } from '../../kernel/turn/hold-kind.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { approvalReason } from '../../kernel/rules/why.ts';
+import { chatToAsk } from './ask-in-chat.ts';
 import { canonicalInput, findRule, type CertainSandbox } from './rules.ts';
 import { findGiven, settleApprovals, type SettledApproval } from './store/approvals.ts';
 import { APPROVAL_PARTS, type NewApproval } from './store/approval-parts.ts';
@@ -30,7 +31,9 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
       code: 'approval',
       async hold(turn, calls) {
         const { rules, webhook } = config.tools.approvals;
-        const isNoticed = webhook !== undefined;
+        const { kind, body } = turn.journal.at.inputs.at(-1) ?? {};
+        const isAsked = kind === 'message' && chatToAsk(config, body as InboundMessage) !== null;
+        const isNoticed = webhook !== undefined || isAsked;
         const found = new Map<number, NewHold | Known>();
         const mustAsk = ({ call, tool }: PlannedCall): boolean => tool?.needsApproval?.(call.input) === true;
         if (rules.length === 0 && !calls.some(mustAsk)) return found;

@@ -1,8 +1,9 @@
-// The round of approvals: puts new requests into the outbox for the webhook, and notes which have ended without a decision.
+// The round of approvals: puts new requests into the outbox for the webhook and for chats, and notes which have ended without a decision.
 import { sendHeldNotices } from '../../kernel/inbox/held-notices.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
+import { askText, chatToAsk } from './ask-in-chat.ts';
 import { findRequest, settleLeft } from './store/approvals.ts';
 import { viewApproval } from './views.ts';
 
@@ -22,12 +23,19 @@ export async function runApprovalRound(service: Service): Promise<void> {
   const { config, database, views } = service;
   await settleLeft(database);
   await sendHeldNotices(service, 'approval', async (call) => {
-    const { webhook: url } = config.tools.approvals;
-    const id = url === undefined ? null : await findRequest(database, call);
-    const approval = id === null ? null : await viewApproval(views, id);
-    if (url === undefined || approval === null || approval.status !== 'open') return null;
-    const { sessionKey, turnId, shown: text, expiresAt, requestedAt } = approval;
-    const payload = { type: 'approval.requested', sessionKey, turnId, messageIds: [], text, approval };
-    return { url, sessionKey, payload, expiresMs: Date.parse(expiresAt) - Date.parse(requestedAt) };
+    const request = await findRequest(database, call);
+    const approval = request === null ? null : await viewApproval(views, request.id);
+    if (approval === null || approval.status !== 'open') return [];
+    const { sessionKey, turnId, shown, expiresAt, requestedAt } = approval;
+    const common = { type: 'approval.requested', sessionKey, turnId, messageIds: [] };
+    const { webhook } = config.tools.approvals;
+    const { message } = request!;
+    const chat = chatToAsk(config, message);
+    const targets = [
+      ...(webhook === undefined ? [] : [{ url: webhook, payload: { ...common, text: shown, approval } }]),
+      ...(chat === null ? [] : [{ url: chat, payload: { ...common, ...askText(config, message!, approval) } }]),
+    ];
+    const expiresMs = Date.parse(expiresAt) - Date.parse(requestedAt);
+    return targets.map((target) => ({ ...target, sessionKey, expiresMs }));
   });
 }

@@ -30,7 +30,7 @@ const BACKOFF_MS = { min: 1_000, max: 60_000 };
 const IDENTIFY_MS = 10_000;
 const ERROR_CHARS_MAX = 1_000;
 const TRIM_MS = 10 * 60_000;
-/** How often previews are looked for that a crash has left. */
+/** How often previews are removed that a crash has left. */
 const LEFT_OVER_MS = 10_000;
 
 type Polling = Pick<Process, 'service' | 'logger' | 'identity'>;

@@ -20,10 +20,10 @@ export async function runExternalToolRound(service: Service): Promise<void> {
   await sendHeldNotices(service, 'external_tool', async (place) => {
     const { externalWebhook: url } = config.tools;
     const call = await viewExternalCall(views, toolCallId(place));
-    if (url === undefined || call === null || call.status !== 'waiting') return null;
+    if (url === undefined || call === null || call.status !== 'waiting') return [];
     const { sessionKey, turnId, tool, expiresAt, requestedAt } = call;
     const text = `${tool} is called`;
     const payload = { type: 'tool.requested', sessionKey, turnId, messageIds: [], text, toolCall: call };
-    return { url, sessionKey, payload, expiresMs: Date.parse(expiresAt) - Date.parse(requestedAt) };
+    return [{ url, sessionKey, payload, expiresMs: Date.parse(expiresAt) - Date.parse(requestedAt) }];
   });
 }

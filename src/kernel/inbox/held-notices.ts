@@ -44,18 +44,17 @@ export const noteHeldNotice = literalQuery({
   values: ({ turnId, step, ordinal }: NoticedCall, code: HoldCode) => ({ code, turnId, step, ordinal }),
 });
 
-/** Puts the notices of a code into the outbox. `toNotice` says what is sent about a call; null: nothing, since it does not wait any more. */
+/** Puts the notices of a code into the outbox. `toNotices` says what is sent about a call, in an order that stays; nothing, if it does not wait any more. */
 export async function sendHeldNotices(
   { database, publish }: Pick<Service, 'database' | 'publish'>,
   code: HoldCode,
-  toNotice: (call: NoticedCall) => Promise<HeldNotice | null>,
+  toNotices: (call: NoticedCall) => Promise<HeldNotice[]>,
 ): Promise<void> {
   for (const call of await findHeldNotices(database, code)) {
-    const notice = await toNotice(call);
-    if (notice !== null) {
+    for (const [index, notice] of (await toNotices(call)).entries()) {
       const { turnId, step, ordinal } = call;
       const { url, sessionKey, payload, expiresMs } = notice;
-      const causeKey = `${code}:${turnId}:${step}:${ordinal}`;
+      const causeKey = `${code}:${turnId}:${step}:${ordinal}${index === 0 ? '' : `:${index}`}`;
       const message = {
         id: newId<DeliveryId>(),
         sessionKey,

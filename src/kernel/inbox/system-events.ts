@@ -40,7 +40,7 @@ export interface NewSystemEvent {
   isTrusted: boolean;
   /** The key of the request that queues it. Absent: the request has none, or it is no request. */
   idempotency?: KeyedRequest | null;
-  /** What clients that watch are told of it; absent: nothing. */
+  /** The live event that is stored with it; absent: none. */
   event?: NewEvent | undefined;
 }
 

@@ -2,6 +2,7 @@
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { Lane } from '../../../config.ts';
 import type { SessionId } from '../../../core/ids.ts';
+import type { InboundMessage } from '../../../core/inbound.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
@@ -138,12 +139,14 @@ select count(*)::int as n from settled`,
   answer: ([row]: { n: number }[]) => row?.n ?? 0,
 });
 
-/** The id of the request of a call; null: it has none. */
+/** The request of a call, with the message that its turn answers; null: it has none. */
 export const findRequest = literalQuery({
   name: 'find-request-of-call',
-  purpose: 'Read the id of the request for an approval of a call.',
+  purpose: 'Read the request for an approval of a call, and the message that its turn answers.',
   pool: 'views',
-  text: 'select a.id from holdfast.approvals a where a.turn_id = $turnId and a.step = $step and a.ordinal = $ordinal',
+  text: `select a.id, (select case when i.kind = 'message' then i.body end from holdfast.inbox i
+  where i.turn_id = a.turn_id order by i.seq desc limit 1) as message
+from holdfast.approvals a where a.turn_id = $turnId and a.step = $step and a.ordinal = $ordinal`,
   values: ({ turnId, step, ordinal }: { turnId: string; step: number; ordinal: number }) => ({ turnId, step, ordinal }),
-  answer: ([row]: { id: string }[]) => row?.id ?? null,
+  answer: ([row]: { id: string; message: InboundMessage | null }[]) => row ?? null,
 });
