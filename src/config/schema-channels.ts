@@ -122,7 +122,7 @@ const platform = z
       .describe('hints for the `message` tool there, one line each'),
     reactions: optional(z.enum(['off', 'minimal', 'extensive'])).describe('as `reactions.mode`, for this channel'),
     groupActivation: optional(z.enum(['mention', 'always'])).describe(
-      'which messages of a group reach the agent; none: those that mention it',
+      'which messages of a group reach the agent, as prompts say it; none: all with `requireMention: false` of the account, otherwise those that mention it',
     ),
     accounts: z.record(word, account).exactOptional(),
     historyLimit: historyLimit.describe('as `session.historyLimit`, for this channel'),

@@ -233,3 +233,21 @@ test('a request that Telegram has signed and that is no update is 400, and one f
   expect(await post('/v1/channels/telegram/other/webhook', '{}')).toBe(404);
   expect(await post('/v1/channels/__proto__/main/webhook', '{}')).toBe(404);
 });
+
+test('the prompt of a group says its part in it, and that reactions are enabled', async () => {
+  const { rig } = holder;
+  const chat = { id: GROUP, title: 'Team' };
+  await write({ from: 5, chat, threadId: 77, text: '@scripted_bot hello' });
+  const session = `telegram:group:${GROUP}:thread:77`;
+  await rig.api.work(session);
+  const [turn] = (await rig.api.get(`/v1/turns?session=${session}`)).body.items;
+  const { request } = (await rig.api.get(`/v1/turns/${turn.id}/requests/1`)).body;
+  const text = JSON.stringify(request.system);
+  for (const sentence of [
+    'You are in a group chat on telegram. What you reply is sent to the whole group.',
+    'Activation: trigger-only',
+    'Reactions are enabled for telegram in MINIMAL mode.',
+    'capabilities=inlineButtons,media,reactions',
+  ])
+    expect(text).toContain(sentence);
+});

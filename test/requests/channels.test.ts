@@ -44,6 +44,11 @@ const holder = useService({
         accounts: { bot1: { name: 'Bot', details: ['dm:allowlist'] } },
       },
       signal: { reactions: 'extensive', capabilities: ['media'] },
+      connected: {
+        adapter: 'telegram',
+        mode: 'webhook',
+        accounts: { main: { token: '1:a', secretToken: 'b', requireMention: false } },
+      },
       discord: { enabled: false, label: 'Our Discord', groupActivation: 'always' },
     },
   },
@@ -73,8 +78,26 @@ describe('the channel of a message', () => {
   test('has its buttons in the message tool, beside the names of the channels', async () => {
     const { systemText } = await requestOn('telegram');
     expect(systemText).toContain('`action=send` with `buttons=[[{text,callback_data,style?}]]`');
-    expect(systemText).toMatch(/name yours in `channel` \(signal\|telegram\)/);
+    expect(systemText).toMatch(/name yours in `channel` \(connected\|signal\|telegram\)/);
     expect((await requestOn('signal')).systemText).not.toContain('callback_data');
+  });
+
+  test('has the capabilities of its adapter, and the part in groups that its account gives', async () => {
+    const { systemText, body } = await requestOn('connected', { chatType: 'group', chatId: '-1', accountId: 'main' });
+    for (const sentence of [
+      'capabilities=inlineButtons,media,reactions',
+      'You are in a group chat on connected.',
+      'Activation: always-on.',
+      'Inline buttons are supported',
+      'Files can be sent',
+      'Reactions are supported',
+      'Reactions are enabled for connected in MINIMAL mode.',
+    ])
+      expect(systemText).toContain(sentence);
+    const tool = (body.tools as { name: string; input_schema: object }[]).find(({ name }) => name === 'message');
+    expect(tool?.input_schema).toMatchObject({
+      properties: { buttons: {}, media: {}, emoji: {}, action: { enum: ['send', 'reply', 'react'] } },
+    });
   });
 
   test('decides the capabilities of the message tool, in the prompt and in its schema alike', async () => {
@@ -131,7 +154,9 @@ describe('a new main session', () => {
     expect(request.prompt).toMatch(
       new RegExp(
         [
-          '^System: Our Discord: disabled',
+          '^System: Connected: configured',
+          'System: {3}- main',
+          'System: Our Discord: disabled',
           'System: Signal: configured',
           'System: Telegram: configured \\+1555',
           'System: {3}- bot1 \\(Bot\\) \\(dm:allowlist\\)',

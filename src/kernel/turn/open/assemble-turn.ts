@@ -214,7 +214,9 @@ function checkAgent({ agent, claim }: TurnMaterial): void {
 /** The role to explain in this turn: the agent's in a group, as long as the transcript does not contain it. */
 function chooseGroupIntro(config: Config, message: InboundMessage | null, view: SessionView): GroupActivation | null {
   if (message === null || isDirect(message)) return null;
-  const { groupActivation = 'mention' } = config.channels.platforms[channelOf(message)] ?? {};
+  const { accounts = {}, ...ofChannel } = config.channels.platforms[channelOf(message)] ?? {};
+  const isGivenAll = accounts[message.accountId ?? '']?.requireMention === false;
+  const groupActivation = ofChannel.groupActivation ?? (isGivenAll ? 'always' : 'mention');
   const activation = groupActivation === 'always' ? 'always-on' : 'trigger-only';
   return view.groupIntroduced === activation ? null : activation;
 }
