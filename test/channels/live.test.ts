@@ -17,6 +17,7 @@ import { ago, now } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import { killedAt } from './sending-rig.ts';
 import { SECRET, telegramChannel, updateOf, WEBHOOK } from './channel-rig.ts';
 
@@ -130,26 +131,27 @@ describe.concurrent(
       expect(calls(person, 'deleteMessage')).toHaveLength(1);
     });
 
-    test('the next worker continues in the same message, and a relay that is killed at any round trip leaves one message', async ({
-      expect,
-    }) => {
-      const person = newPerson();
-      await push(updateOf(telegram.say({ from: person, text: SLOW })));
-      const first = api.turns.worker();
-      const left = first.run(sessionOf(person));
-      await expect.poll(() => textsTo(person)[0], within).toMatch(/^word 0/);
-      first.context.locks.stopAll({ kind: 'shutdown', message: 'The worker is ending.' });
-      await left;
-      await api.work(sessionOf(person));
-      for (let trip = 1; ; trip += 1) {
-        const killed = killedAt(api.turns.database, trip, trip % 2 === 0 ? 'before' : 'after');
-        await relay(sessionOf(person), killed.database).catch(() => undefined);
-        if (!killed.isKilled()) break;
-        await changeDeliveries(api, { status: 'sending' }, { leaseExpiresAt: now });
-      }
-      expect(textsTo(person)).toEqual([WORDS]);
-      expect(calls(person, 'sendMessage')).toHaveLength(1);
-    });
+    test.runIf(isLongForm())(
+      'the next worker continues in the same message, and a relay that is killed at any round trip leaves one message',
+      async ({ expect }) => {
+        const person = newPerson();
+        await push(updateOf(telegram.say({ from: person, text: SLOW })));
+        const first = api.turns.worker();
+        const left = first.run(sessionOf(person));
+        await expect.poll(() => textsTo(person)[0], within).toMatch(/^word 0/);
+        first.context.locks.stopAll({ kind: 'shutdown', message: 'The worker is ending.' });
+        await left;
+        await api.work(sessionOf(person));
+        for (let trip = 1; ; trip += 1) {
+          const killed = killedAt(api.turns.database, trip, trip % 2 === 0 ? 'before' : 'after');
+          await relay(sessionOf(person), killed.database).catch(() => undefined);
+          if (!killed.isKilled()) break;
+          await changeDeliveries(api, { status: 'sending' }, { leaseExpiresAt: now });
+        }
+        expect(textsTo(person)).toEqual([WORDS]);
+        expect(calls(person, 'sendMessage')).toHaveLength(1);
+      },
+    );
 
     test('the button stops the turn for an owner, and does nothing for another person of the chat', async ({
       expect,
@@ -172,7 +174,7 @@ describe.concurrent(
       expect(items).toHaveLength(2);
     });
 
-    test('a message that the platform has lost is sent again as the answer', async ({ expect }) => {
+    test.runIf(isLongForm())('a message that the platform has lost is sent again as the answer', async ({ expect }) => {
       const person = newPerson();
       const { turn } = await ask(person, SLOW);
       await expect.poll(() => textsTo(person), within).toHaveLength(1);
