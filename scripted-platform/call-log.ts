@@ -48,6 +48,8 @@ export interface RecordedPush {
 }
 
 export class Recorded<Entry extends { number: number }> {
+  /** Called with each entry whose other side has answered. */
+  onAnswered: (entry: Entry) => void = () => {};
   readonly #entriesMax: number;
   #entries: Entry[] = [];
   #count = 0;
@@ -73,6 +75,12 @@ export class Recorded<Entry extends { number: number }> {
     this.#entries.push(added);
     if (this.#entries.length > 2 * this.#entriesMax) this.#entries = this.#entries.slice(-this.#entriesMax);
     return added;
+  }
+
+  /** Notes what the other side has answered. */
+  answer(entry: Entry, answer: Partial<Entry>): void {
+    Object.assign(entry, answer);
+    this.onAnswered(entry);
   }
 
   clear(): void {

@@ -109,8 +109,7 @@ export async function post(
   try {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const response = await fetch(url, { method: 'POST', body, headers, signal: bounded, redirect: 'manual' });
-    push.answer = await response.text();
-    push.status = response.status;
+    record.answer(push, { answer: await response.text(), status: response.status });
     if (response.ok) return null;
     return { kind: 'status', status: response.status, isFinal: response.headers.get('x-slack-no-retry') === '1' };
   } catch (error) {

@@ -76,7 +76,7 @@ export class Sockets {
       );
     });
     this.#waiting.delete(id);
-    if (isReceived) push.status = 200;
+    if (isReceived) this.#record.answer(push, { status: 200 });
     return isReceived;
   }
 

@@ -1,6 +1,10 @@
 import { table } from './table.ts';
 
-export const { add: addChannelAccounts, change: changeChannelAccounts } = table('channel_accounts', 'channel', {
+export const {
+  read: readChannelAccounts,
+  add: addChannelAccounts,
+  change: changeChannelAccounts,
+} = table('channel_accounts', 'channel', {
   text: 'channel account',
   'text?': 'botId position owner lastError',
   bool: 'isPaused',

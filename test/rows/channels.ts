@@ -87,3 +87,20 @@ export async function readSendersOfEvents(store: Store, pairingId: string): Prom
   const sql = `select data ->> 'senderId' as sender from holdfast.events where type = 'pairing.requested' and data ->> 'pairingId' = $1`;
   return (await send<{ sender: string }>(store, sql, [pairingId])).map(({ sender }) => sender);
 }
+
+/** Makes `hasTexts` quick where there are many messages. */
+export async function indexTexts(store: Store): Promise<void> {
+  await send(store, `create index texts_of_inbox on holdfast.inbox ((body ->> 'text'))`);
+}
+
+/** Of these texts those that no message has. */
+export async function absentTexts(store: Store, texts: readonly string[]): Promise<string[]> {
+  const sql = `select text from unnest($1::text[]) as text where not exists (select from holdfast.inbox where body ->> 'text' = text)`;
+  return (await send<{ text: string }>(store, sql, [texts])).map(({ text }) => text);
+}
+
+/** The texts of all messages by session, in the order of their sessions. */
+export async function readTextsBySession(store: Store): Promise<string[][]> {
+  const sql = `select array_agg(body ->> 'text' order by seq) as texts from holdfast.inbox where kind = 'message' group by session_id`;
+  return (await send<{ texts: string[] }>(store, sql)).map(({ texts }) => texts);
+}

@@ -101,11 +101,14 @@ export async function strikeAny(victims: readonly Victim[], point: AnyPoint, sce
   return { isStruck: struck !== null, faults };
 }
 
-/** True when the process has completed this many rounds of its reconciler or scheduler since now, or is dead. */
+/** What a process does periodically: its reconciler, its scheduler, or what an API asks of the database. */
+const ROUNDS: ReadonlySet<string | null> = new Set(['reconcile', 'due-crons', 'service-health']);
+
+/** True when the process has completed this many periodic rounds since now, or is dead. */
 function roundsOf(victim: Victim, rounds: number): () => boolean {
   let seen = 0;
   const stop = victim.proxy.onRoundTrip((trip) => {
-    if ((trip.tag === 'reconcile' || trip.tag === 'due-crons') && trip.outcome === 'ok') seen += 1;
+    if (ROUNDS.has(trip.tag) && trip.outcome === 'ok') seen += 1;
     if (seen >= rounds) stop();
   });
   return () => seen >= rounds || !victim.isAlive;
