@@ -142,6 +142,7 @@ const onlyInLongForm = [
   'test/service/large-messages.test.ts',
   'test/service/lost-connections.test.ts',
   'test/service/mcp.test.ts',
+  'test/service/no-channel.test.ts',
   'test/service/model-outage.test.ts',
   'test/service/obedient-model.test.ts',
   'test/service/open-budgets.test.ts',

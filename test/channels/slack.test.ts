@@ -89,7 +89,7 @@ describe('a request of Slack', () => {
     ];
     const signature = right.headers['x-slack-signature']!;
     const wrongDigit = (at: number) => (signature[at] === '0' ? '1' : '0');
-    for (let at = 3; at < signature.length; at += 3)
+    for (let at = 3; at < signature.length; at += 2)
       forged.push({
         ...right,
         headers: {
@@ -97,7 +97,7 @@ describe('a request of Slack', () => {
           'x-slack-signature': signature.slice(0, at) + wrongDigit(at) + signature.slice(at + 1),
         },
       });
-    expect(forged.length).toBeGreaterThan(36);
+    expect(forged.length).toBeGreaterThanOrEqual(40);
     for (const minute of [-4.9, -2, 2, 4.9]) expect(await read(signed(body, { at: minutes(minute) }))).not.toBeNull();
     for (const request of forged) expect(await read(request)).toBeNull();
     const unset = openPlatform({
