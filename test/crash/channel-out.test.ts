@@ -38,14 +38,16 @@ const FIRES = isFullForm() ? 500 : isLongForm() ? 40 : 8;
 let rig: CrashRig;
 let channels: BarChannel[];
 let strikes: OutboxStrikes | undefined;
+let databaseUrl: string;
 
 shareAmongTests(async (onEnd) => {
   const platforms = await startPlatforms({ onCall: (call) => strikes?.onCall(call) }, onEnd);
   channels = platforms.channels;
   const database = await withTestDatabase();
   onEnd(() => database.drop());
+  databaseUrl = database.url;
   const made = await startCrashRig({
-    databaseUrl: database.url,
+    databaseUrl,
     workers: 3,
     settings: { channels: platforms.settings },
     env: { HOLDFAST_RECONCILE_MS: '200' },
@@ -107,12 +109,13 @@ test('of replies nothing is lost, and nothing doubled but what was being sent wh
     }));
     return { channel, replies };
   });
-  strikes = new OutboxStrikes(rig, channels, !isFullForm());
+  strikes = new OutboxStrikes(rig, channels, isFullForm() ? null : databaseUrl);
   for (const { channel, replies } of plans) await speak(channel, replies);
   const points = isLongForm()
-    ? [1, 2, 3]
-        .slice(0, isFullForm() ? 3 : 1)
-        .flatMap(() => everyOutboxPoint(isFullForm() ? ['kill', 'cut', 'freeze'] : ['kill', 'cut']))
+    ? [
+        ...everyOutboxPoint(['kill', 'cut']),
+        ...(isFullForm() ? everyOutboxPoint(['freeze', 'kill', 'cut', 'kill', 'cut']) : []),
+      ]
     : shortPoints();
   await strikes.strikeAll(points, async () => (await openParts()) === 0);
   await waitUntil('everything is sent or parked', SOON_MS, async () => {

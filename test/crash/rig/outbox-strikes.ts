@@ -5,6 +5,7 @@ import type { BarChannel } from '../../channels/bars/bar-platforms.ts';
 import { changeChannelGates } from '../../rows/channel-gates.ts';
 import { changeDeliveries, readDeliveries } from '../../rows/deliveries.ts';
 import { above, ago, ahead, like, now } from '../../rows/table.ts';
+import { emptyQueue } from '../../servers/empty-queue.ts';
 import type { HeldBytes } from '../../servers/round-trips.ts';
 import type { CrashRig } from './crash-rig.ts';
 import { kindOf } from './statement-kinds.ts';
@@ -42,18 +43,22 @@ export class OutboxStrikes {
   /** How often each part was being sent when its relay was struck. */
   readonly inBetween = new Map<string, number>();
   struck = 0;
-  /** The leases of a dead relay end at once. Those of a frozen one must not: it stops by its own clock. */
-  readonly isQuick: boolean;
+  /**
+   * Of the queue: the leases of a dead relay end at once, and so does its hold on jobs. Those of a frozen one must not: it stops by its own clock.
+   * Null: what the dead held is over in its time.
+   */
+  readonly #quickly: string | null;
   readonly #rig: CrashRig;
   readonly #channels: readonly BarChannel[];
   readonly #dead: number[] = [];
+  #frozen = 0;
   readonly #expired = new Set<string>();
   #onRequest: ((channel: BarChannel, call: RecordedCall, mark: string) => Promise<void>) | null = null;
 
-  constructor(rig: CrashRig, channels: readonly BarChannel[], isQuick: boolean) {
+  constructor(rig: CrashRig, channels: readonly BarChannel[], quickly: string | null) {
     this.#rig = rig;
     this.#channels = channels;
-    this.isQuick = isQuick;
+    this.#quickly = quickly;
   }
 
   /** For the platforms: called with each call before it is carried out. */
@@ -69,6 +74,8 @@ export class OutboxStrikes {
   /** Strikes the points one after the other until `isOver`. */
   async strikeAll(points: readonly OutboxPoint[], isOver: () => Promise<boolean>): Promise<void> {
     for (const [index, point] of points.entries()) {
+      // One relay is awake, and takes over from the others.
+      await waitUntil('a frozen relay wakes', SOON_MS, () => this.#frozen < this.#rig.workers.length - 1);
       const struck = await this.#strike(point, this.#channels[index % this.#channels.length]!, isOver);
       if (!struck) return;
       this.struck += 1;
@@ -77,7 +84,7 @@ export class OutboxStrikes {
 
   /** Ends the leases of relays that were killed: the database may carry out the last statement of one after its death. */
   async expireDead(): Promise<void> {
-    if (!this.isQuick || this.#dead.length === 0) return;
+    if (this.#quickly === null || this.#dead.length === 0) return;
     const owned = await Promise.all(this.#dead.map((pid) => this.#readParts(pid)));
     await this.#expire(owned.flat());
   }
@@ -152,7 +159,7 @@ export class OutboxStrikes {
       'owner',
       'target',
     );
-    if (!this.isQuick) return;
+    if (this.#quickly === null) return;
     const isOver = (): boolean => call.isDone || call.fault === 'close';
     void waitUntil('the platform has closed the connection', SOON_MS, isOver).then(() => this.#expire(rows));
   }
@@ -173,14 +180,19 @@ export class OutboxStrikes {
     if (fault === 'kill') {
       this.#dead.push(pid);
       await this.expireDead();
+      if (this.#quickly !== null) await emptyQueue(this.#quickly);
       return void worker.revive().catch(() => undefined);
     }
     // It wakes when others have carried on with what it was sending.
     const ids = parts.map(({ id }) => id);
+    this.#frozen += 1;
     void waitUntil('the parts of a frozen relay are taken over', SOON_MS, async () => {
       const rows = await readDeliveries(this.#rig.database, { id: ids }, 'owner', 'status');
       return rows.every(({ owner }) => owner === null || owner.split(':')[1] !== String(pid));
-    }).finally(() => worker.thaw());
+    }).finally(() => {
+      worker.thaw();
+      this.#frozen -= 1;
+    });
   }
 
   #readParts(pid: number) {
