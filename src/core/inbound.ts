@@ -8,6 +8,9 @@ import type { QueueMode } from './queue-mode.ts';
 import type { PromptMode } from '../prompt/system-input.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 
+/** The folder of the data directory in which files of messages of chats are kept. */
+export const CHANNEL_MEDIA = 'media/channels';
+
 export type ChatType = 'direct' | 'group' | 'channel';
 
 interface Sender {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { UnknownAgentError } from '../../config.ts';
 import { given } from '../../core/given.ts';
 import type { SessionKey } from '../../core/ids.ts';
-import type { InboundMessage } from '../../core/inbound.ts';
+import { CHANNEL_MEDIA, type InboundMessage } from '../../core/inbound.ts';
 import { cutHead, storableText, storableValue } from '../../core/text.ts';
 import { isPassingFault } from '../../database/database.ts';
 import { isKeyTaken } from '../../database/idempotency.ts';
@@ -194,8 +194,7 @@ async function storeMessage(service: Service, to: To, message: ReceivedMessage):
   const place = contextPlace(account, message);
   const folder = join(
     service.config.runtime.dataDir,
-    'media',
-    'channels',
+    CHANNEL_MEDIA,
     encodeURIComponent(channel),
     encodeURIComponent(name),
   );

@@ -1,11 +1,12 @@
 // Erases a session with all subagents below it, or a person: stops what runs, and deletes every row and file of it. A call that is broken off leaves a
 // session with the key `erasing:<key>`, which the same call finds and completes.
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { erasure, subjectErasure } from '../../contract/erasure.ts';
 import { PROCESS_OUTPUTS } from '../../core/background-process.ts';
+import { CHANNEL_MEDIA } from '../../core/inbound.ts';
 import type { SessionId } from '../../core/ids.ts';
 import {
   blankKeys,
@@ -29,6 +30,7 @@ import {
   findErasedFamily,
   finishErasure,
   isUsageCounted,
+  listMedia,
   nextProcesses,
   stopCrons,
   type FamilyMember,
@@ -74,7 +76,11 @@ export async function previewErasure({ config, database }: Service, key: string)
   }
   const processIds = await nextProcesses(database, ids);
   const files = await Promise.all(processIds.map((id) => countFiles(config.runtime.dataDir, id)));
-  return { removed: await countErased(database, ids), files: files.reduce((sum, count) => sum + count, 0) };
+  const media = await listDownloads({ config, database }, ids);
+  return {
+    removed: await countErased(database, ids),
+    files: files.reduce((sum, count) => sum + count, media.length),
+  };
 }
 
 interface Progress {
@@ -174,6 +180,9 @@ async function eraseFenced(
     await settled;
     add(total.removed, { snapshots: await eraseSnapshots(database, sessions) });
     total.files += await eraseCommands(service, sessions.ids, total.removed);
+    const media = await listDownloads(service, sessions.ids);
+    for (const path of media) await rm(path, { force: true });
+    total.files += media.length;
     add(total.removed, await eraseRows(database, sessions));
     const finished = await finishErasure(database, sessions.ids);
     if (finished === null) continue;
@@ -203,6 +212,19 @@ async function eraseCommands(
     return processIds.length > 0;
   });
   return files;
+}
+
+/** The files that were downloaded with messages of chats. Other paths are of the callers' own files. */
+async function listDownloads(
+  { config, database }: Pick<Service, 'config' | 'database'>,
+  ids: readonly SessionId[],
+): Promise<string[]> {
+  const folder = resolve(config.runtime.dataDir, CHANNEL_MEDIA) + sep;
+  const inFolder = (await listMedia(database, ids))
+    .map((path) => resolve(path))
+    .filter((path) => path.startsWith(folder));
+  const isThere = await Promise.all(inFolder.map((path) => stat(path).catch(() => null)));
+  return inFolder.filter((_, index) => isThere[index]?.isFile() === true);
 }
 
 function folderOf(dataDir: string, processId: string): string {

@@ -177,6 +177,18 @@ export const nextProcesses = literalQuery({
   answer: (rows: { id: string }[]) => rows.map(({ id }) => id),
 });
 
+/** The paths of the files that came with the messages of the sessions. */
+export const listMedia = literalQuery({
+  name: 'media-of-erased-sessions',
+  purpose: 'Read the paths of the files of messages of sessions.',
+  text: `select distinct m.value ->> 'path' as path from holdfast.inbox i,
+  json_array_elements(case json_typeof(i.body -> 'media') when 'array' then i.body -> 'media' else '[]' end) as m
+where i.session_id = any ($1::uuid[]) and m.value ->> 'path' is not null`,
+  pool: 'views',
+  values: (ids: readonly SessionId[]) => [ids],
+  answer: (rows: { path: string }[]) => rows.map(({ path }) => path),
+});
+
 export const eraseProcesses = eraseQuery({
   name: 'erase-processes',
   purpose: 'Delete commands with what they were given to read. Answers how many.',
