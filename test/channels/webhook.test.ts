@@ -79,6 +79,19 @@ describe('a message in a direct chat', () => {
     expect(second).not.toHaveProperty('media');
   });
 
+  test('loses its file when its session is erased', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    await write({ from, text: 'Look', files: [{ kind: 'document', name: 'a.txt', text: 'private' }] });
+    const [{ media } = { media: [] }] = (await rig.messages(`telegram:direct:${from}`)) as {
+      media: { path: string }[];
+    }[];
+    expect(await readFile(media[0]!.path, 'utf8')).toBe('private');
+    const erased = await rig.api.ask('DELETE', `/v1/sessions/telegram:direct:${from}`);
+    expect([erased.status, erased.body.files]).toEqual([200, 1]);
+    await expect(readFile(media[0]!.path)).rejects.toThrow('ENOENT');
+  });
+
   test('tells what it answers and where it comes from', async () => {
     const { rig } = holder;
     const from = newPerson();
@@ -222,7 +235,7 @@ test('40 requests without the secret are refused before they are parsed, and not
   expect(await rig.messages(`telegram:direct:${message.chat.id}`)).toEqual([]);
 });
 
-test('a request that Telegram has signed and that is no update is 400, and one for an account that is not there is 404', async () => {
+test('a request that Telegram has signed and that is no update is 400, and one for an account that is not there is 401, as without a signature', async () => {
   const { rig } = holder;
   const headers = { 'x-telegram-bot-api-secret-token': SECRET, 'content-type': 'application/json' };
   const post = async (url: string, payload: string) =>
@@ -230,8 +243,8 @@ test('a request that Telegram has signed and that is no update is 400, and one f
   expect(await post(WEBHOOK, '{"message":')).toBe(400);
   expect(await post(WEBHOOK, '{"update_id": 1, "message": {}}')).toBe(200);
   expect(rig.api.logLines.filter((line) => line.includes('cannot be read'))).toHaveLength(1);
-  expect(await post('/v1/channels/telegram/other/webhook', '{}')).toBe(404);
-  expect(await post('/v1/channels/__proto__/main/webhook', '{}')).toBe(404);
+  expect(await post('/v1/channels/telegram/other/webhook', '{}')).toBe(401);
+  expect(await post('/v1/channels/__proto__/main/webhook', '{}')).toBe(401);
 });
 
 test('the prompt of a group says its part in it, and that reactions are enabled', async () => {

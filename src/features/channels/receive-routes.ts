@@ -36,17 +36,14 @@ const postUpdate = defineRoute({
   async handle({ params, headers, rawBody }, api) {
     const { config } = api.context;
     const account = findAccount(config, params.name, params.account);
-    if (account === undefined || account.mode !== 'webhook') throw notFound('account of a channel with webhooks here');
+    // The same as for a wrong signature: strangers do not learn which accounts there are.
+    if (account === undefined || account.mode !== 'webhook') throw wrongSignature();
     const platform = await platformOf(config, account);
     if (platform.readWebhook === undefined) throw notFound('webhook of this platform');
     const reading = await platform
       .readWebhook({ headers: singleHeaders(headers), rawBody: rawBody ?? Buffer.alloc(0) })
       .catch(askAgain);
-    if (reading === null)
-      throw new Problem(
-        'unauthorized',
-        'The signature of the request is not that of the platform. Check the secret of the account.',
-      );
+    if (reading === null) throw wrongSignature();
     const { answer, received } = reading;
     const result = await answerWithin(
       receiveOf(api)(account, received).catch(askAgain),
@@ -62,6 +59,13 @@ const postUpdate = defineRoute({
     };
   },
 });
+
+function wrongSignature(): Problem {
+  return new Problem(
+    'unauthorized',
+    'There is no such account with webhooks, or the signature of the request is not that of the platform. Check the address and the secret of the account.',
+  );
+}
 
 function singleHeaders(headers: object): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
