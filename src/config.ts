@@ -40,6 +40,7 @@ import { findReloadablePart } from './config/reloadable.ts';
 import { processEnvironment, type Environment } from './config/process-environment.ts';
 import { adoptSecretFile, ensureSecretFile, isSecretVariable } from './config/secret-file.ts';
 import { addSearchKeys } from './config/search-providers.ts';
+import { readText } from './config/read-secret-files.ts';
 import { listSettings, type Setting } from './config/sources.ts';
 
 export {
@@ -180,9 +181,10 @@ export function secretsOf(config: Config): string[] {
     runtime.anthropicApiKey,
     ...[channels.webhook.secret].flat(),
     ...Object.values(channels.platforms).flatMap(({ accounts = {} }) =>
-      Object.values(accounts).flatMap(({ token, tokenEnv, signingSecret, secretToken, appToken }) => [
+      Object.values(accounts).flatMap(({ token, tokenEnv, tokenFile, signingSecret, secretToken, appToken }) => [
         token,
         tokenEnv === undefined ? undefined : processEnvironment()[tokenEnv]?.trim(),
+        tokenFile === undefined ? undefined : textOfFile(tokenFile),
         signingSecret,
         secretToken,
         appToken,
@@ -204,6 +206,12 @@ export function secretsOf(config: Config): string[] {
     ]),
   ];
   return [...passwords, ...others].filter((secret) => secret !== undefined);
+}
+
+/** Undefined: there is none that can be read. */
+function textOfFile(path: string): string | undefined {
+  const read = readText(path);
+  return 'text' in read ? read.text : undefined;
 }
 
 /** The options of a provider whose name says that they are secrets. */

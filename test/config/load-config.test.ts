@@ -301,6 +301,13 @@ test('the secrets of a configuration are those that a log must not have (G31)', 
   ]);
 });
 
+test('the token of a bot in a file is a secret, too', async () => {
+  await writeFile(join(cwd, 'token'), 'token-of-the-file\n');
+  const accounts = `{main: {tokenFile: "${join(cwd, 'token')}"}, other: {tokenFile: "/nowhere"}}`;
+  const config = await load(`{channels: {telegram: {adapter: "telegram", accounts: ${accounts}}}}`);
+  expect(secretsOf(config)).toContain('token-of-the-file');
+});
+
 test('a provider with an address serves models beside the built-in one', async () => {
   const backup = '{baseUrl: "http://127.0.0.1:9", apiKey: "key-of-the-backup", headers: {a: "b"}, maxRetries: 2}';
   const config = await load(
