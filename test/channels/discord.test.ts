@@ -199,6 +199,7 @@ describe('what agents say', () => {
     url: `channel:discord/main/${CHANNEL}/${THREAD}`,
     payload: { type: 'reply', text: '', ...payload } as PartPayload,
     isAmbiguous,
+    part: 1,
   });
   const sent = () => discord.messages(THREAD).filter(({ author }) => author.id === BOT);
 
@@ -228,8 +229,13 @@ describe('what agents say', () => {
     const once = part({ text: 'Once' });
     discord.faults.arm({ method: SEND, kind: 'accept-then-close' });
     expect(await sendPart(api.context.service, once, signal())).toMatchObject({ kind: 'later', retryAfterMs: 1_000 });
-    expect(await sendPart(api.context.service, once, signal())).toEqual({ kind: 'sent', platformId: sent().at(-1)!.id });
-    expect(await sendPart(api.context.service, { ...once, isAmbiguous: true }, signal())).toMatchObject({ kind: 'sent' });
+    expect(await sendPart(api.context.service, once, signal())).toEqual({
+      kind: 'sent',
+      platformId: sent().at(-1)!.id,
+    });
+    expect(await sendPart(api.context.service, { ...once, isAmbiguous: true }, signal())).toMatchObject({
+      kind: 'sent',
+    });
     const path = join(config().runtime.dataDir, 'report.txt');
     await writeFile(path, 'A report');
     const file = part({ media: [{ path, name: 'report.txt' }] });
