@@ -29,6 +29,7 @@ export class Gateway {
   readonly #record: Recorded<RecordedPush>;
   readonly #sessions = new Map<string, Session>();
   identifies = 0;
+  heartbeats = 0;
 
   constructor(parts: { bot: DiscordBot; world: World; record: Recorded<RecordedPush> }) {
     this.#bot = parts.bot;
@@ -118,6 +119,7 @@ export class Gateway {
 
   #hear(session: Session, socket: WebSocket, message: unknown): void {
     if (!isRecord(message) || message.op !== OP.heartbeat) return;
+    this.heartbeats += 1;
     this.#confirm(session, Number(message.d ?? 0));
     socket.send(JSON.stringify({ op: OP.ack }));
   }

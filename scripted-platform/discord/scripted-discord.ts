@@ -37,6 +37,8 @@ export interface ScriptedDiscord extends ApiServer {
   socketCount: (bot?: string) => number;
   /** How many sessions a bot has begun. */
   sessionCount: (bot?: string) => number;
+  /** How many heartbeats a bot has sent. */
+  heartbeatCount: (bot?: string) => number;
   /** Asks a bot to connect anew, or ends its sessions; without a reason, cuts its connections. */
   dropSockets: (reason?: GatewayDrop, bot?: string) => void;
   /** Has the next events duplicated or reordered. */
@@ -88,6 +90,7 @@ export async function startScriptedDiscord(options: ScriptedDiscordOptions = {})
     directChat: (user) => world.directChat(world.bot(), user).id,
     socketCount: (bot) => gatewayOf(stage, bot).count,
     sessionCount: (bot) => gatewayOf(stage, bot).identifies,
+    heartbeatCount: (bot) => gatewayOf(stage, bot).heartbeats,
     dropSockets: (reason, bot) => gatewayOf(stage, bot).drop(reason),
     disturb: (disorder) => pushes.disturb(disorder),
     close: async () => {

@@ -7,6 +7,7 @@ import {
   MessageReferenceType,
   MessageType,
   Routes,
+  type APIAttachment,
   type APIChannel,
   type APIMessage,
   type APIMessageComponentInteraction,
@@ -14,9 +15,17 @@ import {
   type APIUser,
   type GatewayDispatchPayload,
   type GatewayMessageReactionAddDispatchData,
+  type GatewayMessageReactionRemoveDispatchData,
 } from 'discord-api-types/v10';
 import { given } from '../../../core/given.ts';
-import { PlatformError, type ChatPerson, type ChatPlace, type Received, type ReceivedMessage } from '../platform.ts';
+import {
+  PlatformError,
+  type ChatPerson,
+  type ChatPlace,
+  type Received,
+  type ReceivedMessage,
+  type RemoteFile,
+} from '../platform.ts';
 import type { AskDiscord } from './discord-wire.ts';
 
 const KEPT_MAX = 1_000;
@@ -37,13 +46,10 @@ export interface DiscordReader {
 type Channel = Partial<Pick<APIChannel, 'type'>> & { name?: string | null; parent_id?: string | null };
 type Member = { nick?: string | null } | null | undefined;
 
-/** Reads for the bot of this user id. */
-// oxlint-disable-next-line max-lines-per-function
-export function createReader(ask: AskDiscord, botId: string): DiscordReader {
+/** Where something was said, and what mentions the bot there; what Discord has answered once is kept. */
+function createLookups(ask: AskDiscord, botId: string) {
   const channels = new Map<string, Channel>();
   const roles = new Map<string, string>();
-  const urls = new Map<string, string>();
-  const tokens = new Map<string, string>();
 
   async function channelOf(id: string, signal: AbortSignal): Promise<Channel> {
     const known = channels.get(id);
@@ -60,73 +66,54 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
   async function placeOf(id: string, guild: string | undefined, signal: AbortSignal): Promise<ChatPlace> {
     if (guild === undefined) return { chatId: id, chatType: 'direct' };
     const { type, name, parent_id: parent } = await channelOf(id, signal);
-    if (parent == null || !isThread(type)) return { chatId: id, chatType: 'channel', guild, ...named(name) };
+    const own = given({ subject: name ?? undefined });
+    if (parent == null || !isThread(type)) return { chatId: id, chatType: 'channel', guild, ...own };
     const { name: subject } = await channelOf(parent, signal);
-    return {
-      chatId: parent,
-      threadId: id,
-      chatType: 'channel',
-      guild,
-      ...given({ threadLabel: name ?? undefined }),
-      ...named(subject),
-    };
+    const names = given({ threadLabel: name ?? undefined, subject: subject ?? undefined });
+    return { chatId: parent, threadId: id, chatType: 'channel', guild, ...names };
   }
 
-  /** The role that Discord made for the bot in a server: people mention it like the bot. */
-  async function roleOf(guild: string, signal: AbortSignal): Promise<string | undefined> {
+  /** How a text mentions the bot. In a server it has a role of its own, which people mention like the bot. */
+  async function marksOf({ mention_roles: mentioned }: APIMessage, guild: string | undefined, signal: AbortSignal) {
+    const own = [`<@${botId}>`, `<@!${botId}>`];
+    if (guild === undefined || mentioned.length === 0) return own;
     const known = roles.get(guild);
-    if (known !== undefined) return known;
+    if (known !== undefined) return [...own, `<@&${known}>`];
     const all = await ask<APIRole[]>('GET', Routes.guildRoles(guild), { signal });
     const role = all.find(({ tags }) => tags?.bot_id === botId)?.id;
-    return role === undefined ? undefined : keep(roles, guild, role);
+    return role === undefined ? own : [...own, `<@&${keep(roles, guild, role)}>`];
   }
+
+  return { placeOf, marksOf };
+}
+
+/** Reads for the bot of this user id. */
+export function createReader(ask: AskDiscord, botId: string): DiscordReader {
+  const { placeOf, marksOf } = createLookups(ask, botId);
+  const urls = new Map<string, string>();
+  const tokens = new Map<string, string>();
 
   async function readMessage(message: APIMessage, guild: string | undefined, signal: AbortSignal): Promise<Received[]> {
-    const { id, type, author, mentions, mention_roles: mentioned, referenced_message: answered } = message;
+    const { id, type, author, mentions, referenced_message: answered, message_reference: reference } = message;
     if (type !== MessageType.Default && type !== MessageType.Reply) return [];
-    const isForward = message.message_reference?.type === MessageReferenceType.Forward;
-    const { content, attachments } = (isForward ? message.message_snapshots?.[0]?.message : undefined) ?? message;
-    const files = attachments.map(({ id: file, url, filename: name, content_type: mime, size: bytes }) => {
-      keep(urls, file, url);
-      return { id: file, name, bytes, ...given({ type: mime }) };
-    });
-    if (content === '' && files.length === 0) return [];
-    const place = await placeOf(message.channel_id, guild, signal);
-    const role = guild !== undefined && mentioned.length > 0 ? await roleOf(guild, signal) : undefined;
-    const marks = [`<@${botId}>`, `<@!${botId}>`, ...(role === undefined ? [] : [`<@&${role}>`])];
+    const forwarded = reference?.type === MessageReferenceType.Forward ? message.message_snapshots?.[0] : undefined;
+    const { content, attachments } = forwarded?.message ?? message;
+    if (content === '' && attachments.length === 0) return [];
+    for (const file of attachments) keep(urls, file.id, file.url);
+    const marks = await marksOf(message, guild, signal);
     const isMentioned = mentions.some((user) => user.id === botId) || marks.some((mark) => content.includes(mark));
-    const said: ReceivedMessage = {
-      kind: 'message',
-      place,
-      sender: personOf(author, (message as { member?: Member }).member, message.webhook_id !== undefined),
-      at: timeOf(id),
-      messageId: id,
-      text: textOf(content, marks, mentions),
-      isForBot: guild === undefined || isMentioned || answered?.author.id === botId,
-      files,
-      ...(isForward ? { forwarded: {} } : {}),
-      ...(answered == null
-        ? {}
-        : {
-            replyTo: {
-              id: answered.id,
-              senderLabel: nameOf(answered.author),
-              body: textOf(answered.content, [], answered.mentions),
-            },
-          }),
-    };
-    return [said];
-  }
-
-  async function readPress(press: APIMessageComponentInteraction, signal: AbortSignal): Promise<Received[]> {
-    const { id, token, channel, guild_id: guild, message, data } = press;
-    const user = press.member?.user ?? press.user;
-    if (user === undefined || data.component_type !== ComponentType.Button) return [];
-    keep(tokens, id, token);
-    const place = await placeOf(channel.id, guild, signal);
-    const sender = personOf(user, press.member, false);
     return [
-      { kind: 'press', place, sender, at: timeOf(id), messageId: message.id, pressId: id, value: data.custom_id },
+      {
+        kind: 'message',
+        place: await placeOf(message.channel_id, guild, signal),
+        sender: personOf(author, (message as { member?: Member }).member, message.webhook_id !== undefined),
+        at: timeOf(id),
+        messageId: id,
+        text: textOf(content, marks, mentions),
+        isForBot: guild === undefined || isMentioned || answered?.author.id === botId,
+        files: attachments.map(toFile),
+        ...given({ forwarded: forwarded && {}, replyTo: answered == null ? undefined : toReply(answered) }),
+      },
     ];
   }
 
@@ -145,27 +132,13 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
       }
       case GatewayDispatchEvents.MessageReactionAdd:
       case GatewayDispatchEvents.MessageReactionRemove: {
-        const { channel_id: channel, guild_id: guild, message_id: messageId, emoji, user_id: id } = d;
-        const { member } = d as Partial<GatewayMessageReactionAddDispatchData>;
-        const place = await placeOf(channel, guild, signal);
-        const sender = member?.user === undefined ? { id, isBot: false } : personOf(member.user, member, false);
-        const shown = emoji.id === null ? (emoji.name ?? '') : `:${emoji.name ?? emoji.id}:`;
-        // Discord does not say when. The number of the event tells one that is sent again from a second reaction.
-        const at = timeOf(messageId) + s;
-        return [
-          {
-            kind: 'reaction',
-            place,
-            sender,
-            at,
-            messageId,
-            emoji: shown,
-            isAdded: t === GatewayDispatchEvents.MessageReactionAdd,
-          },
-        ];
+        const place = await placeOf(d.channel_id, d.guild_id, signal);
+        return [toReaction(d, { place, s, isAdded: t === GatewayDispatchEvents.MessageReactionAdd })];
       }
       case GatewayDispatchEvents.InteractionCreate:
-        return d.type === InteractionType.MessageComponent ? readPress(d, signal) : [];
+        if (d.type !== InteractionType.MessageComponent) return [];
+        keep(tokens, d.id, d.token);
+        return readPress(d, await placeOf(d.channel.id, d.guild_id, signal));
       default:
         return [];
     }
@@ -177,6 +150,34 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
     read: (event, signal) => readOrName(event.d, () => read(event, signal)),
     readMessage: (message, guild, signal) => readOrName(message, () => readMessage(message, guild, signal)),
   };
+}
+
+function readPress(press: APIMessageComponentInteraction, place: ChatPlace): Received[] {
+  const { id, message, data } = press;
+  const user = press.member?.user ?? press.user;
+  if (user === undefined || data.component_type !== ComponentType.Button) return [];
+  const sender = personOf(user, press.member, false);
+  return [{ kind: 'press', place, sender, at: timeOf(id), messageId: message.id, pressId: id, value: data.custom_id }];
+}
+
+function toFile({ id, filename: name, content_type: type, size: bytes }: APIAttachment): RemoteFile {
+  return { id, name, bytes, ...given({ type }) };
+}
+
+function toReply({ id, author, content, mentions }: APIMessage): NonNullable<ReceivedMessage['replyTo']> {
+  return { id, senderLabel: nameOf(author), body: textOf(content, [], mentions) };
+}
+
+/** Discord does not say when. The number of the event (`s`) tells one that is sent again from a second reaction. */
+function toReaction(
+  data: GatewayMessageReactionRemoveDispatchData | GatewayMessageReactionAddDispatchData,
+  { place, s, isAdded }: { place: ChatPlace; s: number; isAdded: boolean },
+): Received {
+  const { message_id: messageId, emoji, user_id: id } = data;
+  const member = 'member' in data ? data.member : undefined;
+  const sender = member?.user === undefined ? { id, isBot: false } : personOf(member.user, member, false);
+  const shown = emoji.id === null ? (emoji.name ?? '') : `:${emoji.name ?? emoji.id}:`;
+  return { kind: 'reaction', place, sender, at: timeOf(messageId) + s, messageId, emoji: shown, isAdded };
 }
 
 /** What Discord has sent in a form that is not known must not keep the rest waiting, however often it comes. */
@@ -201,10 +202,6 @@ function isThread(type: ChannelType | undefined): boolean {
   return (
     type === ChannelType.PublicThread || type === ChannelType.PrivateThread || type === ChannelType.AnnouncementThread
   );
-}
-
-function named(name: string | null | undefined) {
-  return given({ subject: name ?? undefined });
 }
 
 function nameOf({ global_name: name, username }: APIUser): string {

@@ -57,41 +57,52 @@ interface Listening {
   signal: AbortSignal;
 }
 
-/** Resolves when Discord asks for a new connection, or at `signal`; rejects when a commit has, or with `PlatformError`. */
-// oxlint-disable-next-line max-lines-per-function
-export async function listenToGateway(listening: Listening): Promise<void> {
-  const { ask, token, reader, commit, signal } = listening;
-  const ended = Promise.withResolvers<void>();
+/** Commits what the gateway sends, and how far it is read. */
+function createProgress({ ask, reader, commit, signal, ...listening }: Listening) {
   let position = listening.position === null ? null : (JSON.parse(listening.position) as Position);
-  let isOver = false;
-  let isInvalid = false;
 
   async function store(received: Received[], next: Position): Promise<void> {
     await commit(received, JSON.stringify(next));
     position = next;
   }
 
-  /** A new session: what was written since the last one is read first. Its position is stored when all of that is committed. */
-  async function begin(session: NonNullable<Position['session']>): Promise<void> {
-    let next: Position = position ?? { at: Date.now(), direct: [] };
-    if (position !== null)
-      for await (const received of readMissed(ask, reader, { ...position, signal })) {
-        if (received.length > 0) await commit(received, JSON.stringify(position));
-        next = after(next, received);
-      }
-    await store([], { ...next, session });
-  }
+  return {
+    session: (): SessionInfo | null => sessionOf(position),
+    /** A new session: what was written since the last one is read first. Its position is stored when all of that is committed. */
+    async begin(session: NonNullable<Position['session']>): Promise<void> {
+      let next: Position = position ?? { at: Date.now(), direct: [] };
+      if (position !== null)
+        for await (const received of readMissed(ask, reader, { ...position, signal })) {
+          if (received.length > 0) await commit(received, JSON.stringify(position));
+          next = after(next, received);
+        }
+      await store([], { ...next, session });
+    },
+    async handle(event: GatewayDispatchPayload): Promise<void> {
+      const received = await reader.read(event, signal);
+      if (position?.session === undefined) return;
+      const session = { ...position.session, sequence: Math.max(position.session.sequence, event.s) };
+      const next = { ...after(position, received), session };
+      // What says nothing is passed with the next that does.
+      if (received.length > 0) await store(received, next);
+      else position = next;
+    },
+    /** Discord does not resume the session. */
+    async dropSession(): Promise<void> {
+      if (position === null) return;
+      const { session: _gone, ...rest } = position;
+      await store([], rest);
+    },
+  };
+}
 
-  async function handle(event: GatewayDispatchPayload): Promise<void> {
-    const received = await reader.read(event, signal);
-    if (position?.session === undefined) return;
-    const session = { ...position.session, sequence: Math.max(position.session.sequence, event.s) };
-    const next = { ...after(position, received), session };
-    // What says nothing is passed with the next that does.
-    if (received.length > 0) await store(received, next);
-    else position = next;
-  }
-
+/** Resolves when Discord asks for a new connection, or at `signal`; rejects when a commit has, or with `PlatformError`. */
+export async function listenToGateway(listening: Listening): Promise<void> {
+  const { ask, token, signal } = listening;
+  const progress = createProgress(listening);
+  const ended = Promise.withResolvers<void>();
+  let isOver = false;
+  let isInvalid = false;
   const manager = new WebSocketManager({
     token,
     intents: INTENTS,
@@ -100,17 +111,19 @@ export async function listenToGateway(listening: Listening): Promise<void> {
     rest: { get: (route: `/${string}`) => ask('GET', route, { signal }) } as never,
     // The client counts an event when it arrives. Resumes and heartbeats name the last that is committed instead. After the end there is no answer:
     // the client would open a connection of its own.
-    retrieveSessionInfo: () => (isOver ? new Promise<never>(() => {}) : sessionOf(position)),
+    retrieveSessionInfo: () => (isOver ? new Promise<never>(() => {}) : progress.session()),
     updateSessionInfo: () => {},
   });
   // One after the other. The client emits the first event of a session after some that follow it.
   const begun = Promise.withResolvers<void>();
-  let queue = sessionOf(position) === null ? begun.promise : Promise.resolve();
+  let queue = progress.session() === null ? begun.promise : Promise.resolve();
   queue.catch(ended.reject);
   manager.on(WebSocketShardEvents.Dispatch, (event) => {
     if (event.t === GatewayDispatchEvents.Ready)
-      return begun.resolve(begin({ id: event.d.session_id, url: event.d.resume_gateway_url, sequence: event.s }));
-    queue = queue.then(() => (isOver ? undefined : handle(event)));
+      return begun.resolve(
+        progress.begin({ id: event.d.session_id, url: event.d.resume_gateway_url, sequence: event.s }),
+      );
+    queue = queue.then(() => (isOver ? undefined : progress.handle(event)));
     queue.catch(ended.reject);
   });
   manager.on(WebSocketShardEvents.Closed, (code) => {
@@ -136,10 +149,7 @@ export async function listenToGateway(listening: Listening): Promise<void> {
     void manager.destroy({ code: KEEP_SESSION });
     // What is being committed ends before the account is released.
     await queue.catch(() => undefined);
-    if (isInvalid && position !== null && !signal.aborted) {
-      const { session: _gone, ...rest } = position;
-      await store([], rest);
-    }
+    if (isInvalid && !signal.aborted) await progress.dropSession();
   }
 }
 

@@ -25,7 +25,7 @@ import {
 import { createReader, type DiscordReader } from './discord-events.ts';
 import { ENABLE_INTENT, listenToGateway } from './discord-gateway.ts';
 import { createAsk, type AskDiscord } from './discord-wire.ts';
-import { fetchFile } from './fetch-file.ts';
+import { fetchFile, tooLarge } from './fetch-file.ts';
 
 /** In UTF-16 units, which are at least as many as the characters that Discord counts. */
 const TEXT_MAX = 2_000;
@@ -87,8 +87,7 @@ export function openPlatform({ token, baseUrl }: AccountSettings): Platform {
     },
     async download({ id, bytes = 0 }, bytesMax, signal) {
       const url = reader?.urls.get(id);
-      if (bytes > bytesMax)
-        throw new PlatformError('refused', `The file is larger than mediaBytesMax (${bytesMax} bytes)`);
+      if (bytes > bytesMax) throw tooLarge(bytesMax);
       if (url === undefined || !isOfDiscord(url, baseUrl))
         throw new PlatformError('refused', 'Discord does not have the file itself');
       return fetchFile(url, { platform: 'Discord', bytesMax, signal });

@@ -11,13 +11,23 @@ export async function fetchFile(
   const answer = await fetch(url, { headers, signal, redirect: 'error' }).catch(() => null);
   if (answer?.ok !== true || answer.body === null)
     throw new PlatformError('later', `${platform} did not send the file: ${answer?.status ?? 'no answer'}`);
+  const bytes = await readBytes(answer.body, bytesMax);
+  if (bytes === null) throw tooLarge(bytesMax);
+  return { bytes, ...given({ type: answer.headers.get('content-type') ?? undefined }) };
+}
+
+/** Null: there are more than `bytesMax`; the rest is not read. */
+export async function readBytes(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer | null> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of answer.body) {
+  for await (const chunk of body) {
     size += chunk.length;
-    if (size > bytesMax)
-      throw new PlatformError('refused', `The file is larger than mediaBytesMax (${bytesMax} bytes)`);
+    if (size > bytesMax) return null;
     chunks.push(chunk);
   }
-  return { bytes: Buffer.concat(chunks), ...given({ type: answer.headers.get('content-type') ?? undefined }) };
+  return Buffer.concat(chunks);
+}
+
+export function tooLarge(bytesMax: number): PlatformError {
+  return new PlatformError('refused', `The file is larger than mediaBytesMax (${bytesMax} bytes)`);
 }

@@ -1,7 +1,7 @@
 // Requests to the daemon of signal-cli, and what their failures say about whether a message was sent.
 import { given, isObject } from '../../../core/given.ts';
 import { PlatformError } from '../platform.ts';
-import { readBytes } from './read-bytes.ts';
+import { readBytes } from './fetch-file.ts';
 
 /** Faults after which no byte of the request has reached the daemon. */
 const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/;

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { PlatformError } from '../platform.ts';
 import type { AccountSettings, Destination, OutgoingFile, OutgoingPart, Platform, Received } from '../platform.ts';
+import { tooLarge } from './fetch-file.ts';
 import { createEnvelopeReader, parseMessageId } from './signal-envelopes.ts';
 import { toSignalText } from './signal-text.ts';
 import { createAsk, isWithoutMethod, type AskSignal } from './signal-wire.ts';
@@ -60,12 +61,11 @@ export function openPlatform({ token: account, baseUrl = DAEMON }: AccountSettin
     },
     ...writer(ask, account),
     async download({ id, bytes = 0 }, bytesMax, signal) {
-      const tooLarge = () => new PlatformError('refused', `The file is larger than mediaBytesMax (${bytesMax} bytes)`);
-      if (bytes > bytesMax) throw tooLarge();
+      if (bytes > bytesMax) throw tooLarge(bytesMax);
       // As base64 in JSON, with little else.
       const answer = await ask('getAttachment', { id }, signal, Math.ceil(bytesMax / 3) * 4 + 1_024);
       const content = Buffer.from((answer as { data: string }).data, 'base64');
-      if (content.length > bytesMax) throw tooLarge();
+      if (content.length > bytesMax) throw tooLarge(bytesMax);
       return { bytes: content };
     },
   };

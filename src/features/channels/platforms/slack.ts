@@ -14,6 +14,7 @@ import type {
   RemoteFile,
   WebhookRequest,
 } from '../platform.ts';
+import { fetchFile, tooLarge } from './fetch-file.ts';
 import { createEventReader, readInteraction, slackEmoji, type SlackPress } from './slack-events.ts';
 import { findSentMessage, metadataOf, readMissed } from './slack-history.ts';
 import { listenToSocket } from './slack-socket.ts';
@@ -235,24 +236,15 @@ async function download(
   from: { token: string; baseUrl: string | undefined; bytesMax: number; signal: AbortSignal },
 ): Promise<{ bytes: Buffer; type?: string }> {
   const { token, baseUrl, bytesMax, signal } = from;
-  const tooLarge = () => new PlatformError('refused', `The file is larger than mediaBytesMax (${bytesMax} bytes)`);
-  if (bytes > bytesMax) throw tooLarge();
+  if (bytes > bytesMax) throw tooLarge(bytesMax);
   const { file } = await ask('files.info', signal, (client) => client.files.info({ file: id }));
   const url = file?.url_private_download ?? file?.url_private;
   // The token goes to Slack only, and not to where a file is linked from.
   if (url === undefined || !isOfSlack(url, baseUrl))
     throw new PlatformError('refused', 'Slack does not have the file itself');
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal }).catch(() => null);
-  if (answer?.ok !== true || answer.body === null)
-    throw new PlatformError('later', `Slack did not send the file: ${answer?.status ?? 'no answer'}`);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body) {
-    size += chunk.length;
-    if (size > bytesMax) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return { bytes: Buffer.concat(chunks), ...given({ type: file?.mimetype }) };
+  const headers = { authorization: `Bearer ${token}` };
+  const { bytes: content } = await fetchFile(url, { platform: 'Slack', bytesMax, signal, headers });
+  return { bytes: content, ...given({ type: file?.mimetype }) };
 }
 
 function isOfSlack(url: string, baseUrl: string | undefined): boolean {

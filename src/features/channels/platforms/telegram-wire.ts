@@ -61,29 +61,6 @@ function kindOf(status: number): PlatformError['kind'] {
   return status >= 500 ? 'unknown' : 'refused';
 }
 
-/** The bytes of a file of Telegram. */
-export async function fetchFile(
-  url: string,
-  bytesMax: number,
-  signal: AbortSignal,
-): Promise<{ bytes: Buffer; type?: string }> {
-  const answer = await fetch(url, { signal }).catch(() => null);
-  if (answer?.ok !== true || answer.body === null)
-    throw new PlatformError('later', `Telegram did not send the file: ${answer?.status ?? 'no answer'}`);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body) {
-    size += chunk.length;
-    if (size > bytesMax) throw tooLarge(bytesMax);
-    chunks.push(chunk);
-  }
-  return { bytes: Buffer.concat(chunks) };
-}
-
-export function tooLarge(bytesMax: number): PlatformError {
-  return new PlatformError('refused', `The file is larger than mediaBytesMax (${bytesMax} bytes)`);
-}
-
 // grammY declares the signal of another package, which this one fits.
 export function wire(signal: AbortSignal): never {
   return signal as never;

@@ -8,8 +8,17 @@ import type { Message, Update } from 'grammy/types';
 import { given } from '../../../core/given.ts';
 import { cutHead } from '../../../core/text.ts';
 import { PlatformError } from '../platform.ts';
-import type { AccountSettings, Destination, OutgoingFile, OutgoingPart, Platform, Received } from '../platform.ts';
-import { ask, fetchFile, intoChat, tooLarge, wire } from './telegram-wire.ts';
+import type {
+  AccountSettings,
+  Destination,
+  OutgoingFile,
+  OutgoingPart,
+  Platform,
+  Received,
+  RemoteFile,
+} from '../platform.ts';
+import { fetchFile, tooLarge } from './fetch-file.ts';
+import { ask, intoChat, wire } from './telegram-wire.ts';
 import { createUpdateReader, formatMessageId, parseMessageId, type TelegramBot } from './telegram-updates.ts';
 
 const API = 'https://api.telegram.org';
@@ -86,12 +95,7 @@ export function openPlatform({ token, secretToken, mode, baseUrl = API, channel,
       };
     },
     ...writer(api),
-    async download({ id, bytes = 0 }, bytesMax, signal) {
-      if (bytes > bytesMax) throw tooLarge(bytesMax);
-      const { file_path: path } = await ask('getFile', signal, (until) => api.getFile(id, wire(until)));
-      if (path === undefined) throw new PlatformError('refused', 'Telegram has no path for this file');
-      return fetchFile(`${root}/file/bot${token}/${path}`, bytesMax, signal);
-    },
+    download: (file, bytesMax, signal) => download(api, root, file, { bytesMax, signal }),
     async check(signal) {
       const { readsAll } = await identify(signal);
       const { url = '' } = await ask('getWebhookInfo', signal, (until) => api.getWebhookInfo(wire(until)));
@@ -104,6 +108,20 @@ export function openPlatform({ token, secretToken, mode, baseUrl = API, channel,
       });
     },
   };
+}
+
+async function download(
+  api: Api,
+  root: string,
+  { id, bytes = 0 }: RemoteFile,
+  { bytesMax, signal }: { bytesMax: number; signal: AbortSignal },
+): Promise<{ bytes: Buffer }> {
+  if (bytes > bytesMax) throw tooLarge(bytesMax);
+  const { file_path: path } = await ask('getFile', signal, (until) => api.getFile(id, wire(until)));
+  if (path === undefined) throw new PlatformError('refused', 'Telegram has no path for this file');
+  const url = `${root}/file/bot${api.token}/${path}`;
+  const { bytes: content } = await fetchFile(url, { platform: 'Telegram', bytesMax, signal });
+  return { bytes: content };
 }
 
 /** What writes into chats. */
