@@ -1,8 +1,12 @@
 // The adapter of Slack against the wire of Slack on loopback.
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { expect, describe, test } from 'vitest';
+import { WebSocketServer } from 'ws';
 import { PlatformError, type Received, type WebhookRequest } from '../../src/features/channels/platform.ts';
 import { openPlatform } from '../../src/features/channels/platforms/slack.ts';
+import { listenToSocket } from '../../src/features/channels/platforms/slack-socket.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startSlackServer, type SlackServer } from './slack-server.ts';
 
@@ -314,6 +318,70 @@ describe('the socket', () => {
     await expect.poll(() => texts).toEqual(['missed', 'later', 'thread', 'reply', 'live']);
     socket.send(JSON.stringify({ type: 'disconnect', reason: 'refresh_requested' }));
     await listening;
+  });
+
+  test('has a position from when it is open on, so what is written before its first event is not lost', async () => {
+    const { slack } = holder;
+    const stop = new AbortController();
+    const positions: (string | null)[] = [];
+    const from = Date.now() / 1_000;
+    const listening = platform().listen!(
+      null,
+      async (received, position) => {
+        expect(received).toEqual([]);
+        positions.push(position);
+      },
+      stop.signal,
+    );
+    await expect.poll(() => positions).toEqual([expect.stringMatching(/^\d+\.\d{6}$/)]);
+    expect(Number(positions[0])).toBeGreaterThanOrEqual(Math.floor(from));
+    stop.abort();
+    await listening;
+    const missed = { channel: 'D1', user: 'U1', text: 'before the first event', ts: (from + 2).toFixed(6) };
+    slack.messages.push(missed);
+    const texts: string[] = [];
+    const end = new AbortController();
+    const again = platform().listen!(
+      positions[0]!,
+      async (received) => void texts.push(...received.map((said) => ('text' in said ? said.text : ''))),
+      end.signal,
+    );
+    await expect.poll(() => texts).toContain('before the first event');
+    end.abort();
+    await again;
+  });
+
+  test('is not waited for when the server does not greet, or when its end was asked for before', async () => {
+    const { slack } = holder;
+    const { 'apps.connections.open': usual } = slack.methods;
+    const mute = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    await once(mute, 'listening');
+    const url = `ws://127.0.0.1:${(mute.address() as AddressInfo).port}`;
+    let asked = 0;
+    slack.methods['apps.connections.open'] = () => {
+      asked += 1;
+      return { url };
+    };
+    const listen = (until: AbortSignal) =>
+      listenToSocket({
+        appToken: 'xapp-1',
+        baseUrl: slack.baseUrl,
+        position: null,
+        readEvent: () => [],
+        readMissed: async function* () {},
+        commit: async () => {},
+        signal: until,
+        openMs: 300,
+      });
+    await expect(listen(signal())).rejects.toMatchObject({
+      kind: 'later',
+      message: expect.stringContaining('in time'),
+    });
+    expect(asked).toBe(1);
+    await listen(AbortSignal.abort());
+    expect(asked).toBe(1);
+    slack.methods['apps.connections.open'] = usual!;
+    mute.close();
   });
 
   test('that cannot be opened says why', async () => {

@@ -49,18 +49,20 @@ export type AskSlack = <Result>(
   call: (client: WebClient) => Promise<Result>,
 ) => Promise<Result>;
 
-/** Asks with a token. Rejects with `PlatformError`. A client takes no signal for a call, so each call has a client of its own. */
+/** A client takes no signal for a call. */
+export function fetchUntil(signal: AbortSignal): NonNullable<WebClientOptions['fetch']> {
+  return (url, init) => {
+    const signals = [signal, ...(init?.signal === undefined ? [] : [init.signal])];
+    return fetch(url, { ...init, signal: AbortSignal.any(signals) });
+  };
+}
+
+/** Asks with a token. Rejects with `PlatformError`. Each call has a client of its own, which its signal ends. */
 export function createAsk(token: string, baseUrl: string | undefined): AskSlack {
   const options = clientOptions(baseUrl);
   return async (method, signal, call) => {
     if (signal.aborted) throw new PlatformError('later', `${method} was not sent: ${String(signal.reason)}`);
-    const client = new WebClient(token, {
-      ...options,
-      fetch: (url, init) => {
-        const signals = [signal, ...(init?.signal === undefined ? [] : [init.signal])];
-        return fetch(url, { ...init, signal: AbortSignal.any(signals) });
-      },
-    });
+    const client = new WebClient(token, { ...options, fetch: fetchUntil(signal) });
     try {
       return await call(client);
     } catch (error) {
