@@ -1,5 +1,6 @@
 // The chapters of the demo, in the order in which they are played. A new one is a new line here.
 import type { Chapter } from './chapter.ts';
+import { chat } from './chat.ts';
 import { cronTicks } from './cron-ticks.ts';
 import { fallback } from './fallback.ts';
 import { heartbeat } from './heartbeat.ts';
@@ -18,6 +19,7 @@ export const CHAPTERS: readonly Chapter[] = [
   heartbeat,
   subagent,
   takeOver,
+  chat,
   fallback,
   systemEvent,
   modelRequests,

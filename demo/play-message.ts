@@ -24,6 +24,8 @@ export interface PlayOptions {
   script: ScriptedMessage;
   /** Called with each event; answers true when it has shown the event itself. */
   show?: (event: StreamedEvent, live: LiveCall) => Promise<boolean>;
+  /** Brings the text to the session; absent: the API does. */
+  send?: (text: string) => Promise<void>;
 }
 
 /** The line of the tool call that runs now, if one does. */
@@ -39,10 +41,12 @@ export async function playMessage(scene: Scene, options: PlayOptions): Promise<P
   try {
     const idempotencyKey = randomUUID();
     progress.say('user', script.text);
-    const accepted = await sendMessage(scene, { sessionKey, text: messageTextOf(script), idempotencyKey });
-    record.inputs.set(accepted.message.id, 'answered');
+    const text = messageTextOf(script);
+    await (options.send?.(text) ?? sendMessage(scene, { sessionKey, text, idempotencyKey }));
     const events = await showUntilEnded(scene, watch, options);
-    const message = await stage.read<MessageView>(`/v1/messages/${accepted.message.id}`);
+    const id = String(events.find(({ type }) => type === 'message.accepted')?.data['messageId']);
+    record.inputs.set(id, 'answered');
+    const message = await stage.read<MessageView>(`/v1/messages/${id}`);
     const turn = await stage.read<TurnView>(`/v1/turns/${message.turnId}`);
     return { message, turn, events, idempotencyKey };
   } finally {

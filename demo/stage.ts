@@ -25,6 +25,8 @@ export interface Stage {
   api: ApiClient;
   /** The address of the model server, which records its requests. */
   modelUrl: string;
+  /** The address of the chat platform, where a person writes to the bot and its answers arrive. */
+  telegramUrl: string;
   /** The folder that the agent's tools work in. */
   workspaceDir: string;
   /** How long the lock of a killed worker lasts. */
@@ -32,6 +34,8 @@ export interface Stage {
   /** Resolves when it runs. */
   workerA: DemoProcess;
   workerB: Promise<DemoProcess>;
+  /** Starts another one; resolves when it runs. */
+  startWorker(name: string): Promise<DemoProcess>;
   /** Aborts when the person at the terminal stops the demo. */
   signal: AbortSignal;
   /** The API's answer to a GET. */
@@ -55,6 +59,12 @@ const CONFIG = {
   // An alert of a heartbeat goes where the reply to the last message of the session goes.
   agents: { defaults: { fallbacks: [FALLBACK_MODEL], heartbeat: { target: 'last' } } },
 };
+
+/** Everyone may write to the bot. Without previews, the chat has the answers and nothing else. */
+function channelsAt(baseUrl: string) {
+  const main = { token: '110201543:scripted', baseUrl, dm: 'open' };
+  return { telegram: { adapter: 'telegram', previews: false, accounts: { main } } };
+}
 
 export class StageManager {
   readonly dataDir: string;
@@ -90,28 +100,30 @@ export class StageManager {
     const workspaceDir = join(this.dataDir, 'workspace');
     await mkdir(workspaceDir, { recursive: true });
     await writeFile(join(workspaceDir, 'AGENTS.md'), AGENTS_MD);
-    await writeFile(this.#configPath, JSON.stringify(CONFIG));
     const startedAtMs = performance.now();
     const model = this.#start('model', ['scripted-model']);
-    const gateway = this.#start('api and scheduler', ['start', '--roles', 'api,scheduler']);
-    const modelUrl = await progress.step(
-      'scripted model in place of a provider',
-      async () => (await model.says(/^http:\S+$/))[0],
-      (url) => `scripted model in place of a provider: ${url}`,
+    const telegram = this.#start('telegram', ['scripted-platform', 'telegram']);
+    const [modelUrl, telegramUrl] = await progress.step(
+      'scripted model in place of a provider, scripted Telegram',
+      () => Promise.all([addressOf(model), addressOf(telegram)]),
+      (urls) => `scripted model in place of a provider: ${urls[0]}, scripted Telegram: ${urls[1]}`,
     );
     const startMs = performance.now() - startedAtMs;
+    await writeFile(this.#configPath, JSON.stringify({ ...CONFIG, channels: channelsAt(telegramUrl) }));
+    const gateway = this.#start('api and scheduler', ['start', '--roles', 'api,scheduler']);
     const leaseMs = Math.round(Math.min(LEASE_MS.max, Math.max(LEASE_MS.min, startMs * LEASE_MS.perStart)));
     const url = await progress.step(
       'PostgreSQL (new, in the directory above), API and scheduler',
       async () => (await gateway.says(/^holdfast +(http:\S+)$/))[1] ?? '',
       (found) => `PostgreSQL (new, in the directory above), API and scheduler: ${found}`,
     );
+    const startWorker = (name: string) => this.#startWorker(name, { modelUrl, leaseMs });
     const workerA = await progress.step(
       'worker A',
-      () => this.#startWorker('worker A', { modelUrl, leaseMs }),
+      () => startWorker('worker A'),
       ({ pid }) => `worker A: process ${pid}`,
     );
-    const workerB = this.#startWorker('worker B', { modelUrl, leaseMs });
+    const workerB = startWorker('worker B');
     // The chapter that needs it awaits it; an earlier failure must not end the process.
     workerB.catch(() => {});
     const api = connectApi({ url, apiKey: this.#apiKey });
@@ -121,7 +133,18 @@ export class StageManager {
       if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${await answer.text()}`);
       return (await answer.json()) as Answer;
     };
-    return { api, modelUrl, workspaceDir, leaseMs, workerA, workerB, signal: this.#signal, read };
+    return {
+      api,
+      modelUrl,
+      telegramUrl,
+      workspaceDir,
+      leaseMs,
+      workerA,
+      workerB,
+      startWorker,
+      signal: this.#signal,
+      read,
+    };
   }
 
   /** The last lines of every process, for a demo that failed. */
@@ -131,9 +154,9 @@ export class StageManager {
 
   /** Ends everything and removes the directory; resolves with what could not be ended. */
   async strike(): Promise<string[]> {
-    const [model, ...others] = this.#processes;
-    await Promise.all(others.map((each) => each.stop()));
-    await model?.stop();
+    // The model and the platform serve the others to their end.
+    await Promise.all(this.#processes.slice(2).map((each) => each.stop()));
+    await Promise.all(this.#processes.slice(0, 2).map((each) => each.stop()));
     // Usually stopped by the last process that used it, but not when that process was killed.
     const isServing = (): boolean => readPostmasterFile(clusterDirOf(this.dataDir)) !== null;
     if (isServing()) await startEmbeddedPostgres({ dataDir: this.dataDir }).then((server) => server.stop());
@@ -187,6 +210,11 @@ export class StageManager {
       HOLDFAST_LOG_FORMAT: 'json',
     };
   }
+}
+
+/** What a scripted server prints when it serves. */
+async function addressOf(server: DemoProcess): Promise<string> {
+  return (await server.says(/^http:\S+$/))[0];
 }
 
 /** This machine's environment without what would make the demo another one. */

@@ -4,16 +4,15 @@
 //
 // The kill follows an event, not the clock: the third call has begun, and its line is in the file. So the charge is booked
 // and Holdfast cannot know it: the worst case.
-import { performance } from 'node:perf_hooks';
 import type { TurnView } from '../src/contract/views.ts';
-import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import type { DemoProcess } from './demo-process.ts';
-import { playMessage, type LiveCall } from './play-message.ts';
+import { newKill, showKill, type Kill } from './kill-worker.ts';
+import { playMessage } from './play-message.ts';
 import { formatMs } from './progress.ts';
 import type { ScriptedMessage, ScriptedStep } from './script.ts';
 import { entriesOf } from './transcript.ts';
-import { awaitLine, linesOf } from './workspace-lines.ts';
+import { linesOf } from './workspace-lines.ts';
 
 const SESSION = 'demo:accounts';
 const FILE = 'charges.log';
@@ -56,9 +55,15 @@ async function playTakeOver(scene: Scene): Promise<void> {
     ({ pid }) => `worker B: process ${pid}`,
   );
   const workers = [stage.workerA, workerB];
-  const kill: Kill = { victim: null, atMs: 0, recoveryMs: null };
-  const show = (event: StreamedEvent, live: LiveCall): Promise<boolean> =>
-    showKill(scene, { kill, workers }, event, live);
+  const kill = newKill();
+  const show = showKill(scene, kill, {
+    workers,
+    script: SCRIPT,
+    step: FATAL_STEP,
+    file: FILE,
+    line: `invoice ${FATAL_STEP} `,
+    taken: 'calls 1 and 2 stay done, call 3 is unknown and does not run again',
+  });
   const { message, turn } = await playMessage(scene, { sessionKey: SESSION, script: SCRIPT, show });
   record.recoveryMs = kill.recoveryMs;
   record.rescuedTurnId = turn.id;
@@ -76,51 +81,6 @@ async function playTakeOver(scene: Scene): Promise<void> {
     `taken over ${formatMs(kill.recoveryMs ?? 0)} after the kill, with a lease of ${formatMs(stage.leaseMs)}`,
     { recoveryMs: kill.recoveryMs },
   );
-}
-
-interface Kill {
-  victim: DemoProcess | null;
-  atMs: number;
-  recoveryMs: number | null;
-}
-
-/** Kills the worker in the fatal step and shows the takeover; all other events are shown as usual. */
-async function showKill(
-  scene: Scene,
-  { kill, workers }: { kill: Kill; workers: DemoProcess[] },
-  event: StreamedEvent,
-  live: LiveCall,
-): Promise<boolean> {
-  const { progress } = scene;
-  if (kill.victim === null) {
-    if (event.type !== 'tool.started' || event.data['step'] !== FATAL_STEP) return false;
-    live.step = progress.begin(SCRIPT.steps[FATAL_STEP - 1]?.label ?? '');
-    await awaitLine(scene, FILE, `invoice ${FATAL_STEP} `);
-    kill.victim = await workerOf(scene, workers, event.turnId);
-    kill.atMs = performance.now();
-    await kill.victim.kill();
-    const { name, pid } = kill.victim;
-    live.step.end(
-      'unknown',
-      `${SCRIPT.steps[FATAL_STEP - 1]?.label}: ${name} (process ${pid}) is killed in the middle of it`,
-    );
-    live.step = progress.begin('the session is locked until the lease of the killed worker expires');
-    return true;
-  }
-  if (kill.recoveryMs !== null) return false;
-  kill.recoveryMs = performance.now() - kill.atMs;
-  const follower = workers.find((worker) => worker !== kill.victim);
-  live.step?.done(`${follower?.name} takes over: calls 1 and 2 stay done, call 3 is unknown and does not run again`);
-  live.step = null;
-  return event.type === 'tool.ended';
-}
-
-/** The process that runs the turn: its name in the API is host, process and a number. */
-async function workerOf({ stage }: Scene, workers: DemoProcess[], turnId: string | null): Promise<DemoProcess> {
-  const { worker } = await stage.read<TurnView>(`/v1/turns/${turnId}`);
-  const found = workers.find(({ pid }) => worker.split(':').includes(String(pid)));
-  if (found === undefined) throw new Error(`${worker} is none of the workers of this demo`);
-  return found;
 }
 
 async function checkFile(scene: Scene, workers: DemoProcess[], { victim }: Kill): Promise<void> {
