@@ -161,6 +161,21 @@ async function dieWhileSending(
   await rig.run(sessionId, { ...dying, database: failing }).catch(() => undefined);
 }
 
+test('a reply is due at once although its relays died twice', async () => {
+  const sessionId = await rig.session();
+  const chatId = 'died-twice';
+  await rig.say(sessionId, { chatId, text: 'again' });
+  for (let deaths = 0; deaths < 2; deaths += 1) {
+    await rig.openGates();
+    await dieWhileSending(sessionId, rig.relay('dying'));
+    await rig.expireLeases();
+    await rig.run(sessionId);
+  }
+  await rig.sendAll(sessionId);
+  expect(rig.platform.textsIn(chatId).length).toBe(3);
+  expect(await readDeliveries(rig, { sessionId }, 'status')).toEqual([{ status: 'sent' }]);
+});
+
 test('a relay that dies before it has divided a delivery leaves nothing in doubt', async () => {
   const sessionId = await rig.session();
   await rig.say(sessionId, { chatId: 'died-early', type: 'message', text: 'once' });

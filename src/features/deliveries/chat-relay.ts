@@ -148,10 +148,10 @@ function toSettlement(relay: Chats, part: ClaimedPart, result: SettledResult): P
       return { ...failed, status: 'failed', ...newsOf(part, `was not sent: ${failed.lastError}`, 'delivery_failed') };
     case 'unknown': {
       if (result.policy === 'resend') {
-        // The first repeats are immediate; a platform that answers nothing for long is asked less often.
-        const { attempts } = part;
+        // The first repeats are immediate; a platform that answers nothing for long is asked less often. That a sender died says nothing of the platform.
+        const { attempts, isAmbiguous } = part;
         const grownMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: null });
-        const delayMs = attempts <= 2 ? 0 : Math.min(grownMs, RETRY_MS_MAX);
+        const delayMs = isAmbiguous || attempts <= 2 ? 0 : Math.min(grownMs, RETRY_MS_MAX);
         return { ...failed, isUnknown: true, status: 'pending', delayMs };
       }
       const news = newsOf(part, `may not have been sent: ${failed.lastError}`, 'delivery_unknown');
