@@ -267,6 +267,25 @@ test('a session is rung for when the next delivery of one of its chats is due', 
   expect(await isRung()).toBe(true);
 });
 
+test('each part is rung for with a number of its own: the job of a relay that died with one keeps no other from being rung for', async () => {
+  const sessionId = await rig.session();
+  await rig.say(sessionId, { chatId: 'numbered', text: long('a', 'b') });
+  const ringNo = async () =>
+    (await readDueDeliveries(rig.database)).rings.find((ring) => ring.sessionId === sessionId)?.ringNo;
+  const first = await ringNo();
+  expect(first).toBeGreaterThan(0);
+  expect(await ringNo()).toBe(first);
+  await rig.run(sessionId);
+  expect(firstLetters('numbered')).toEqual(['a']);
+  await expect.poll(ringNo).toBeGreaterThan(0);
+  const second = await ringNo();
+  expect(second).not.toBe(first);
+  // The relay that was rung for dies while it sends.
+  await claimPart(rig.database, { sessionId, url: null, owner: 'dead', leaseMs: 100 });
+  await expect.poll(ringNo).toBeGreaterThan(0);
+  expect(await ringNo()).not.toBe(second);
+});
+
 test('a delivery to an account that is not configured waits and says so', async () => {
   const sessionId = await rig.session();
   await rig.say(sessionId, { chatId: 'nowhere', channel: 'gone', text: 'hello' });

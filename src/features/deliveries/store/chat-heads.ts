@@ -18,8 +18,9 @@ const TURN_WAIT_SQL = `interval '1 second'`;
 
 const { chat, account } = placesOfUrlSql('heads.url');
 
-/** SQL of the rows of the CTE `heads`, each with the time from which it may be claimed; none of an account that is paused. */
-export const GATED_HEADS_SQL = `select heads.*, greatest(heads.due_at, chat.next_at, account.next_at - ${TURN_WAIT_SQL}) as free_at
+/** SQL of the rows of the CTE `heads`, each with the time from which it and its chat may be claimed, and its account too; none of an account that is paused. */
+export const GATED_HEADS_SQL = `select heads.*, greatest(heads.due_at, chat.next_at) as chat_free_at,
+    greatest(heads.due_at, chat.next_at, account.next_at - ${TURN_WAIT_SQL}) as free_at
   from heads
   left join holdfast.channel_gates chat on chat.place = ${chat}
   left join holdfast.channel_gates account on account.place = ${account}

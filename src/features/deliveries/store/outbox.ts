@@ -164,7 +164,7 @@ heads as (
   ${headsOfChatsSql('d.expires_at > clock_timestamp()')}
 ),
 due_heads as (
-  select gated.session_id, gated.seq * 1000 + gated.attempts as ring_no from (${GATED_HEADS_SQL}) as gated
+  select gated.session_id, floor(extract(epoch from gated.chat_free_at) * 1000)::bigint as ring_no from (${GATED_HEADS_SQL}) as gated
   where gated.free_at <= clock_timestamp() limit ${DUE_MAX}
 ),
 quiet_gates as (
@@ -198,7 +198,8 @@ export async function readDueDeliveries(
 ): Promise<{ rings: DeliveryRing[]; expired: ExpiredDelivery[] }> {
   const { rows } = await database.hot.query<DueRow>(DUE_DELIVERIES.prepared([]));
   return {
-    // The number grows with every attempt, so that it names a ring.
+    // The number grows with every attempt, so that it names a ring. The job of a relay that died with one part keeps the queue from taking its
+    // number again for minutes, and must not do so for the next part: of a chat, the number is the time from which it is free.
     rings: rows.flatMap(({ sessionId, ringNo }) =>
       ringNo === null ? [] : [{ kind: 'deliver', sessionId, ringNo: Number(ringNo) }],
     ),
