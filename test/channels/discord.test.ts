@@ -29,7 +29,7 @@ shareAmongTests(async (onEnd) => {
   discord.setChannel({ id: THREAD, name: 'a topic', parent: CHANNEL });
   const database = await withTestDatabase();
   onEnd(() => database.drop());
-  const main = { token: DISCORD_BOT.token, baseUrl: discord.url, dm: 'open', groupAllow: [CHANNEL] };
+  const main = { token: DISCORD_BOT.token, baseUrl: discord.url, dm: 'open', groupAllow: [CHANNEL], allowFrom: ['59'] };
   const channels = { discord: { adapter: 'discord', accounts: { main } } };
   api = await createApiRig(database.url, { file: { channels, messages: { queue: { debounceMs: 0 } } } });
   onEnd(() => api.close());
@@ -115,6 +115,20 @@ describe('what people write', () => {
       `discord reaction added: 👍 by user51 (@user51) on message ${sent.platformId}`,
       `discord reaction removed: 👍 by (51) on message ${sent.platformId}`,
     ]);
+  });
+
+  test('as an answer of a bot that may write is for the agent only if its text mentions the bot', async () => {
+    await startProcess();
+    const bot = { id: '59', username: 'friend', bot: true };
+    const { platformId: replyTo } = await (
+      await platform()
+    ).send({ chatId: CHANNEL }, { markdown: 'Shall I?', deliveryId: newId() }, signal());
+    discord.say({ from: bot, channel: CHANNEL, text: 'I agree', replyTo });
+    discord.say({ from: bot, channel: CHANNEL, text: `I ask <@${BOT}>`, replyTo });
+    await poll(async () => (await readBodies(api, inChannel)).at(-1)).toMatchObject({
+      text: 'I ask @scripted',
+      history: [{ body: 'I agree' }],
+    });
   });
 
   test('with files, and by a button, is kept: the press is answered when it is committed', async () => {

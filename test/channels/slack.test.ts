@@ -136,10 +136,11 @@ describe('a request of Slack', () => {
     const inChannel = { ...MESSAGE, channel: 'C1' };
     expect(await receive(inChannel)).toMatchObject([{ place: { chatType: 'channel' }, isForBot: false }]);
     expect(await receive({ ...inChannel, text: '<@UBOT> /stop *now* &amp; here' })).toMatchObject([
-      { isForBot: true, text: '/stop **now** & here' },
+      { isForBot: true, isMentioned: true, text: '/stop **now** & here' },
     ]);
     const reply = { ...inChannel, thread_ts: '1600000000.000100', parent_user_id: 'UBOT' };
     expect(await receive(reply)).toMatchObject([{ isForBot: true, place: { threadId: '1600000000.000100' } }]);
+    expect((await receive(reply))[0]).not.toHaveProperty('isMentioned');
     const file = { id: 'F1', name: 'a.png', mimetype: 'image/png', size: 3 };
     expect(await receive({ ...MESSAGE, subtype: 'file_share', text: '', files: [file] })).toMatchObject([
       { files: [{ id: 'F1', name: 'a.png', type: 'image/png', bytes: 3 }] },

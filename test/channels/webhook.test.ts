@@ -6,7 +6,9 @@ import { describe, expect, test } from 'vitest';
 import { countOfChat, pauseTelegram, readEventData } from '../rows/channels.ts';
 import { BOT, GROUP, SECRET, updateOf, useChannelRig, WEBHOOK } from './channel-rig.ts';
 
-const holder = useChannelRig();
+/** A bot that may write. */
+const FRIEND = 77;
+const holder = useChannelRig({ own: { allowFrom: [String(FRIEND)] } });
 
 let people = 100;
 const newPerson = () => (people += 1);
@@ -163,6 +165,32 @@ describe('a message in a group', () => {
       deliver: { url: `channel:telegram/main/${GROUP}/${threadId}` },
     });
     expect(second).not.toHaveProperty('history');
+  });
+
+  test('of a bot that may write is for the agent 20 times an hour, and only if its text mentions the bot, so two bots do not talk without end', async () => {
+    const { rig } = holder;
+    const bot = { id: FRIEND, first_name: 'Friend', is_bot: true };
+    const where = { chat: { id: GROUP, title: 'Team' }, threadId: 33 };
+    const from = (text: string, more: object = {}) =>
+      updateOf({ ...rig.telegram.say({ from: 5, text, ...where }), from: bot, ...more });
+    const answered = { ...rig.telegram.say({ from: 5, text: 'Hello', ...where }), from: { id: Number(BOT), first_name: 'Own', is_bot: true } }; // prettier-ignore
+    expect(await rig.push(from('I agree.', { reply_to_message: answered }))).toBe(200);
+    const asked = Array.from({ length: 22 }, (_, n) => from(`@scripted_bot ${n}?`));
+    for (const update of asked) expect(await rig.push(update)).toBe(200);
+    const session = `telegram:group:${GROUP}:thread:33`;
+    const texts = async () => (await rig.messages(session)).map(({ text }) => text);
+    const heard = Array.from({ length: 20 }, (_, n) => `@scripted_bot ${n}?`);
+    expect(await texts()).toEqual(heard);
+    expect((await rig.messages(session))[0]).toMatchObject({ history: [{ body: 'I agree.' }] });
+    await write({ from: 5, ...where, text: '@scripted_bot and me?' });
+    expect((await rig.messages(session)).at(-1)).toMatchObject({
+      text: '@scripted_bot and me?',
+      history: [{ body: '@scripted_bot 20?' }, { body: '@scripted_bot 21?' }],
+    });
+    // One that was heard, again.
+    expect(await rig.push(asked[19]!)).toBe(200);
+    await write({ from: 5, ...where, text: '@scripted_bot and now?' });
+    expect((await rig.messages(session)).at(-1)).not.toHaveProperty('history');
   });
 
   test('in a group that is not allowed is for no agent, whatever the group is called', async () => {

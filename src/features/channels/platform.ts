@@ -49,6 +49,8 @@ export type ReceivedMessage = Said & {
   text: string;
   /** It mentions the bot, answers it, or is a command to it by name. */
   isForBot: boolean;
+  /** Its text names the bot. Of what another bot says, only this counts. */
+  isMentioned?: boolean;
   files: RemoteFile[];
 } & Pick<InboundMessage, 'replyTo' | 'forwarded'>;
 

@@ -30,6 +30,7 @@ import type {
 import { decideAccess } from './rules/access.ts';
 import { findBinding } from './rules/bindings.ts';
 import { sessionKeyOf } from './rules/session-key.ts';
+import { countBotMessages } from './store/bot-messages.ts';
 import { dropContext, keepContext, readContext, type ContextPlace } from './store/context.ts';
 import { isPaired } from './store/pairings.ts';
 
@@ -135,6 +136,7 @@ async function store(process: Receiving, from: From, said: Said): Promise<Stored
     ownerIds: service.config.owner.ids,
     isPaired: await readPaired(service, from.account, said),
     isOwnBot: said.sender.id === from.botId,
+    botMessages: await readBotMessages(service, from.account, said),
   });
   switch (access.to) {
     case 'agent':
@@ -160,6 +162,14 @@ async function readPaired(
 ): Promise<boolean> {
   if (place.chatType !== 'direct' || settings.dm !== 'pairing' || settings.allowFrom.includes(sender.id)) return false;
   return isPaired(database, channel, account, sender.id);
+}
+
+/** Of people and of bots that are not heard, nothing is read. */
+async function readBotMessages(service: Service, account: BotAccount, said: Said): Promise<number> {
+  const { id: senderId, isBot } = said.sender;
+  if (!isBot || !account.settings.allowFrom.includes(senderId)) return 0;
+  const sessionKey = sessionOf(service, account, said);
+  return countBotMessages(service.database, { sessionKey, senderId, messageId: said.messageId });
 }
 
 async function storeForAgent(process: Receiving, from: From, said: Said): Promise<Stored> {

@@ -18,7 +18,7 @@ const settings = (changes: Partial<Settings> = {}): Settings => ({
   ...changes,
 });
 
-const FACTS = { channel: 'telegram', ownerIds: ['7001'], isPaired: false, isOwnBot: false };
+const FACTS = { channel: 'telegram', ownerIds: ['7001'], isPaired: false, isOwnBot: false, botMessages: 0 };
 
 function message(changes: Partial<ReceivedMessage> = {}): ReceivedMessage {
   return {
@@ -101,17 +101,32 @@ describe('bots', () => {
       });
   });
 
-  test('another bot is heard only if its id is in allowFrom, and in groups only when it means this one', () => {
-    const open = settings({ dm: 'open', groups: 'open', requireMention: false });
-    const bot = (id: string, isForBot: boolean) => inGroup({ isForBot, sender: { id, isBot: true } });
-    expect(decideAccess(open, from('9', true), { ...FACTS, isPaired: true })).toEqual({
-      to: 'ignored',
-      why: 'other_bot',
-    });
-    expect(decideAccess(open, from(ADA, true), FACTS)).toEqual({ to: 'agent' });
-    expect(decideAccess(open, bot('9', true), FACTS)).toEqual({ to: 'context' });
-    expect(decideAccess(open, bot(ADA, true), FACTS)).toEqual({ to: 'agent' });
-    expect(decideAccess(open, bot(ADA, false), FACTS)).toEqual({ to: 'context' });
+  const open = settings({ dm: 'open', groups: 'open', requireMention: false });
+  const direct = (id: string, isMentioned: boolean) => ({ ...from(id, true), isMentioned });
+  const grouped = (id: string, isMentioned: boolean) =>
+    inGroup({ isForBot: true, isMentioned, sender: { id, isBot: true } });
+
+  test('another bot is heard only if its id is in allowFrom and its text mentions this one: an answer does not count', () => {
+    const ignored = { to: 'ignored', why: 'other_bot' };
+    const access = (said: ReceivedMessage) => decideAccess(open, said, { ...FACTS, isPaired: true });
+    expect([direct('9', true), direct(ADA, false), direct(ADA, true)].map(access)).toEqual([
+      ignored,
+      ignored,
+      { to: 'agent' },
+    ]);
+    expect([grouped('9', true), grouped(ADA, false), grouped(ADA, true)].map(access)).toEqual([
+      { to: 'context' },
+      { to: 'context' },
+      { to: 'agent' },
+    ]);
+  });
+
+  test('a bot that has said 20 messages to the agent within an hour is not heard, and a person is', () => {
+    const access = (said: ReceivedMessage, botMessages: number) => decideAccess(open, said, { ...FACTS, botMessages });
+    expect(access(grouped(ADA, true), 19)).toEqual({ to: 'agent' });
+    expect(access(grouped(ADA, true), 20)).toEqual({ to: 'context' });
+    expect(access(direct(ADA, true), 20)).toEqual({ to: 'ignored', why: 'other_bot' });
+    expect(access(from(ADA), 20)).toEqual({ to: 'agent' });
   });
 });
 

@@ -101,7 +101,9 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
     if (content === '' && attachments.length === 0) return [];
     for (const file of attachments) keep(urls, file.id, file.url);
     const marks = await marksOf(message, guild, signal);
-    const isMentioned = mentions.some((user) => user.id === botId) || marks.some((mark) => content.includes(mark));
+    const isMentioned = marks.some((mark) => content.includes(mark));
+    // Who is answered is among the mentions, too.
+    const isMeant = isMentioned || mentions.some((user) => user.id === botId) || answered?.author.id === botId;
     return [
       {
         kind: 'message',
@@ -110,9 +112,13 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
         at: timeOf(id),
         messageId: id,
         text: textOf(content, marks, mentions),
-        isForBot: guild === undefined || isMentioned || answered?.author.id === botId,
+        isForBot: guild === undefined || isMeant,
         files: attachments.map(toFile),
-        ...given({ forwarded: forwarded && {}, replyTo: answered == null ? undefined : toReply(answered) }),
+        ...given({
+          isMentioned: isMentioned || undefined,
+          forwarded: forwarded && {},
+          replyTo: answered == null ? undefined : toReply(answered),
+        }),
       },
     ];
   }

@@ -2,7 +2,7 @@
 import { given } from '../../../core/given.ts';
 import { PlatformError } from '../platform.ts';
 
-/** The bytes behind an address of a platform. Rejects with `PlatformError`. */
+/** The bytes that a platform has at an address. Rejects with `PlatformError`. */
 export async function fetchFile(
   url: string,
   from: { platform: string; bytesMax: number; signal: AbortSignal; headers?: Record<string, string> },

@@ -10,7 +10,7 @@ const STYLES: Readonly<Record<string, string>> = {
   inlineCode: 'MONOSPACE',
   code: 'MONOSPACE',
 };
-const SPOILER = /\|\|(?=\S)(.+?)(?<=\S)\|\|/g;
+const SPOILER = /\|\|([^|]+)\|\|/g;
 
 /** The text without marks, and its styles: `start:length:STYLE`, in UTF-16 units. */
 export function toSignalText(markdown: string): { text: string; styles: string[] } {
@@ -62,6 +62,8 @@ class StyledText {
   #addText(value: string): void {
     let end = 0;
     for (const { 0: marked, 1: inner = '', index } of value.matchAll(SPOILER)) {
+      // `a || b || c` has none.
+      if (inner !== inner.trim()) continue;
       this.#add(value.slice(end, index));
       this.#addStyled('SPOILER', () => this.#add(inner));
       end = index + marked.length;

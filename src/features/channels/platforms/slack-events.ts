@@ -58,6 +58,7 @@ export function createEventReader(botUserId: string) {
     if (sender === null) return [];
     const place = placeOf(channel, { thread: message.thread_ts, team });
     const isAnswer = message.parent_user_id === botUserId;
+    const isMentioned = text.includes(mention);
     return [
       {
         kind: 'message',
@@ -66,7 +67,8 @@ export function createEventReader(botUserId: string) {
         at: toMs(ts),
         messageId: ts,
         text: slackMrkdwnToMarkdown(stripMention(text, mention)),
-        isForBot: place.chatType === 'direct' || isAnswer || text.includes(mention),
+        isForBot: place.chatType === 'direct' || isAnswer || isMentioned,
+        ...(isMentioned ? { isMentioned } : {}),
         files,
       },
     ];

@@ -41,7 +41,7 @@ class MessageParser extends TelegramAdapter {
       botToken: `${id}:`,
       userName: username,
       mode: 'polling',
-      mentionOnReply: true,
+      mentionOnReply: false,
       apiUrl: 'http://invalid',
       secretToken: '',
       allowedUserIds: [],
@@ -63,6 +63,7 @@ export function createUpdateReader(bot: TelegramBot): (update: Update) => Receiv
     const files: RemoteFile[] = message.sticker ? [] : parsed.attachments.map(toFile);
     const text = stripBotName(parsed.text, message, bot);
     if (text === '' && files.length === 0) return [];
+    const isMentioned = parsed.isMention === true;
     return [
       {
         kind,
@@ -71,7 +72,8 @@ export function createUpdateReader(bot: TelegramBot): (update: Update) => Receiv
         at: (message.edit_date ?? message.date) * 1_000,
         messageId: formatMessageId(message, bot.id),
         text,
-        isForBot: parsed.isMention === true,
+        isForBot: isMentioned || isAnswerTo(bot, message),
+        ...(isMentioned ? { isMentioned } : {}),
         files,
         ...given({
           replyTo: readReply(message, { parser, bot }),
@@ -194,6 +196,11 @@ type Attachment = ReturnType<MessageParser['parse']>['attachments'][number];
 
 function toFile({ fetchMetadata, name, mimeType, size }: Attachment): RemoteFile {
   return { id: fetchMetadata?.['fileId'] ?? '', ...given({ name, type: mimeType, bytes: size }) };
+}
+
+/** The message that began the topic of a forum is answered by all of it. */
+function isAnswerTo({ id }: TelegramBot, { reply_to_message: answered, message_thread_id: topic }: Message): boolean {
+  return String(answered?.from?.id) === id && answered?.message_id !== topic;
 }
 
 function readReply(
