@@ -10,7 +10,9 @@ export const erasure = z.strictObject({
 
 export const subjectErasure = z.strictObject({
   senderId: text.describe('The `sender.id` of the person'),
-  sessions: z.array(erasure).describe('What was removed of each session in which only this person wrote'),
+  sessions: z
+    .array(erasure)
+    .describe('What was removed of each session in which only this person wrote or asked to write: its pairings, too'),
   shared: z.array(text).describe('The keys of sessions that were kept, because other people wrote in them too'),
   batchItems: z.int().describe('The number of items of ended batches, never sent, whose texts were removed'),
 });

@@ -4,6 +4,7 @@ import { askForPairing } from '../../src/features/channels/pairings.ts';
 import { isPaired } from '../../src/features/channels/store/pairings.ts';
 import { newId } from '../../src/ids.ts';
 import { runCli } from '../cli/run-cli.ts';
+import { tablesWith } from '../api/tables-with.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { countOfCrowd, readSendersOfEvents } from '../rows/channels.ts';
@@ -39,6 +40,23 @@ async function noticesTo(account: string, senderId: string): Promise<string[]> {
 
 const crowd = () =>
   countOfCrowd(holder.rig, { account: 'channel:telegram/crowd', sessions: 'agent:main:telegram:direct:200' });
+
+test('a person who asked, and never wrote to an agent, is erased with what was decided', async () => {
+  const { rig } = holder;
+  for (const sender of ['901', '902']) await write('erased', sender, 'Wren');
+  const denied = (await pairingsOf('erased')).find(({ senderId }: { senderId: string }) => senderId === '901');
+  expect((await rig.post(`/v1/pairings/${denied.id}/deny`, {})).status).toBe(200);
+  const erased = { key: 'agent:main:telegram:direct:901', removed: { pairings: 1, deliveries: 1, sessions: 1 } };
+  const erase = async (query: string) => (await rig.ask('DELETE', `/v1/subjects/901${query}`)).body.sessions;
+  expect(await erase('?channel=slack')).toEqual([]);
+  expect(await erase('?dryRun=true')).toMatchObject([erased]);
+  expect(await pairingsOf('erased')).toHaveLength(2);
+  expect(await erase('')).toMatchObject([erased]);
+  expect(await pairingsOf('erased')).toMatchObject([{ senderId: '902' }]);
+  const left = await tablesWith(rig.rows, 'direct:901');
+  delete left['audit'];
+  expect(left).toEqual({});
+});
 
 describe('a person who is not paired', () => {
   test('is sent a code once, which is a row of the outbox to the chat, and is an event', async () => {

@@ -17,6 +17,7 @@ import {
   eraseSnapshots,
   findOpenBatch,
   findOpenBatchOfSender,
+  readPairingSessions,
   type ErasedSessions,
   type Sender,
 } from './store/erase-shared.ts';
@@ -250,7 +251,7 @@ export type PersonErasureResult =
   | ({ kind: 'erased' } & PersonErasure)
   | { kind: 'busy'; batchId: string; sessionKey: string | null };
 
-/** Erases the sessions in which only this person has written, and the items of batches with their words that never reached a session. */
+/** Erases the sessions in which only this person has written or asked to write, and the items of batches with their words that never reached a session. */
 export async function erasePerson(service: Service, person: Person): Promise<PersonErasureResult> {
   const { database } = service;
   const batchId = await findOpenBatchOfSender(database, person);
@@ -275,10 +276,11 @@ export async function previewPerson(service: Service, person: Person): Promise<P
 }
 
 async function listSessions(
-  { views }: Service,
+  { views, database }: Service,
   { senderId, channel, erasesShared }: Person,
 ): Promise<{ chosen: string[]; shared: string[] }> {
-  const found = await findSessionsOfSender(views, { senderId, channel });
+  const answered = await readPairingSessions(database, { senderId, channel });
+  const found = await findSessionsOfSender(views, { senderId, channel, answered });
   const listKeys = (isKept: boolean): string[] =>
     found.filter(({ isShared }) => isKept === (isShared && !erasesShared)).map(({ key }) => key);
   return { chosen: listKeys(false), shared: listKeys(true) };

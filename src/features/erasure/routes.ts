@@ -37,7 +37,8 @@ const deleteSubject = defineRoute({
   operationId: 'eraseSubject',
   method: 'DELETE',
   path: '/v1/subjects/{senderId}',
-  summary: 'Erase all sessions in which only this person wrote, and the items of batches with their words',
+  summary:
+    'Erase all sessions in which only this person wrote or asked to write, and the items of batches with their words',
   role: 'admin',
   isLong: true,
   query: erasureQuery.extend({

@@ -43,12 +43,14 @@ select max(seq)::float8 as last, coalesce(bool_or(is_other), false) as "isShared
 
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-/** Reads all messages: no index leads from a sender to their messages, because every message would pay for it. */
+/**
+ * The sessions in which the sender has written, and those with the keys `answered`, which have what the sender was sent. Reads all messages: no index leads from a sender to their messages, because every message would pay for it.
+ */
 export async function findSessionsOfSender(
   db: ViewDatabase,
-  { senderId, channel = null }: { senderId: string; channel?: string | null | undefined },
+  { senderId, channel, answered }: { senderId: string; channel: string | null; answered: readonly string[] },
 ): Promise<SenderSession[]> {
-  const theirs = new Set<string>();
+  const theirs = new Set(answered);
   for (let after: string | null = BEFORE_ALL; after !== null;) {
     const portion: Awaited<ReturnType<typeof readSender>> = await readSender(db, after, senderId, channel);
     // A session that was deleted meanwhile has no key.

@@ -91,6 +91,16 @@ export interface Sender {
   channel: string | null;
 }
 
+export const readPairingSessions = literalQuery({
+  name: 'sessions-of-pairings',
+  purpose: 'Read the keys of the sessions in whose outbox a person who asked to write was answered.',
+  pool: 'views',
+  values: ({ senderId, channel }: Sender) => [senderId, channel],
+  answer: (rows: { key: string }[]) => rows.map(({ key }) => key),
+  text: `select s.key from holdfast.pairings p join holdfast.sessions s on s.id = p.session_id
+where p.sender_id = $1 and ($2::text is null or p.channel = $2)`,
+});
+
 const openItemsSql = (isTheirs: string): string => `select b.id from holdfast.batches b where b.status <> 'ended'
   and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status in ('pending', 'fed') and ${isTheirs}) limit 1`;
 
