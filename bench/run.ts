@@ -7,6 +7,7 @@ import { assembly } from './parts/assembly.ts';
 import { batches } from './parts/batches.ts';
 import { beforeAndAfter, type ComparedCommits } from './parts/before-and-after.ts';
 import { budgetsAndLimits } from './parts/budgets-and-limits.ts';
+import { chats } from './parts/chats.ts';
 import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
 import { dashboardBuild } from './parts/dashboard-build.ts';
@@ -53,6 +54,7 @@ const partsWith = (compared: ComparedCommits): BenchPart[] => [
   tabs,
   traces,
   whereATurnGoes,
+  chats,
   wires,
   sandboxed,
   scaling,
