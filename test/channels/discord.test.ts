@@ -117,7 +117,7 @@ describe('what people write', () => {
     ]);
   });
 
-  test('as an answer of a bot that may write is for the agent only if its text mentions the bot', async () => {
+  test('as an answer of a bot that may write is for the agent only if its text mentions the bot, and its reactions never are', async () => {
     await startProcess();
     const bot = { id: '59', username: 'friend', bot: true };
     const { platformId: replyTo } = await (
@@ -129,6 +129,11 @@ describe('what people write', () => {
       text: 'I ask @scripted',
       history: [{ body: 'I agree' }],
     });
+    for (const isAdded of [true, false])
+      discord.react({ from: bot, channel: CHANNEL, messageId: replyTo, emoji: '🤖', isAdded });
+    discord.react({ from: '51', channel: CHANNEL, messageId: replyTo, emoji: '👀' });
+    await poll(async () => (await readEventTexts(api, inChannel)).at(-1)).toContain('👀');
+    expect((await readEventTexts(api, inChannel)).filter((text) => text.includes('🤖'))).toEqual([]);
   });
 
   test('with files, and by a button, is kept: the press is answered when it is committed', async () => {

@@ -176,6 +176,11 @@ describe('a request of Slack', () => {
     expect(await receive({ ...reaction, type: 'reaction_removed', reaction: 'party_parrot' })).toMatchObject([
       { emoji: ':party_parrot:', isAdded: false },
     ]);
+    const opened = platform();
+    const read = async (fields: object) => (await opened.readWebhook!(signed(event(fields))))!.received;
+    await read({ ...MESSAGE, channel: 'C1', user: 'U9', bot_id: 'B9' });
+    expect(await read({ ...reaction, user: 'U9' })).toMatchObject([{ sender: { id: 'U9', isBot: true } }]);
+    expect(await read(reaction)).toMatchObject([{ sender: { id: 'U1', isBot: false } }]);
     const payload = JSON.stringify({
       type: 'block_actions',
       user: { id: 'U1', name: 'ann' },

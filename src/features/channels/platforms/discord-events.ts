@@ -92,6 +92,7 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
   const { placeOf, marksOf } = createLookups(ask, botId);
   const urls = new Map<string, string>();
   const tokens = new Map<string, string>();
+  const bots = new Map<string, true>();
 
   async function readMessage(message: APIMessage, guild: string | undefined, signal: AbortSignal): Promise<Received[]> {
     const { id, type, author, mentions, referenced_message: answered, message_reference: reference } = message;
@@ -102,13 +103,15 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
     for (const file of attachments) keep(urls, file.id, file.url);
     const marks = await marksOf(message, guild, signal);
     const isMentioned = marks.some((mark) => content.includes(mark));
+    const sender = personOf(author, (message as { member?: Member }).member, message.webhook_id !== undefined);
+    if (sender.isBot) keep(bots, sender.id, true);
     // Who is answered is among the mentions, too.
     const isMeant = isMentioned || mentions.some((user) => user.id === botId) || answered?.author.id === botId;
     return [
       {
         kind: 'message',
         place: await placeOf(message.channel_id, guild, signal),
-        sender: personOf(author, (message as { member?: Member }).member, message.webhook_id !== undefined),
+        sender,
         at: timeOf(id),
         messageId: id,
         text: textOf(content, marks, mentions),
@@ -139,7 +142,7 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
       case GatewayDispatchEvents.MessageReactionAdd:
       case GatewayDispatchEvents.MessageReactionRemove: {
         const place = await placeOf(d.channel_id, d.guild_id, signal);
-        return [toReaction(d, { place, s, isAdded: t === GatewayDispatchEvents.MessageReactionAdd })];
+        return [toReaction(d, { place, s, bots, isAdded: t === GatewayDispatchEvents.MessageReactionAdd })];
       }
       case GatewayDispatchEvents.InteractionCreate:
         if (d.type !== InteractionType.MessageComponent) return [];
@@ -174,14 +177,14 @@ function toReply({ id, author, content, mentions }: APIMessage): NonNullable<Rec
   return { id, senderLabel: nameOf(author), body: textOf(content, [], mentions) };
 }
 
-/** Discord does not say when. The number of the event (`s`) tells one that is sent again from a second reaction. */
+/** The end of a reaction does not say whether its user is a bot. Discord does not say when. The number of the event (`s`) tells one that is sent again from a second reaction. */
 function toReaction(
   data: GatewayMessageReactionRemoveDispatchData | GatewayMessageReactionAddDispatchData,
-  { place, s, isAdded }: { place: ChatPlace; s: number; isAdded: boolean },
+  { place, s, bots, isAdded }: { place: ChatPlace; s: number; bots: ReadonlyMap<string, true>; isAdded: boolean },
 ): Received {
   const { message_id: messageId, emoji, user_id: id } = data;
   const member = 'member' in data ? data.member : undefined;
-  const sender = member?.user === undefined ? { id, isBot: false } : personOf(member.user, member, false);
+  const sender = member?.user === undefined ? { id, isBot: bots.has(id) } : personOf(member.user, member, false);
   const shown = emoji.id === null ? (emoji.name ?? '') : `:${emoji.name ?? emoji.id}:`;
   return { kind: 'reaction', place, sender, at: timeOf(messageId) + s, messageId, emoji: shown, isAdded };
 }

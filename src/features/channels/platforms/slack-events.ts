@@ -49,6 +49,8 @@ const WRITTEN: ReadonlySet<string | undefined> = new Set([
 /** Reads events for the bot of this user id. */
 export function createEventReader(botUserId: string) {
   const mention = `<@${botUserId}>`;
+  /** Users that have written as bots. A reaction does not say what its user is. */
+  const bots = new Set<string>();
 
   function readMessage(message: SlackMessage, channel: string, team: string | undefined): Received[] {
     const { ts, text = '', subtype } = message;
@@ -56,6 +58,7 @@ export function createEventReader(botUserId: string) {
     if (ts === undefined || !WRITTEN.has(subtype) || (text === '' && files.length === 0)) return [];
     const sender = personOf(message);
     if (sender === null) return [];
+    if (sender.isBot) bots.add(sender.id);
     const place = placeOf(channel, { thread: message.thread_ts, team });
     const isAnswer = message.parent_user_id === botUserId;
     const isMentioned = text.includes(mention);
@@ -80,7 +83,7 @@ export function createEventReader(botUserId: string) {
     // The shape that Slack documents; every field that is used is checked.
     const event = body['event'] as SlackEvent;
     const team = typeof body['team_id'] === 'string' ? body['team_id'] : undefined;
-    if (event.type === 'reaction_added' || event.type === 'reaction_removed') return readReaction(event, team);
+    if (event.type === 'reaction_added' || event.type === 'reaction_removed') return readReaction(event, team, bots);
     if (event.channel === undefined || (event.type !== 'message' && event.type !== 'app_mention')) return [];
     return event.subtype === 'message_changed'
       ? readEdit(event, (message, channel) => readMessage(message, channel, team))
@@ -116,14 +119,18 @@ function readEdit(
   });
 }
 
-function readReaction({ type, user, item, reaction, event_ts: at }: SlackEvent, team: string | undefined): Received[] {
+function readReaction(
+  { type, user, item, reaction, event_ts: at }: SlackEvent,
+  team: string | undefined,
+  bots: ReadonlySet<string>,
+): Received[] {
   if (item?.type !== 'message' || item.channel === undefined || item.ts === undefined) return [];
   if (user === undefined || reaction === undefined) return [];
   return [
     {
       kind: 'reaction',
       place: placeOf(item.channel, { team }),
-      sender: { id: user, isBot: false },
+      sender: { id: user, isBot: bots.has(user) },
       at: toMs(at ?? item.ts),
       messageId: item.ts,
       emoji: emojiOf(reaction),
