@@ -130,7 +130,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   gateway: ['overview'],
   heartbeats: ['budgets'],
   openai: ['batches'],
-  overview: ['budgets', 'costs', 'retention'],
+  overview: ['budgets', 'costs', 'deliveries', 'retention'],
   'provider-batches': ['batches'],
   search: ['memory'],
   tries: ['erasure'],

@@ -8,6 +8,7 @@ import { readScrapeFigures } from '../../src/features/overview/views/scrape-figu
 import { newId } from '../../src/ids.ts';
 import { addBatches } from '../rows/batches.ts';
 import { addBudgets } from '../rows/budgets.ts';
+import { addChannelGates, changeChannelGates } from '../rows/channel-gates.ts';
 import { addCrons } from '../rows/crons.ts';
 import { addDeliveries, changeDeliveries } from '../rows/deliveries.ts';
 import { addDoorbells } from '../rows/doorbells.ts';
@@ -173,6 +174,28 @@ test('a receiver that fails is named after its first failure, once for all of it
   expect(await troubles()).toEqual(['deliveries_failing webhook hooks.example:8443 2']);
   await changeDeliveries(rig, {}, { status: 'sent' });
   expect(await troubles()).toEqual([]);
+});
+
+test('the outbox has stalled when the next message of a chat could be sent, not while others of the chat or its account are', async () => {
+  const sessions = [await rig.session(), await rig.session()];
+  const target = { url: 'channel:telegram/main/42' };
+  const to = { channel: 'telegram', target, dueAt: ago('1 minute') };
+  await addDeliveries(rig, { ...to, sessionId: sessions[0]!, seq: 1, part: 1, parts: 2, createdAt: ago('2 minutes') });
+  await addDeliveries(rig, { ...to, sessionId: sessions[0]!, seq: 1, part: 2, parts: 2, createdAt: ago('2 minutes') });
+  await addDeliveries(rig, { ...to, sessionId: sessions[1]!, seq: 1 });
+  // No message of a chat keeps a webhook waiting.
+  await addDeliveries(rig, { sessionId: sessions[0]!, seq: 2, dueAt: ago('1 minute') });
+  expect(await troubles()).toEqual(['outbox_stalled telegram 1', 'outbox_stalled webhook 1']);
+  await changeDeliveries(rig, { channel: 'webhook' }, { status: 'sent' });
+  for (const place of ['telegram/main/42', 'telegram/main']) {
+    await addChannelGates(rig, { place, nextAt: ahead('1 minute') });
+    expect(await troubles(), place).toEqual([]);
+    await changeChannelGates(rig, { place }, { nextAt: ago('1 minute') });
+    expect(await troubles(), place).toEqual(['outbox_stalled telegram 1']);
+  }
+  await changeDeliveries(rig, { sessionId: sessions[0]!, part: 1 }, { dueAt: ahead('1 hour') });
+  expect(await troubles(), 'its first part is repeated later').toEqual([]);
+  await changeDeliveries(rig, {}, { status: 'sent' });
 });
 
 test('an open transaction that has written something is named with its session', async () => {

@@ -10,6 +10,7 @@ import {
   LIMITED_MS,
   WORK_UNSERVED_MS,
 } from '../rules/service-health.ts';
+import { GATED_HEADS_SQL, headsOfChatsSql } from '../../deliveries/store/chat-heads.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../../../database/event-ids.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
@@ -74,11 +75,14 @@ export const HEALTH_FACTS_SQL = `${PARKED_SQL}
   from holdfast.workers w where ${RUNNING_SQL} and w.reconciler_stalled_since is not null order by w.reconciler_stalled_since limit ${NAMES_MAX})
   union all (${factSql('outbox_stalled', 'channel', 'count(*)', 'min(due_at)')}
   from (
-    select d.channel, d.due_at from holdfast.deliveries d
-    where d.status = 'pending' and d.due_at < ${agoSql(DELIVERY_STALLED_MS)} and d.expires_at > clock_timestamp() and not exists (
+    (select d.channel, d.due_at from holdfast.deliveries d
+    where d.channel = 'webhook' and d.status = 'pending' and d.due_at < ${agoSql(DELIVERY_STALLED_MS)} and d.expires_at > clock_timestamp() and not exists (
       select from holdfast.deliveries earlier
-      where earlier.session_id = d.session_id and earlier.seq < d.seq and earlier.status in ('pending', 'sending'))
-    limit ${COUNT_MAX}
+      where earlier.session_id = d.session_id and earlier.seq < d.seq and earlier.channel = 'webhook' and earlier.status in ('pending', 'sending'))
+    limit ${COUNT_MAX})
+    union all (with heads as (${headsOfChatsSql('d.expires_at > clock_timestamp()')})
+    select (select d.channel from holdfast.deliveries d where d.id = gated.id), gated.free_at from (${GATED_HEADS_SQL}) as gated
+    where gated.free_at < ${agoSql(DELIVERY_STALLED_MS)} limit ${COUNT_MAX})
   ) as stalled group by channel limit ${NAMES_MAX})
   union all (${factSql('deliveries_failing', 'destination', 'count(*)', 'min(created_at)')}
   from (
