@@ -4,7 +4,10 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const channels: Feature = {
   name: 'channels',
-  inRoles: [{ roles: ['worker'], load: async () => (await import('./poll-accounts.ts')).openChannels }],
+  inRoles: [
+    { roles: ['worker'], load: async () => (await import('./poll-accounts.ts')).openChannels },
+    { roles: ['api'], load: async () => (await import('./load-webhooks.ts')).loadWebhooks },
+  ],
   routes: [
     () => import('./channel-routes.ts'),
     () => import('./pairing-routes.ts'),
