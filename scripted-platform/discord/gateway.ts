@@ -126,8 +126,9 @@ export class Gateway {
 
   /** Discord does not say how long it keeps events; this one keeps none that the bot has named, which is the least that a bot can rely on. */
   #confirm(session: Session, sequence: number): void {
-    for (const { s, push } of session.events) if (s <= sequence) push.status = 200;
+    const confirmed = session.events.filter(({ s }) => s <= sequence);
     session.events = session.events.filter(({ s }) => s > sequence);
+    for (const { push } of confirmed) this.#record.answer(push, { status: 200 });
   }
 
   #send(session: Session, event: string, data: Json): void {

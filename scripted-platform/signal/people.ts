@@ -109,12 +109,17 @@ export function setGroup({ groups }: World, input: z.input<typeof groupSchema>):
   return group;
 }
 
+export function setPerson(world: World, input: z.input<typeof personSchema>): Person {
+  const given = personSchema.parse(input);
+  const known = [...world.people.values()].find(({ number }) => number === given.number);
+  return world.addPerson({ ...known, ...given });
+}
+
 function look(
   world: World,
-  { from, group: id }: { from: { number: string; uuid?: string; name?: string }; group?: string },
+  { from, group: id }: { from: z.output<typeof personSchema>; group?: string },
 ): { person: Person; chat: string; group: Group | undefined } {
-  const known = [...world.people.values()].find(({ number }) => number === from.number);
-  const person = world.addPerson({ ...known, ...from });
+  const person = setPerson(world, from);
   const group = id === undefined ? undefined : (world.groups.get(id) ?? setGroup(world, { id }));
   return { person, chat: group?.id ?? person.uuid, group };
 }

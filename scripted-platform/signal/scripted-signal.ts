@@ -14,8 +14,8 @@ import {
 import type { Refusal } from '../faults.ts';
 import { disorderSchema, type Disorder } from '../pushes.ts';
 import { listOf, METHODS } from './methods.ts';
-import { edit, react, say, setGroup, type saySchema } from './people.ts';
-import { Refused, World, type Group, type Json, type Message } from './world.ts';
+import { edit, react, say, setGroup, setPerson, type saySchema } from './people.ts';
+import { Refused, World, type Group, type Json, type Message, type Person } from './world.ts';
 
 export interface ScriptedSignalOptions extends ServerOptions {
   /** The number of the bot; absent: that of `SIGNAL_NUMBER`. */
@@ -29,12 +29,16 @@ export interface ScriptedSignal extends ApiServer {
   say: (saying: z.input<typeof saySchema> | string) => Message;
   edit: (input: Parameters<typeof edit>[1]) => Message;
   react: (input: Parameters<typeof react>[1]) => void;
+  /** Makes a person known. */
+  setPerson: (input: Parameters<typeof setPerson>[1]) => Person;
   /** Makes a group known, or has the bot removed from it. */
   setGroup: (input: Parameters<typeof setGroup>[1]) => Group;
   /** The messages of a chat as they are now, oldest first: of a group by its id, of a person by the number or the UUID. */
   messages: (chat: string) => Message[];
   /** The envelopes that the daemon has not received. */
   waiting: () => Json[];
+  /** Whether the daemon waits for envelopes, because a client has asked it to. */
+  isReceiving: () => boolean;
   /** Has the next envelopes duplicated or reordered. */
   disturb: (disorder: Disorder) => void;
 }
@@ -56,9 +60,11 @@ export async function startScriptedSignal(options: ScriptedSignalOptions = {}): 
     say: (saying) => say(world, typeof saying === 'string' ? { text: saying } : saying),
     edit: (input) => edit(world, input),
     react: (input) => react(world, input),
+    setPerson: (input) => setPerson(world, input),
     setGroup: (input) => setGroup(world, input),
     messages: (chat) => messagesOf(world, chat),
     waiting: () => world.waiting,
+    isReceiving: () => world.isReceiving,
     disturb: (disorder) => world.disturb(disorder),
   };
 }
@@ -74,6 +80,7 @@ function controlOf(world: World): Record<string, Control> {
     'POST say': (body) => say(world, body),
     'POST edit': (body) => edit(world, body),
     'POST react': (body) => react(world, body),
+    'POST people': (body) => setPerson(world, body),
     'POST groups': (body) => setGroup(world, body),
     'GET messages': ({ chat }) => ({ messages: messagesOf(world, String(chat)) }),
     'GET waiting': () => ({ envelopes: world.waiting }),

@@ -72,6 +72,11 @@ export class World {
     return [...this.#waiting, ...this.#held];
   }
 
+  /** Whether the daemon waits for envelopes. */
+  get isReceiving(): boolean {
+    return this.#isReceiving;
+  }
+
   /** A time in milliseconds that no other message has. */
   newTimestamp(): number {
     return (this.#timestamp = Math.max(Date.now(), this.#timestamp + 1));
@@ -103,16 +108,23 @@ export class World {
     if (this.#reorder > 0) {
       this.#held.unshift(...copies);
       this.#reorder -= 1;
-      if (this.#reorder > 0) return;
-      this.#waiting.push(...this.#held);
-      this.#held = [];
-    } else this.#waiting.push(...copies);
+      return this.#releaseHeld();
+    }
+    this.#waiting.push(...copies);
     this.#arrived.resolve();
   }
 
   disturb({ duplicate = this.#duplicate, reorder = this.#reorder }: Disorder): void {
     this.#duplicate = duplicate;
     this.#reorder = reorder;
+    this.#releaseHeld();
+  }
+
+  #releaseHeld(): void {
+    if (this.#reorder > 0) return;
+    this.#waiting.push(...this.#held);
+    this.#held = [];
+    this.#arrived.resolve();
   }
 
   /** As the daemon receives: what it hands over is acknowledged to Signal before, and is not handed over again. */
@@ -132,9 +144,9 @@ export class World {
         wait.abort();
       }
       const received = this.#waiting.splice(0, messagesMax);
-      const pushed = { sentAt: new Date().toISOString(), attempt: 1, url: 'receive', status: 200 };
+      const pushed = { sentAt: new Date().toISOString(), attempt: 1, url: 'receive', status: null };
       return received.map((envelope) => {
-        this.#pushes.add({ ...pushed, body: envelope });
+        this.#pushes.answer(this.#pushes.add({ ...pushed, body: envelope }), { status: 200 });
         return { account: this.bot.number, envelope };
       });
     } finally {

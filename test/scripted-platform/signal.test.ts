@@ -69,6 +69,8 @@ test('what the daemon refuses is refused in its words', async () => {
   expect(await errorOf('send', { recipient: '+499', message: 'Hi' })).toMatchObject({
     message: 'The user +499 is not registered.',
   });
+  signal.setPerson('+499');
+  expect(await errorOf('send', { recipient: '+499', message: 'Hi' })).toBeUndefined();
   expect(await errorOf('send', { groupId: 'H=', message: 'Hi' })).toMatchObject({ message: 'Group not found: H=' });
   expect(await errorOf('send', { groupId: 'G=', message: 'Hi' })).toMatchObject({
     message: 'User is not a member in group: Left (G=)',
