@@ -110,6 +110,8 @@ const onlyInLongForm = [
   'test/cli/spawn.test.ts',
   'test/cli/wrong-databases.test.ts',
   'test/client/package.test.ts',
+  'test/crash/channel-in.test.ts',
+  'test/crash/channel-out.test.ts',
   'test/crash/chat-sweep.test.ts',
   'test/crash/compaction-sweep.test.ts',
   'test/crash/family-sweep.test.ts',

@@ -3,64 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { RecordedCall, RecordedPush } from '../../../scripted-platform/call-log.ts';
-import type { ApiServer, ServerOptions } from '../../../scripted-platform/api-server.ts';
+import type { RecordedCall } from '../../../scripted-platform/call-log.ts';
 import { SLACK_APP, startScriptedSlack } from '../../../scripted-platform/slack/scripted-slack.ts';
 import { startScriptedTelegram } from '../../../scripted-platform/telegram/scripted-telegram.ts';
+import { PERSON, RECORDED_MAX, type BarChannel, type BarPlatform, type StartOptions } from './bar-channel.ts';
+import { startDiscord } from './bar-discord.ts';
+import { startSignal } from './bar-signal.ts';
 
-/** A channel of the configuration with one account `main`, and what the sweeps ask of its platform. Chats are numbered. */
-export interface BarChannel {
-  /** Its key below `channels`. */
-  name: string;
-  settings: Record<string, unknown> & { accounts: { main: object } };
-  server: ApiServer;
-  chatId: (chat: number) => string;
-  /** Makes a direct chat known to the platform. */
-  open: (chat: number) => void;
-  /** A person writes in it. */
-  say: (chat: number, text: string) => void;
-  /** What the bot has written in a chat, oldest first. */
-  sentIn: (chat: number) => string[];
-  sendMethod: string;
-  /** The text of a call that sends a message; null: it does something else. */
-  textOf: (call: RecordedCall) => string | null;
-  /** One part is at most so long, and no two such paragraphs fit into one. */
-  paragraphChars: number;
-  /** True: it can say whether it was sent a message. */
-  canBeAsked: boolean;
-  /** How it refuses a message for ever. */
-  refusal: { status: number; description: string };
-  incoming: Incoming;
-}
-
-/** How messages come in. */
-interface Incoming {
-  /** Connects the platform to the address of the service; absent: the service connects. */
-  subscribe?: (url: string) => Promise<unknown>;
-  /** Has the next messages sent twice, or in another order; absent: the platform does neither. */
-  disturb?: (disorder: { duplicate?: number; reorder?: number }) => void;
-  /** Cuts the connection; absent: there is none. */
-  cut?: () => void;
-  /** How many readers are connected at this moment; absent: none ever is. */
-  readers?: () => number;
-  /** The text of a message that is pushed; null: it is something else. */
-  textOf: (push: RecordedPush) => string | null;
-  /** The account gets the token of a new bot, in its file; absent: positions are not those of bots. */
-  changeToken?: () => void;
-  /** The texts that a call of a reader confirms: the platform drops them. Absent: calls confirm nothing. */
-  confirmedBy?: (call: RecordedCall) => string[];
-}
-
-export interface BarPlatform {
-  channels: BarChannel[];
-  close: () => Promise<void>;
-}
-
-type StartOptions = Pick<ServerOptions, 'onCall'>;
-
-const RECORDED_MAX = 100_000;
-/** Of the persons: no small number is one, because a text names chats by theirs. */
-const PERSON = 1_000_000;
 const MAX_WAIT_MS = 200;
 
 async function startTelegram({ onCall }: StartOptions): Promise<BarPlatform> {
@@ -112,8 +61,9 @@ async function startTelegram({ onCall }: StartOptions): Promise<BarPlatform> {
       textOf: ({ method, parameters, bot: caller }) =>
         method === 'sendMessage' && caller === bot ? String(parameters['text']) : null,
       paragraphChars: 2_500,
-      canBeAsked: false,
+      knowsRepeats: 'never',
       refusal: { status: 400, description: 'Bad Request: message is too strange' },
+      limits: 'chat',
       incoming: {
         textOf: ({ body }) => (body as { message?: { text?: string } }).message?.text ?? null,
         ...(mode === 'poll'
@@ -197,8 +147,9 @@ async function startSlackOf(mode: 'socket' | 'webhook', { onCall }: StartOptions
     sendMethod: 'chat.postMessage',
     textOf: ({ method, parameters }) => (method === 'chat.postMessage' ? String(parameters['text']) : null),
     paragraphChars: 7_000,
-    canBeAsked: true,
+    knowsRepeats: 'always',
     refusal: { status: 200, description: 'msg_blocks_too_strange' },
+    limits: 'chat',
     incoming: {
       textOf: ({ body }) => (body as { event?: { text?: string } }).event?.text ?? null,
       disturb: (disorder) => server.disturb(disorder),
@@ -214,6 +165,8 @@ async function startSlackOf(mode: 'socket' | 'webhook', { onCall }: StartOptions
 export const PLATFORMS: Readonly<Record<string, (options: StartOptions) => Promise<BarPlatform>>> = {
   telegram: startTelegram,
   slack: startSlack,
+  discord: startDiscord,
+  signal: startSignal,
 };
 
 /** Starts all platforms; resolves with their channels, and the configuration of them. */

@@ -1,7 +1,7 @@
 // Faults that strike relays while they send to chats: a relay is killed or frozen before its request, between the request and the answer, or after it.
 // The parts that it was sending are noted: only these may be doubled on a platform that cannot say what it was sent.
 import type { RecordedCall } from '../../../scripted-platform/call-log.ts';
-import type { BarChannel } from '../../channels/bars/bar-platforms.ts';
+import type { BarChannel } from '../../channels/bars/bar-channel.ts';
 import { changeChannelGates } from '../../rows/channel-gates.ts';
 import { changeDeliveries, readDeliveries } from '../../rows/deliveries.ts';
 import { above, ago, ahead, like, now } from '../../rows/table.ts';
@@ -73,10 +73,17 @@ export class OutboxStrikes {
 
   /** Strikes the points one after the other until `isOver`. */
   async strikeAll(points: readonly OutboxPoint[], isOver: () => Promise<boolean>): Promise<void> {
-    for (const [index, point] of points.entries()) {
+    // Of one channel after the other, two requests are struck: one that is carried out, and one that is not.
+    let requests = 0;
+    for (const point of points) {
       // One relay is awake, and takes over from the others.
       await waitUntil('a frozen relay wakes', SOON_MS, () => this.#frozen < this.#rig.workers.length - 1);
-      const struck = await this.#strike(point, this.#channels[index % this.#channels.length]!, isOver);
+      const struck = await this.#strike(
+        point,
+        this.#channels[Math.floor(requests / 2) % this.#channels.length]!,
+        isOver,
+      );
+      if (point.at === 'request') requests += 1;
       if (!struck) return;
       this.struck += 1;
     }
