@@ -29,6 +29,7 @@ export const TABLES_DELETED_ELSEWHERE = {
   '30 days after the fire': ['cron_fires'],
   'an hour after the chat has no wait any more': ['channel_gates'],
   'seven days after they were said': ['channel_context'],
+  'a day after they were begun': ['channel_previews'],
 };
 
 /** Tables by the reason why their rows are not deleted by age. */

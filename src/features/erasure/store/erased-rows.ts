@@ -131,6 +131,7 @@ export const ERASED_OTHERWISE: readonly string[] = [
   'idempotency_keys',
   'snapshots',
   'search_texts',
+  'channel_previews',
 ];
 
 /** Tables whose rows are not found by a column `session_id`. */
