@@ -132,13 +132,8 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
     switch (t) {
       case GatewayDispatchEvents.MessageCreate:
         return readMessage(d, d.guild_id, signal);
-      case GatewayDispatchEvents.MessageUpdate: {
-        const { edited_timestamp: editedAt } = d;
-        // Without this time a preview was added. With it, a preview makes the same news as the edit before, which is stored once.
-        if (editedAt == null) return [];
-        const said = await readMessage(d, d.guild_id, signal);
-        return said.map((each) => ({ ...(each as ReceivedMessage), kind: 'edit', at: Date.parse(editedAt) }));
-      }
+      case GatewayDispatchEvents.MessageUpdate:
+        return toEdits(d, () => readMessage(d, d.guild_id, signal));
       case GatewayDispatchEvents.MessageReactionAdd:
       case GatewayDispatchEvents.MessageReactionRemove: {
         const place = await placeOf(d.channel_id, d.guild_id, signal);
@@ -167,6 +162,15 @@ function readPress(press: APIMessageComponentInteraction, place: ChatPlace): Rec
   if (user === undefined || data.component_type !== ComponentType.Button) return [];
   const sender = personOf(user, press.member, false);
   return [{ kind: 'press', place, sender, at: timeOf(id), messageId: message.id, pressId: id, value: data.custom_id }];
+}
+
+/** Without the time of an edit, a preview was added. With it, a preview makes the same news as the edit before, which is stored once. */
+async function toEdits(
+  { edited_timestamp: editedAt }: APIMessage,
+  read: () => Promise<Received[]>,
+): Promise<Received[]> {
+  if (!editedAt) return [];
+  return (await read()).map((each) => ({ ...(each as ReceivedMessage), kind: 'edit', at: Date.parse(editedAt) }));
 }
 
 function toFile({ id, filename: name, content_type: type, size: bytes }: APIAttachment): RemoteFile {
