@@ -55,7 +55,7 @@ function serviceWith(own: object, limits: object = {}): Service {
 
 const polls = () => telegram.calls.entries.filter(({ method }) => method === 'getUpdates');
 
-test('what people write is committed in order before Telegram is asked for what comes after it', async () => {
+test('what people write is committed in order before Telegram is asked for what comes after it (G38)', async () => {
   for (let n = 0; n < 150; n += 1) telegram.say({ from: 10 + (n % 2), text: `Line ${n}` });
   await startProcess();
   await expect.poll(() => telegram.pendingUpdates(), { timeout: 60_000 }).toEqual([]);

@@ -187,7 +187,7 @@ test('a relay that dies before it has divided a delivery leaves nothing in doubt
   expect(rig.outcomes).toEqual(['sent']);
 });
 
-test('a message whose answer was lost is parked, a reply is sent again, and what can be asked for is asked for', async () => {
+test('a message whose answer was lost is parked, a reply is sent again, and what can be asked for is asked for (G39)', async () => {
   for (const [type, channel] of [
     ['message', 'blind'],
     ['reply', 'blind'],

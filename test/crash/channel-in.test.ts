@@ -232,7 +232,7 @@ function listPoints(): Struck[] {
   );
 }
 
-test('every update of every platform is one input in the order of its chat, through kills and freezes of its receivers', async () => {
+test('every update of every platform is one input in the order of its chat, through kills and freezes of its receivers (G38)', async () => {
   const points = listPoints();
   const count = Math.ceil(UPDATES / (points.length + 3));
   const found: string[] = [];

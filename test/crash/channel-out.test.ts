@@ -101,7 +101,7 @@ function shortPoints(): OutboxPoint[] {
   ];
 }
 
-test('of replies nothing is lost, and nothing doubled but what was being sent when its relay was struck', async () => {
+test('of replies nothing is lost, and nothing doubled but what was being sent when its relay was struck (G39)', async () => {
   const plans = channels.map((channel) => {
     const replies = Array.from({ length: REPLIES }, (_, reply) => ({
       chat: reply % CHATS,

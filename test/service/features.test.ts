@@ -28,7 +28,7 @@ async function openWithout(leftOut: readonly string[]) {
 }
 
 test.each(isLongForm() ? everyCase : shortCases)(
-  'without %s, a conversation and a stop go on as before',
+  'without %s, a conversation and a stop go on as before (G40)',
   async (_, leftOut) => {
     const { api, faults } = await openWithout(leftOut);
     const hello = { text: '[[tool: session_status {}]] [[reply: Hello.]]' };

@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => telegram.close());
 
 test.each([{ isConfigured: false }, { isConfigured: true }])(
-  'modules of a chat platform are loaded if a channel is configured: $isConfigured',
+  'modules of a chat platform are loaded if a channel is configured: $isConfigured (G40)',
   async ({ isConfigured }) => {
     const rig = await openServiceRig({
       queue: 'postgres',
