@@ -60,6 +60,7 @@ let serviceUrl: string;
 let modelUrl: string;
 let telegramUrl: string;
 let slackUrl: string;
+let signalUrl: string;
 let discordUrl: string;
 /** The output of the started processes. */
 const printed: string[] = [];
@@ -82,11 +83,12 @@ shareAmongTests(async (onEnd) => {
     }
     throw new Error(`${args.join(' ')} did not start: ${(await ended).stderr}`);
   };
-  [serviceUrl, modelUrl, telegramUrl, slackUrl, discordUrl] = await Promise.all([
+  [serviceUrl, modelUrl, telegramUrl, slackUrl, signalUrl, discordUrl] = await Promise.all([
     start(STARTED['npm start'], { HOLDFAST_PORT: '0' }, /^holdfast +(http\S+)$/),
     start(STARTED['npx holdfast scripted-model --port 4010'], {}, /^(http\S+)$/),
     start(STARTED['npx holdfast scripted-platform telegram --port 4020'], {}, /^(http\S+)$/),
     start(STARTED['npx holdfast scripted-platform slack --port 4021'], {}, /^(http\S+)$/),
+    start(STARTED['npx holdfast scripted-platform signal --port 4022'], {}, /^(http\S+)$/),
     start(STARTED['npx holdfast scripted-platform discord --port 4023'], {}, /^(http\S+)$/),
   ]);
 }, START_MS_MAX);
@@ -161,12 +163,16 @@ test("the example for OpenAI's client prints what the agent says", async () => {
 
 /** The command with the addresses of the running processes. */
 function atHand(script: string): string {
-  return script
-    .replaceAll('http://127.0.0.1:7420', serviceUrl)
-    .replaceAll('http://127.0.0.1:4010', modelUrl)
-    .replaceAll('http://127.0.0.1:4020', telegramUrl)
-    .replaceAll('http://127.0.0.1:4021', slackUrl)
-    .replaceAll('http://127.0.0.1:4022', discordUrl);
+  const urls: Readonly<Record<string, string>> = {
+    7420: serviceUrl,
+    4010: modelUrl,
+    4020: telegramUrl,
+    4021: slackUrl,
+    4022: signalUrl,
+    4023: discordUrl,
+  };
+  // At once, and whole ports: an address that was put in can begin like another one of the pages.
+  return script.replaceAll(/http:\/\/127\.0\.0\.1:(\d+)\b/g, (url, port: string) => urls[port] ?? url);
 }
 
 /** Without commands that were already started, their output, and `npm ci`, which has installed the tests themselves. */
