@@ -166,19 +166,22 @@ async function judge(): Promise<string[]> {
     const isPolled = channelOf(chat)?.incoming.confirmedBy !== undefined;
     // One that a frozen receiver had is kept late, or never.
     const ordered = kept.filter((text) => !gone.has(text));
-    const wrong = isPolled ? texts.filter((text, at) => place.get(text) !== at) : outOfOrder(ordered);
+    const wrong = isPolled ? texts.filter((text, at) => place.get(text) !== at) : outOfOrder(ordered, texts);
     if (wrong.length > 0) found.push(`${chat} has in the wrong order ${wrong.slice(0, 3).join(', ')}`);
   }
   return found;
 }
 
-/** The texts that are kept after one that was sent only when they were acknowledged already. */
-function outOfOrder(kept: readonly string[]): string[] {
-  let latestFirstSent = 0;
-  return kept.filter((text) => {
-    const isWrong = (acknowledgedAt.get(text) ?? Infinity) < latestFirstSent;
-    latestFirstSent = Math.max(latestFirstSent, sentAt.get(text) ?? 0);
-    return isWrong;
+/**
+ * The texts that are kept after a later one, which was sent only when they were acknowledged already. An earlier one may be sent that late: it was read from
+ * the history before.
+ */
+function outOfOrder(kept: readonly string[], written: readonly string[]): string[] {
+  const writtenAt = new Map(written.map((text, at) => [text, at]));
+  const isLater = (text: string, other: string): boolean => (writtenAt.get(text) ?? 0) > (writtenAt.get(other) ?? 0);
+  return kept.filter((text, place) => {
+    const before = kept.slice(0, place).filter((other) => isLater(other, text));
+    return before.some((other) => (acknowledgedAt.get(text) ?? Infinity) < (sentAt.get(other) ?? 0));
   });
 }
 
