@@ -137,8 +137,10 @@ function checkAgent(
   { settings, refuse }: { settings: FileSettings; refuse: Refuse },
 ) {
   const chat = resolveTarget(settings, heartbeat.target);
-  if (chat !== null && 'fault' in chat)
-    refuse(`${path}.heartbeat.target.${chat.fault.field}`, heartbeat.target, chat.fault.message);
+  if (chat !== null && 'fault' in chat) {
+    const { field, allowed } = chat.fault;
+    refuse(`${path}.heartbeat.target.${field}`, (heartbeat.target as unknown as ChatDelivery)[field], allowed);
+  }
   if (heartbeat.when !== undefined && !hasOneSource(heartbeat.when)) {
     refuse(`${path}.heartbeat.when`, heartbeat.when, `${ONE_SOURCE}, including those of the defaults`);
   }

@@ -29,6 +29,8 @@ interface ConfiguredChats {
 export interface ChatFault {
   field: 'channel' | 'accountId';
   message: string;
+  /** What it can be. */
+  allowed: string;
 }
 
 /** The complete address, or what is wrong with it: the channel and the account must be configured. */
@@ -44,6 +46,7 @@ export function resolveChat(
       fault: {
         field: 'channel',
         message: `${JSON.stringify(channel)} is not a channel with an adapter; known: ${known}`,
+        allowed: `a channel with an adapter; known: ${known}`,
       },
     };
   }
@@ -54,7 +57,9 @@ export function resolveChat(
       accountId === undefined
         ? 'is needed: the channel has several accounts, or none'
         : `${JSON.stringify(accountId)} is not an account of ${channel}`;
-    return { fault: { field: 'accountId', message: `${fault}; known: ${names.join(', ') || 'none'}` } };
+    const known = names.join(', ') || 'none';
+    const allowed = `an account of ${channel}; known: ${known}`;
+    return { fault: { field: 'accountId', message: `${fault}; known: ${known}`, allowed } };
   }
   return { address: { channel, accountId: account, chatId, ...given({ threadId }) } };
 }

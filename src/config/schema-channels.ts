@@ -138,7 +138,7 @@ const platform = z
       context.addIssue({
         code: 'custom',
         path: ['mode'],
-        message: `expected ${modes.map((known) => `"${known}"`).join(' or ')} with the adapter "${adapter}"`,
+        message: `${modes.map((known) => `"${known}"`).join(' or ')} with the adapter "${adapter}"`,
         input: mode,
       });
   });

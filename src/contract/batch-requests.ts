@@ -118,9 +118,8 @@ function jsonText<Schema extends z.ZodType>(schema: Schema) {
     .exactOptional();
 }
 
-const chatAddress = z
-  .string()
-  .refine((text) => parseChannelUrl(text) !== null, 'a URL, or a chat such as "channel:telegram/main/42"');
+const CHAT_ADDRESS = 'a chat such as "channel:telegram/main/42"';
+const chatAddress = z.string().refine((text) => parseChannelUrl(text) !== null, CHAT_ADDRESS);
 
 /** The same in the query of an upload of lines. */
 export const batchQuery = z.strictObject({
@@ -132,7 +131,7 @@ export const batchQuery = z.strictObject({
   maxFailurePercent: numberText(percent),
   deadlineSeconds: numberText(deadlineSeconds),
   deliver: z
-    .union([deliveryUrl, chatAddress])
+    .union([deliveryUrl, chatAddress], { error: `expected an http or https URL, or ${CHAT_ADDRESS}` })
     .exactOptional()
     .describe(
       'The http or https URL that receives a signed report when it ends, or a chat: `channel:telegram/main/42`',

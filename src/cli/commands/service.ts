@@ -1,5 +1,6 @@
 // The commands that run or inspect Holdfast on this machine. Their code is loaded when they run: it loads the whole service.
 import { arch, platform, release } from 'node:os';
+import { InvalidArgumentError } from 'commander';
 import type { ConfigChanges } from '../../contract/settings.ts';
 import { command, localCommand, prints, type Words } from '../command.ts';
 import { readManifest } from '../holdfast-version.ts';
@@ -17,6 +18,11 @@ const address = {
   port: ['--port <port>', 'the port; 0: any free port', wholeNumber(0, PORT_MAX), 0],
   host: ['--host <host>', 'the address to listen on', undefined, '127.0.0.1'],
 } as const;
+
+function phoneNumber(text: string): string {
+  if (!/^\+\d{5,15}$/.test(text)) throw new InvalidArgumentError('It must be a number such as +4915100000001.');
+  return text;
+}
 
 export const words: Words = {
   start: localCommand({
@@ -63,11 +69,6 @@ export const words: Words = {
       },
       run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runTelegram(options, terminal),
     }),
-    signal: localCommand({
-      summary: "serve the JSON-RPC of signal-cli's daemon; people write over HTTP below /control/",
-      takes: { ...address, number: ['--number <number>', 'the number of the bot', undefined, '+4915100000001'] },
-      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runSignal(options, terminal),
-    }),
     slack: localCommand({
       summary: 'serve the Web API, the Events API and Socket Mode of Slack; people write over HTTP below /control/',
       takes: address,
@@ -77,6 +78,11 @@ export const words: Words = {
       summary: 'serve the API and the gateway of Discord; people write over HTTP below /control/',
       takes: address,
       run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runDiscord(options, terminal),
+    }),
+    signal: localCommand({
+      summary: "serve the JSON-RPC of signal-cli's daemon; people write over HTTP below /control/",
+      takes: { ...address, number: ['--number <number>', 'the number of the bot', phoneNumber, '+4915100000001'] },
+      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runSignal(options, terminal),
     }),
   },
   doctor: localCommand({

@@ -2,15 +2,10 @@
 import { Routes, type APIChannel, type APIMessage } from 'discord-api-types/v10';
 import { pause } from '../../../clock.ts';
 import { PlatformError, type Received } from '../platform.ts';
+import { GAP, startOfGap } from './gap.ts';
 import { idAt, type DiscordReader } from './discord-events.ts';
 import type { AskDiscord } from './discord-wire.ts';
 
-/** Bounds of what is read after a gap. */
-const CHATS_MAX = 200;
-const MESSAGES_MAX = 1_000;
-const GAP_MS_MAX = 24 * 60 * 60_000;
-/** Events of the last seconds before a gap can be missing, too. */
-const OVERLAP_MS = 60_000;
 const PAGE = 100;
 const TRIES_MAX = 20;
 
@@ -30,7 +25,7 @@ export async function* readMissed(
   { readMessage }: Pick<DiscordReader, 'readMessage'>,
   { at, direct, signal }: Gap,
 ): AsyncGenerator<Received[]> {
-  const since = idAt(Math.max(at - OVERLAP_MS, Date.now() - GAP_MS_MAX));
+  const since = idAt(startOfGap(at));
   const get: Get = (route, query = {}) =>
     patiently(signal, () => ask('GET', route, { signal, query: new URLSearchParams(query) }));
   const chats: { id: string; guild?: string }[] = direct.map((id) => ({ id }));
@@ -41,7 +36,7 @@ export async function* readMissed(
       if ('last_message_id' in channel && BigInt(channel.last_message_id ?? 0) > BigInt(since))
         chats.push({ id: channel.id, guild });
   }
-  for (const { id, guild } of chats.slice(0, CHATS_MAX)) {
+  for (const { id, guild } of chats.slice(0, GAP.chatsMax)) {
     const received: Received[][] = [];
     for (const message of await readSince(id, since, get)) received.push(await readMessage(message, guild, signal));
     yield received.flat();
@@ -51,7 +46,7 @@ export async function* readMissed(
 /** Read newest first, so that what is beyond the bound is the oldest; answered oldest first. */
 async function readSince(id: string, since: string, get: Get): Promise<APIMessage[]> {
   const found: APIMessage[] = [];
-  for (let before: string | undefined; found.length < MESSAGES_MAX; before = found.at(-1)?.id) {
+  for (let before: string | undefined; found.length < GAP.messagesMax; before = found.at(-1)?.id) {
     const query = { limit: String(PAGE), ...(before === undefined ? {} : { before }) };
     const page = await get<APIMessage[]>(Routes.channelMessages(id), query).catch((error: unknown) => {
       // The bot may not read this channel.

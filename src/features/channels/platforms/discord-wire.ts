@@ -8,9 +8,7 @@ import {
   type RequestMethod,
 } from '@discordjs/rest';
 import { PlatformError } from '../platform.ts';
-
-/** Faults after which no byte of the request has reached Discord. */
-const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/;
+import { noAnswer } from './no-answer.ts';
 
 /** Sends a request. Rejects with `PlatformError`. */
 export type AskDiscord = <Result = unknown>(
@@ -43,7 +41,6 @@ export function createAsk(token: string, baseUrl: string | undefined): AskDiscor
   };
 }
 
-/** The cause is not passed on: it contains the request. */
 function toPlatformError(method: string, error: unknown): unknown {
   if (error instanceof RateLimitError)
     return new PlatformError('later', `Discord limits ${method}`, {
@@ -63,7 +60,5 @@ function toPlatformError(method: string, error: unknown): unknown {
   if (!(error instanceof Error) || !/^(?:AbortError|TimeoutError|TypeError|SyntaxError)$/.test(error.name))
     return error;
   const { code } = (error.cause ?? {}) as { code?: string };
-  const isUnsent = code !== undefined && NOT_SENT.test(code);
-  const why = code ?? (error.name === 'AbortError' ? 'it was aborted' : 'no answer');
-  return new PlatformError(isUnsent ? 'later' : 'unknown', `Discord did not answer ${method}: ${why}`);
+  return noAnswer({ platform: 'Discord', method }, { code, name: error.name });
 }

@@ -1,10 +1,9 @@
 // Requests to the daemon of signal-cli, and what their failures say about whether a message was sent.
 import { given, isObject } from '../../../core/given.ts';
 import { PlatformError } from '../platform.ts';
+import { noAnswer } from './no-answer.ts';
 import { readBytes } from './fetch-file.ts';
 
-/** Faults after which no byte of the request has reached the daemon. */
-const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Codes of its errors. */
@@ -61,9 +60,7 @@ async function post(
   } catch (error) {
     if (error instanceof PlatformError) throw error;
     const { cause, name } = error as { cause?: { code?: string }; name?: string };
-    const isUnsent = cause?.code !== undefined && NOT_SENT.test(cause.code);
-    const why = cause?.code ?? (name === 'AbortError' || name === 'TimeoutError' ? 'it was aborted' : 'no answer');
-    throw new PlatformError(isUnsent ? 'later' : 'unknown', `signal-cli did not answer ${method}: ${why}`);
+    throw noAnswer({ platform: 'signal-cli', method }, { code: cause?.code, name });
   }
 }
 

@@ -1,14 +1,9 @@
 // Asks Slack what was written: what a socket has missed while it was away, and whether a message of a delivery was sent.
 import { PlatformError, type Destination, type Received } from '../platform.ts';
+import { GAP, startOfGap } from './gap.ts';
 import type { SlackMessage } from './slack-events.ts';
 import type { AskSlack } from './slack-wire.ts';
 
-/** Bounds of what is read after a gap. */
-const CHATS_MAX = 200;
-const MESSAGES_MAX = 1_000;
-const GAP_MS_MAX = 24 * 60 * 60_000;
-/** Events of the last seconds before a gap can be missing, too. */
-const OVERLAP_MS = 60_000;
 const PAGE = 200;
 /** The pages in which a message of a delivery is searched for, newest first. */
 const SEARCHED_PAGES_MAX = 5;
@@ -21,10 +16,10 @@ export async function* readMissed(
   readMessage: ReadMessage,
   { position, signal }: { position: string; signal: AbortSignal },
 ): AsyncGenerator<Received[]> {
-  const fromMs = Math.max(Number(position) * 1_000 - OVERLAP_MS, Date.now() - GAP_MS_MAX);
+  const fromMs = startOfGap(Number(position) * 1_000);
   const oldest = (fromMs / 1_000).toFixed(6);
   // A thread that was answered in the gap can have begun long before.
-  const parentsFrom = (Math.max(fromMs - GAP_MS_MAX, 0) / 1_000).toFixed(6);
+  const parentsFrom = (Math.max(fromMs - GAP.msMax, 0) / 1_000).toFixed(6);
   for (const { id, team } of await listChats(ask, signal)) {
     const recent = await readSince(ask, id, { oldest: parentsFrom, signal });
     const messages = recent.filter(({ ts = '' }) => ts > oldest);
@@ -39,7 +34,7 @@ export async function* readMissed(
 async function listChats(ask: AskSlack, signal: AbortSignal): Promise<{ id: string; team: string | undefined }[]> {
   const types = 'public_channel,private_channel,mpim,im';
   const { channels = [] } = await ask('users.conversations', signal, (client) =>
-    client.users.conversations({ types, exclude_archived: true, limit: CHATS_MAX }),
+    client.users.conversations({ types, exclude_archived: true, limit: GAP.chatsMax }),
   );
   return channels.flatMap(({ id, context_team_id: team }) => (id === undefined ? [] : [{ id, team }]));
 }
@@ -60,7 +55,7 @@ async function readSince(
     // The messages of the history have the fields of those of events.
     found.push(...((page.messages ?? []) as SlackMessage[]));
     cursor = page.response_metadata?.next_cursor || undefined;
-  } while (cursor !== undefined && found.length < MESSAGES_MAX);
+  } while (cursor !== undefined && found.length < GAP.messagesMax);
   return found;
 }
 
@@ -70,7 +65,7 @@ async function readReplies(
   { ts, oldest, signal }: { ts: string; oldest: string; signal: AbortSignal },
 ): Promise<SlackMessage[]> {
   const { messages = [] } = await ask('conversations.replies', signal, (client) =>
-    client.conversations.replies({ channel, ts, oldest, limit: MESSAGES_MAX }),
+    client.conversations.replies({ channel, ts, oldest, limit: GAP.messagesMax }),
   );
   // The first is the message that began the thread.
   return (messages as SlackMessage[]).filter((message) => message.ts !== ts);

@@ -2,9 +2,7 @@
 import { ErrorCode, LogLevel, WebClient, type Logger, type WebClientOptions } from '@slack/web-api';
 import { given } from '../../../core/given.ts';
 import { PlatformError } from '../platform.ts';
-
-/** Faults after which no byte of the request has reached Slack. */
-const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/;
+import { noAnswer } from './no-answer.ts';
 
 /** Errors of Slack that say that the token is not valid. A right that is missing concerns one method, whose calls are refused. */
 const UNAUTHORIZED = new Set([
@@ -97,10 +95,8 @@ export function toPlatformError(method: string, error: unknown): unknown {
         status,
       });
     case ErrorCode.RequestError: {
-      const cause = original?.cause?.code ?? original?.code;
-      const isUnsent = cause !== undefined && NOT_SENT.test(cause);
-      const why = cause ?? (original?.name === 'AbortError' ? 'it was aborted' : 'no answer');
-      return new PlatformError(isUnsent ? 'later' : 'unknown', `Slack did not answer ${method}: ${why}`);
+      const fault = { code: original?.cause?.code ?? original?.code, name: original?.name };
+      return noAnswer({ platform: 'Slack', method }, fault);
     }
     // Faults of uploads before anything was sent, and what is no fault of Slack.
     case ErrorCode.FileUploadInvalidArgumentsError:

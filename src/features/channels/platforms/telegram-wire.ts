@@ -2,10 +2,8 @@
 import { GrammyError, HttpError } from 'grammy';
 import { given } from '../../../core/given.ts';
 import { PlatformError } from '../platform.ts';
+import { noAnswer } from './no-answer.ts';
 
-/** Faults after which no byte of the request has reached Telegram. */
-const NOT_SENT =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 /** The new id of the group that a refusal names. */
 const MOVED = new WeakMap<PlatformError, string>();
 
@@ -34,13 +32,9 @@ export async function ask<Result>(
   }
 }
 
-// The cause of a network fault is not passed on: its text contains the address, and that the token.
 function toPlatformError(method: string, error: unknown): unknown {
   if (error instanceof HttpError) {
-    const { code, name } = error.error as { code?: string; name?: string };
-    const isUnsent = code !== undefined && NOT_SENT.test(code);
-    const why = code ?? (name === 'AbortError' ? 'it was aborted' : 'no answer');
-    return new PlatformError(isUnsent ? 'later' : 'unknown', `Telegram did not answer ${method}: ${why}`);
+    return noAnswer({ platform: 'Telegram', method }, error.error as { code?: string; name?: string });
   }
   if (!(error instanceof GrammyError)) return error;
   const { error_code: status, description, parameters } = error;
