@@ -38,10 +38,16 @@ export const MESSAGE_TOOL = 'message';
 
 const CHARS_MAX = 20_000;
 const PATH_CHARS_MAX = 2_000;
+/** What Telegram takes; other platforms take more. */
+const BUTTON_BYTES_MAX = 64;
 
 const button = z.strictObject({
   text: z.string().min(1).max(100),
-  callback_data: z.string().min(1).max(200),
+  callback_data: z
+    .string()
+    .min(1)
+    .max(BUTTON_BYTES_MAX)
+    .refine((data) => Buffer.byteLength(data) <= BUTTON_BYTES_MAX, `must have at most ${BUTTON_BYTES_MAX} bytes`),
   style: z.enum(['primary', 'success', 'danger']).optional(),
 });
 

@@ -1,8 +1,9 @@
 // What people write on Telegram, pushed to the webhook: it is committed before the push is answered, whatever comes twice is kept once, and a request
 // without the secret is believed nothing (G1, G2, G32).
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { access, readFile, utimes } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { trimFiles } from '../../src/features/channels/trim-files.ts';
 import { countOfChat, pauseTelegram, readEventData } from '../rows/channels.ts';
 import { BOT, GROUP, SECRET, updateOf, useChannelRig, WEBHOOK } from './channel-rig.ts';
 
@@ -92,6 +93,37 @@ describe('a message in a direct chat', () => {
     const erased = await rig.api.ask('DELETE', `/v1/sessions/telegram:direct:${from}`);
     expect([erased.status, erased.body.files]).toEqual([200, 1]);
     await expect(readFile(media[0]!.path)).rejects.toThrow('ENOENT');
+  });
+
+  test('loses its file when messages of its age are deleted, unless it is not answered yet', async () => {
+    const { rig } = holder;
+    const { service } = rig.api.context;
+    const [answered, waiting] = [newPerson(), newPerson()];
+    const paths: string[] = [];
+    for (const from of [answered, waiting]) {
+      await write({ from, text: 'Look', files: [{ kind: 'document', name: 'a.txt', text: 'private' }] });
+      const [body] = (await rig.messages(`telegram:direct:${from}`)) as unknown as [{ media: { path: string }[] }];
+      paths.push(body.media[0]!.path);
+    }
+    await rig.api.work(`telegram:direct:${answered}`);
+    const keep = (kept: { messages?: number }) =>
+      trimFiles({ ...service, config: { ...service.config, retention: { ...service.config.retention, ...kept } } });
+    const areThere = async () =>
+      Promise.all(
+        paths.map((path) =>
+          access(path).then(
+            () => true,
+            () => false,
+          ),
+        ),
+      );
+    await keep({});
+    await keep({ messages: 600_000 });
+    expect(await areThere()).toEqual([true, true]);
+    const old = new Date(Date.now() - 601_000);
+    for (const path of paths) await utimes(path, old, old);
+    await keep({ messages: 600_000 });
+    expect(await areThere()).toEqual([false, true]);
   });
 
   test('tells what it answers and where it comes from', async () => {

@@ -127,6 +127,20 @@ describe('a message', () => {
     });
   });
 
+  test('has buttons whose data every platform takes, or is refused', async () => {
+    const withData = (data: string) => ({
+      action: 'send',
+      message: 'Choose.',
+      buttons: [[{ text: 'Yes', callback_data: data }]],
+    });
+    const { deliveries, results } = await play('buttons', [withData('é'.repeat(33)), withData('é'.repeat(32))], 'ok');
+    expect(results.map(({ content }) => content)).toEqual([
+      expect.stringContaining('callback_data: must have at most 64 bytes'),
+      expect.stringMatching(/^Queued for telegram 42/),
+    ]);
+    expect(deliveries.filter(({ payload }) => payload['type'] === 'message')).toHaveLength(1);
+  });
+
   test('is one of at most thirty in a turn', async () => {
     const inputs = Array.from({ length: 32 }, (_, index) => ({ action: 'send', message: `No. ${index}` }));
     const { deliveries, results } = await play('many', inputs, 'ok');

@@ -22,6 +22,7 @@ import {
 } from './store/accounts.ts';
 import { trimContext } from './store/context.ts';
 import { trimPreviews } from './store/previews.ts';
+import { trimFiles } from './trim-files.ts';
 
 const PAUSE_MS = { first: 0, min: 200, max: 2_000 };
 /** How many renewals a lease has. */
@@ -47,6 +48,11 @@ export async function openChannels(process: Polling): Promise<ProcessPart> {
     rounds: [
       trims('messages that were kept as context', () => trimContext(database), TRIM_MS),
       trims('previews', () => trimPreviews(database), TRIM_MS),
+      {
+        round: () => trimFiles(process.service),
+        pauseMs: every(TRIM_MS),
+        failure: 'Old files of chats could not be deleted; the next round retries',
+      },
       {
         round: () => removeLeftOver({ config, database }, null),
         pauseMs: every(LEFT_OVER_MS),

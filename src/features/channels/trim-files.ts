@@ -1,0 +1,23 @@
+// Deletes the files that came with messages of chats when the messages themselves are deleted (`retention.messages`), by their age.
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Config } from '../../config.ts';
+import { CHANNEL_MEDIA } from '../../core/inbound.ts';
+import type { Database } from '../../database/database.ts';
+import { readAwaitedFiles } from './store/awaited-files.ts';
+
+/** The files of this machine. One that a message names which is not answered yet stays. */
+export async function trimFiles({ config, database }: { config: Config; database: Database }): Promise<void> {
+  const { messages: keptMs } = config.retention;
+  if (keptMs === undefined) return;
+  const folder = resolve(config.runtime.dataDir, CHANNEL_MEDIA);
+  const old: string[] = [];
+  for (const name of await readdir(folder, { recursive: true }).catch((): string[] => [])) {
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found?.isFile() === true && found.mtimeMs < Date.now() - keptMs) old.push(path);
+  }
+  if (old.length === 0) return;
+  const awaited = new Set((await readAwaitedFiles(database)).map((path) => resolve(path)));
+  for (const path of old) if (!awaited.has(path)) await rm(path, { force: true });
+}
