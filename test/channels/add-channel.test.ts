@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync, statSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import JSON5 from 'json5';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { SLACK_APP, startScriptedSlack } from '../../scripted-platform/slack/scripted-slack.ts';
 import { makeFolder } from '../cli/make-folder.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -15,12 +16,9 @@ shareAmongTests(async (onEnd) => {
 });
 
 const SECRETS = 'xoxb-1234567890\nxapp-1234567890\n';
-const add = (cwd: string, stdin: string, ...more: string[]) =>
-  runCli(['channels', 'add', 'slack', '--base-url', holder.slack.baseUrl, ...more], {
-    cwd,
-    stdin,
-    env: { HOLDFAST_DATA_DIR: join(cwd, 'data') },
-  });
+const addAt = (cwd: string, stdin: string, ...more: string[]) =>
+  runCli(['channels', 'add', 'slack', ...more], { cwd, stdin, env: { HOLDFAST_DATA_DIR: join(cwd, 'data') } });
+const add = (cwd: string, stdin: string) => addAt(cwd, stdin, '--base-url', holder.slack.baseUrl);
 
 test('a bot is checked and added to the file, which keeps its comments; the secrets are printed nowhere', async () => {
   const folder = await makeFolder('holdfast-add-');
@@ -44,12 +42,19 @@ test('a bot is checked and added to the file, which keeps its comments; the secr
   });
 });
 
+test('an address other than that of Slack may have tokens in another form', async () => {
+  const folder = await makeFolder('holdfast-add-');
+  const slack = await startScriptedSlack();
+  onTestFinished(() => slack.close());
+  const { botToken, appToken } = SLACK_APP;
+  expect(await addAt(folder, `${botToken}\n${appToken}\n`, '--base-url', slack.url)).toMatchObject({ code: 0 });
+});
+
 test('nothing is written when the platform does not accept the token, or the text is no token', async () => {
   const folder = await makeFolder('holdfast-add-');
-  expect(await add(folder, 'hello\n')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('this is not the bot user OAuth token'),
-  });
+  const isNone = { code: 2, stderr: expect.stringContaining('this is not the bot user OAuth token') };
+  expect(await addAt(folder, 'hello\n')).toMatchObject(isNone);
+  expect(await add(folder, '\n')).toMatchObject(isNone);
   const { 'auth.test': usual } = holder.slack.methods;
   holder.slack.methods['auth.test'] = () => ({ ok: false, error: 'invalid_auth' });
   const refused = await add(folder, SECRETS);

@@ -34,10 +34,11 @@ export async function addChannel(input: AddedChannel, terminal: Terminal): Promi
   const mode = input.mode ?? defaultMode(adapter);
   const { steps, secrets, next } = (await loadGuide(adapter))(mode);
   for (const line of steps) terminal.note(line);
-  const answers = await askForSecrets(
-    secrets.filter(({ field }) => field !== 'token' || tokenEnv === undefined),
-    terminal,
-  );
+  const asked = secrets
+    .filter(({ field }) => field !== 'token' || tokenEnv === undefined)
+    // Elsewhere, such as on a scripted platform, tokens can have another form.
+    .map((secret) => (baseUrl === undefined ? secret : { ...secret, form: /./ }));
+  const answers = await askForSecrets(asked, terminal);
   const settings = { ...given({ tokenEnv, baseUrl }), ...answers, ...(dm === 'pairing' ? {} : { dm }) };
   const bot = await identify(config, { channel, account, adapter, mode, settings });
   terminal.note(`The platform knows the bot as ${bot.name} (${bot.id}).`);

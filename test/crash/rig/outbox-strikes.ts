@@ -19,6 +19,8 @@ export type OutboxPoint =
   /** The relay lives, but has no answer. */
   | { at: 'request'; isAccepted: boolean; fault: 'cut' };
 
+type IsOver = (channel?: BarChannel) => Promise<boolean>;
+
 const STATEMENTS = ['claim-part', 'divide-delivery', 'settle-part'];
 const SOON_MS = 240_000;
 
@@ -71,21 +73,16 @@ export class OutboxStrikes {
     }
   }
 
-  /** Strikes the points one after the other until `isOver`. */
-  async strikeAll(points: readonly OutboxPoint[], isOver: () => Promise<boolean>): Promise<void> {
+  /** Strikes the points one after the other; `isOver`: nothing is left to send to a channel, or to any. */
+  async strikeAll(points: readonly OutboxPoint[], isOver: IsOver): Promise<void> {
     // Of one channel after the other, two requests are struck: one that is carried out, and one that is not.
     let requests = 0;
     for (const point of points) {
       // One relay is awake, and takes over from the others.
       await waitUntil('a frozen relay wakes', SOON_MS, () => this.#frozen < this.#rig.workers.length - 1);
-      const struck = await this.#strike(
-        point,
-        this.#channels[Math.floor(requests / 2) % this.#channels.length]!,
-        isOver,
-      );
+      const target = this.#channels[Math.floor(requests / 2) % this.#channels.length]!;
+      if (await this.#strike(point, target, isOver)) this.struck += 1;
       if (point.at === 'request') requests += 1;
-      if (!struck) return;
-      this.struck += 1;
     }
   }
 
@@ -97,7 +94,7 @@ export class OutboxStrikes {
   }
 
   /** Requests are struck that are sent to one channel. */
-  async #strike(point: OutboxPoint, target: BarChannel, isOver: () => Promise<boolean>): Promise<boolean> {
+  async #strike(point: OutboxPoint, target: BarChannel, isOver: IsOver): Promise<boolean> {
     const hit = Promise.withResolvers<void>();
     let isHit = false;
     const take = (): boolean => !isHit && (isHit = true);
@@ -107,7 +104,7 @@ export class OutboxStrikes {
         : this.#armRequest(point, { target, take, done: hit });
     await waitUntil('a relay is struck, or nothing is left', SOON_MS, async () => {
       await this.expireDead();
-      return isHit || (await isOver());
+      return isHit || (await isOver(point.at === 'request' ? target : undefined));
     });
     disarm();
     if (isHit) await hit.promise;
