@@ -268,6 +268,13 @@ describe('what agents say', () => {
     expect(await sendPart(api.context.service, old, signal())).toMatchObject({ kind: 'unknown', policy: 'resend' });
   });
 
+  test('is not sent by a process that was suspended until another one may have it', async () => {
+    const before = sent().length;
+    const late = { ...part({ text: 'Late' }), sendBeforeMs: performance.now() - 1 };
+    expect(await sendPart(api.context.service, late, signal())).toMatchObject({ kind: 'later', retryAfterMs: 0 });
+    expect(sent()).toHaveLength(before);
+  });
+
   test('that Discord refuses says for how long, or why', async () => {
     const failure = async (fault: object, payload: object = { text: 'x' }) => {
       discord.faults.arm({ method: SEND, ...fault });

@@ -21,7 +21,7 @@ import { waitUntil } from './rig/wait-until.ts';
 
 const SOON_MS = 240_000;
 /** Of each platform. */
-const UPDATES = isFullForm() ? 10_000 : isLongForm() ? 800 : 60;
+const UPDATES = isFullForm() ? 10_000 : isLongForm() ? 400 : 60;
 const CHATS = isFullForm() ? 40 : 8;
 const TAKEOVER_KINDS = ['claim-channel-account', 'note-channel-connected'];
 
@@ -236,7 +236,8 @@ function listPoints(): Struck[] {
     ...pointsOf('worker', ['store-channel-position', 'renew-channel-account', ...TAKEOVER_KINDS]),
   ];
   if (isFullForm()) return [...all, ...all];
-  if (isLongForm()) return all.filter((_, at) => at % 2 === 0);
+  // Each process, statement, fault and side at least once.
+  if (isLongForm()) return all.filter((_, at) => at % 5 === 0);
   return all.filter(({ by, fault, when, kind }) =>
     ['api kill before accept', 'worker freeze before store-channel-position'].includes(
       `${by} ${fault} ${when} ${kind}`,

@@ -7,7 +7,6 @@ import { GROUP, telegramChannel } from '../channels/channel-rig.ts';
 import { pauseTelegram, readChats, readTelegram } from '../rows/channels.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { kindOf } from './rig/statement-kinds.ts';
 import { nameOfAny, strikeAny, type AnyPoint } from './rig/strike-any.ts';
@@ -15,8 +14,6 @@ import { everyPoint, isFullSweep, printPoints } from './rig/sweep-points.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
 const SOON_MS = 240_000;
-/** The long form strikes one point in so many. */
-const EVERY = 9;
 const PERSON = 77;
 /** What the worker does with the account and with what was received; the turns that follow have sweeps of their own. */
 const OF_CHANNELS = /channel|accept|session|paired/;
@@ -67,7 +64,8 @@ async function judge(): Promise<string[]> {
   });
 }
 
-test.runIf(isLongForm())(
+// Other forms strike the main statements of every platform instead (channel-in.test.ts).
+test.runIf(isFullSweep())(
   'a worker that dies or is paused while it reads an account loses and repeats no message',
   async () => {
     await play();
@@ -86,16 +84,15 @@ test.runIf(isLongForm())(
       expect.arrayContaining(['claim-channel-account', 'note-channel-connected', 'store-channel-position']),
     );
     const all = (['kill', 'freeze'] as const).flatMap((fault) => everyPoint(trips, fault));
-    const points = all.filter((_, at) => isFullSweep() || at % EVERY === 0);
-    printPoints('reading an account of a channel', points, all);
+    printPoints('reading an account of a channel', all, all);
     const faults: string[] = [];
     let struck = 0;
-    for (const point of points as AnyPoint[]) {
+    for (const point of all as AnyPoint[]) {
       const report = await strikeAny(rig.workers, point, { play, judge });
       if (report.isStruck) struck += 1;
       faults.push(...report.faults.map((fault) => `${nameOfAny(point)}: ${fault}`));
     }
     expect(faults).toEqual([]);
-    expect(struck).toBeGreaterThanOrEqual(Math.floor(points.length * 0.75));
+    expect(struck).toBeGreaterThanOrEqual(Math.floor(all.length * 0.75));
   },
 );

@@ -81,6 +81,8 @@ export interface PartToSend {
   payload: PartPayload;
   /** True: a sender died while it sent this part. */
   isAmbiguous: boolean;
+  /** By the monotonic clock: later, another process may have the part, so it is not sent. Absent: no other process can have it. */
+  sendBeforeMs?: number;
 }
 
 /** Sends a part once; a part that may have been sent is sent only if the platform knows that it was not. Never rejects. */
@@ -152,8 +154,11 @@ function unknownPart(
 
 async function sendOnce(platform: Platform, account: BotAccount, sending: Sending): Promise<PartResult> {
   const { to, part, signal } = sending;
+  const { sendBeforeMs = Infinity } = part;
   const { react } = part.payload;
   try {
+    if (performance.now() > sendBeforeMs)
+      throw new PlatformError('later', 'The process was suspended before it was sent.', { retryAfterMs: 0 });
     if (react === undefined) return { kind: 'sent', ...(await sendMessage(platform, sending)) };
     if (platform.react === undefined) throw new PlatformError('refused', `${platform.name} takes no reactions.`);
     await platform.react(to, react.messageId, react.emoji, signal);

@@ -61,12 +61,10 @@ async function handlePart(relay: Chats, claimed: ClaimedPart, signal: AbortSigna
   const part = claimed.parts === 0 ? await divide(relay, claimed) : claimed;
   if (part === null) return;
   if (part.waitMs > 0) await pause(part.waitMs);
-  // The process was suspended, and another relay may have the part now.
-  if (performance.now() - claimedAtMs > LEASE_MS - SEND_MS_MAX)
-    return settleResult(relay, part, laterNow('The process was suspended before it was sent.'));
   if (signal.aborted) return settleResult(relay, part, laterNow('The worker stopped before it was sent.'));
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)]);
-  const result = await relay.sender.sendPart(relay, part, deadline);
+  const sendBeforeMs = claimedAtMs + LEASE_MS - SEND_MS_MAX;
+  const result = await relay.sender.sendPart(relay, { ...part, sendBeforeMs }, deadline);
   if (result.kind !== 'open') return settleResult(relay, part, result);
   // It stays claimed: when the lease has expired, the platform is asked.
   const facts = { deliveryId: part.id, channel: part.channel, reason: relay.redact(result.error) };

@@ -171,7 +171,7 @@ test('random texts: each part is within the limit, joined they are the text, and
         expect((part.match(/^[ >-]*`{3,}/gm) ?? []).length % 2).toBe(0);
       }
     }),
-    { numRuns: isFullForm() ? 100_000 : 2_000 },
+    { numRuns: isFullForm() ? 100_000 : 1_000 },
   );
 }, 3_600_000);
 

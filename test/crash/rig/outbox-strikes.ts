@@ -44,6 +44,8 @@ export function markOf(text: string): string {
 export class OutboxStrikes {
   /** How often each part was being sent when its relay was struck. */
   readonly inBetween = new Map<string, number>();
+  /** The parts that a relay had when it was frozen: it can send what it was about to send when it wakes, after another relay has. */
+  readonly held = new Set<string>();
   struck = 0;
   /**
    * Of the queue: the leases of a dead relay end at once, and so does its hold on jobs. Those of a frozen one must not: it stops by its own clock.
@@ -180,13 +182,15 @@ export class OutboxStrikes {
     if (fault === 'kill') await worker.kill();
     else worker.freeze();
     const parts = await this.#readParts(pid);
-    this.#note(parts.filter(({ parts: count }) => count > 0).map(({ text }) => markOf(text ?? '')));
+    const marks = parts.filter(({ parts: count }) => count > 0).map(({ text }) => markOf(text ?? ''));
+    this.#note(marks);
     if (fault === 'kill') {
       this.#dead.push(pid);
       await this.expireDead();
       if (this.#quickly !== null) await emptyQueue(this.#quickly);
       return void worker.revive().catch(() => undefined);
     }
+    for (const mark of marks) this.held.add(mark);
     // It wakes when others have carried on with what it was sending.
     const ids = parts.map(({ id }) => id);
     this.#frozen += 1;
