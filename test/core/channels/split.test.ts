@@ -98,6 +98,11 @@ describe('where it is cut', () => {
     expect(split(markdown, max)).toEqual(parts);
   });
 
+  test('a tag at the beginning of a part is text, and so is what follows', () => {
+    const text = '> # word longerword word\n> word word word <b>\n> word * word\n> word';
+    expect(split(text, 50).map(visibleOf).join('')).toBe(visibleOf(text));
+  });
+
   test('a text that fits stays as it is, whatever it contains', () => {
     expect(split('  **a\n```', 10)).toEqual(['  **a\n```']);
   });

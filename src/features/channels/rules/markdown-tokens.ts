@@ -45,6 +45,9 @@ function addTokens(node: MarkdownNode, path: readonly MarkdownNode[], tokens: Ma
   const before = tokens.length;
   if (type === 'text' && value !== undefined) addPieces(value.split(WORDS), node, path, tokens);
   else if (type === 'code' && value !== undefined) addPieces(value.split(LINES), node, path, tokens);
+  else if (type === 'html' && value !== undefined && path.some((around) => !BLOCKS.has(around.type)))
+    // A tag in a line is text: at the beginning of a part it would make raw HTML of what follows.
+    addPieces([value], { type: 'text', value }, path, tokens);
   else if (children.length === 0 || type === 'tableRow' || type === 'link')
     tokens.push({ path, leaf: node, end: type === 'break' ? ENDS.line : ENDS.letter, size: lengthOf(node) });
   else
