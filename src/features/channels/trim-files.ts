@@ -1,4 +1,4 @@
-// Deletes the files that came with messages of chats when the messages themselves are deleted (`retention.messages`), by their age.
+// Deletes files that came with messages of chats, when they are older than messages are kept (`retention.messages`).
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
@@ -12,7 +12,7 @@ export async function trimFiles({ config, database }: { config: Config; database
   if (keptMs === undefined) return;
   const folder = resolve(config.runtime.dataDir, CHANNEL_MEDIA);
   const old: string[] = [];
-  for (const name of await readdir(folder, { recursive: true }).catch((): string[] => [])) {
+  for (const name of await readdir(folder, { recursive: true }).catch(noneYet)) {
     const path = join(folder, name);
     const found = await stat(path).catch(() => null);
     if (found?.isFile() === true && found.mtimeMs < Date.now() - keptMs) old.push(path);
@@ -20,4 +20,10 @@ export async function trimFiles({ config, database }: { config: Config; database
   if (old.length === 0) return;
   const awaited = new Set((await readAwaitedFiles(database)).map((path) => resolve(path)));
   for (const path of old) if (!awaited.has(path)) await rm(path, { force: true });
+}
+
+/** Without a file there is no folder. */
+function noneYet(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
 }
