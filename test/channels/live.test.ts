@@ -21,9 +21,9 @@ import { isLongForm } from '../servers/test-form.ts';
 import { killedAt } from './sending-rig.ts';
 import { SECRET, telegramChannel, updateOf, WEBHOOK } from './channel-rig.ts';
 
-const TIMEOUT_MS = 40_000;
-/** An answer that is written for some seconds. */
-const WORDS = Array.from({ length: 120 }, (_, n) => `word ${n}`).join(' ');
+const TIMEOUT_MS = 240_000;
+/** An answer that is written for about 15 seconds: a chat is edited every two of them, or less often when other chats of its account are edited. */
+const WORDS = Array.from({ length: 300 }, (_, n) => `word ${n}`).join(' ');
 const SLOW = `[[slow: 250]] [[reply: ${WORDS}]]`;
 /** People with these ids are owners. */
 const OWNERS = Array.from({ length: 20 }, (_, n) => 101 + n);

@@ -9,6 +9,8 @@ import { runToEnd } from '../core/run-to-end.ts';
 
 const MESSAGES = 72;
 const SLICE_MS_MAX = 50;
+/** A collection of garbage, or another user of the machine, lengthens a piece of one time; a piece that is too long is so each time. */
+const TIMES = 3;
 
 function promptOf(texts: readonly string[]): UserPromptInput {
   return {
@@ -43,9 +45,13 @@ test('a prompt of four million characters is written in slices of at most 50 ms 
   const texts = Array.from({ length: MESSAGES }, (_, n) => `${n} ${'wörd '.repeat(11_000)}`);
   // The first long texts also compile the code.
   const whole = runToEnd(buildUserPrompt(promptOf(texts)));
-  const work = setImmediate().then(() => runInSlices(systemClock, buildUserPrompt(promptOf(texts))));
-  expect(await longestPieceMs(work)).toBeLessThan(SLICE_MS_MAX);
-  expect(await work).toEqual(whole);
+  const longest: number[] = [];
+  for (let n = 0; n < TIMES; n += 1) {
+    const work = setImmediate().then(() => runInSlices(systemClock, buildUserPrompt(promptOf(texts))));
+    longest.push(await longestPieceMs(work));
+    expect(await work).toEqual(whole);
+  }
+  expect(Math.min(...longest)).toBeLessThan(SLICE_MS_MAX);
 });
 
 test('short messages cost no turn of the event loop', async () => {
