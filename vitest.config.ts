@@ -81,6 +81,13 @@ const onlyInLongForm = globSync(
 );
 
 class LongestFirst extends BaseSequencer {
+  /** Neighbours, which take about as long, go to different shares. */
+  override shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { index, count } = this.ctx.config.shard!;
+    const inOrder = files.toSorted((a, b) => a.moduleId.localeCompare(b.moduleId));
+    return Promise.resolve(inOrder.filter((_, at) => at % count === index - 1));
+  }
+
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
       const found = beginFirst.findIndex((beginning) => moduleId.includes(`/${beginning}`));
@@ -92,8 +99,10 @@ class LongestFirst extends BaseSequencer {
 }
 
 const globalSetup = ['test/servers/global-setup.ts'];
-/** Two for two cores, and two because every other test waits for a lease, a process or a server. */
-const maxWorkers = 4;
+/** Two for two cores; in the short form two more, because every other test waits. Those of the long form keep several processes busy themselves. */
+const maxWorkers = isLongForm() ? 2 : 4;
+/** A failure in CI has to say what was found, since nothing of it can be looked at later. */
+const chaiConfig = { truncateThreshold: 2_000 };
 const exclude = isRestOfLongForm() ? filesOfShortForm() : isLongForm() ? [] : onlyInLongForm;
 
 /** The files that run the same tests in the short form as in the long one. */
@@ -114,6 +123,7 @@ export default defineConfig({
           isolate: false,
           testTimeout: 300_000,
           maxWorkers,
+          chaiConfig,
         },
       },
       {
@@ -127,6 +137,7 @@ export default defineConfig({
           hookTimeout: 600_000,
           expect: { poll: { timeout: 120_000 } },
           maxWorkers,
+          chaiConfig,
         },
       },
       {
@@ -140,6 +151,7 @@ export default defineConfig({
           hookTimeout: 600_000,
           expect: { poll: { timeout: 120_000 } },
           maxWorkers,
+          chaiConfig,
         },
       },
       {
@@ -152,6 +164,7 @@ export default defineConfig({
           testTimeout: 3_600_000,
           hookTimeout: 600_000,
           maxWorkers,
+          chaiConfig,
         },
       },
     ],

@@ -21,6 +21,8 @@ const workersAtFirst = 2;
 const pauseMs = 300;
 /** `shutdown.graceMs`: long, because a command that still runs near its end is stopped, and a stopped command is not repeated (G11). */
 const graceMs = 120_000;
+/** As long, for the same reason: no worker dies here, but one that does not run for the length of its lease on a busy machine loses its sessions. */
+const leaseMs = 120_000;
 const soonMs = 150_000;
 /** Slow enough that deliveries are in flight when a worker receives SIGTERM. */
 const receivedAfterMs = 100;
@@ -32,7 +34,11 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let workers: RunningProcess[];
 
   shareAmongTests(async (onEnd) => {
-    const opened = await openServiceRig({ queue, config: { shutdown: { graceMs } } });
+    const opened = await openServiceRig({
+      queue,
+      config: { shutdown: { graceMs } },
+      env: { HOLDFAST_LEASE_MS: String(leaseMs) },
+    });
     const started = await startReceiver({ answerAfterMs: receivedAfterMs });
     onEnd(() => started.close());
     onEnd(() => opened.close());
@@ -70,7 +76,8 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(sent.length).toBeGreaterThan(answeredBetweenRestarts * 3);
     expect(sent.flatMap(({ refusals }) => refusals)).toEqual([]);
     expect(await judge(rig, 'roll', sent)).toEqual([]);
-    expect(await countTurns(rig, { deaths: above(0) })).toBe(0);
+    for (const lost of ['deaths', 'crowdDeaths'] as const)
+      expect(await countTurns(rig, { [lost]: above(0) }), lost).toBe(0);
     expect(await readToolCalls(rig, { status: not('done') }, 'name', 'status', 'result')).toEqual([]);
     const keys = rig.effects.effects.map(({ key }) => key);
     expect(keys.length).toBe(new Set(keys).size);
