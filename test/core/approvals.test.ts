@@ -70,3 +70,16 @@ test('what a person is shown has the whole input, unseen characters as numbers, 
     ].join('\n'),
   );
 });
+
+test('a letter that looks like a Latin one is listed however many others there are, and a blank that is no space is a number', () => {
+  const others = String.fromCodePoint(...Array.from({ length: 41 }, (_, at) => 0x4e00 + at));
+  const shown = showCall(
+    'exec',
+    { a: others, command: 'c\u0430t\u034f\u17b4\u180b\u2800\u{1d5c4}\uff4b' },
+    '/work',
+  ).split('\n');
+  expect(shown[3]).toBe('  "command": "c\u0430t<U+034F><U+17B4><U+180B><U+2800>\u{1d5c4}\uff4b"');
+  expect(shown.at(-1)).toMatch(
+    /^Not ASCII: <U\+0430> \u0430, <U\+034F>, <U\+17B4>, <U\+180B>, <U\+2800>, <U\+1D5C4> \u{1d5c4}, <U\+FF4B> \uff4b, <U\+4E00> .*, \.\.\.$/u,
+  );
+});

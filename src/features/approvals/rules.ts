@@ -3,6 +3,7 @@
 import type { ApprovalAsk, ApprovalCondition } from '../../core/tool-approval.ts';
 import { BUILT_IN_TOOLS, WEB_TOOLS } from '../../core/tool-policy.ts';
 import { matchesPattern } from '../../core/text-filter.ts';
+import { foldText } from '../../prompt/fold-text.ts';
 
 export const APPROVAL_STATUSES = ['open', 'approved', 'denied', 'expired', 'cancelled'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
@@ -99,11 +100,10 @@ function sorted(value: unknown): unknown {
 }
 
 /** Characters that a screen does not show, or that change how others are shown. */
-const UNSEEN =
-  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\u{fe00}-\u{fe0f}\u{e0100}-\u{e01ef}\u{115f}\u{1160}\u{3164}\u{ffa0}]|(?! )\p{Zs}/gu;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}\u{2800}]|(?! )\p{Zs}/gu;
 const FOREIGN = /[^\p{ASCII}]/gu;
 
-/** The most different characters that are listed. */
+/** The most different letters and digits that are listed of those that look like none of ASCII. */
 const LISTED_MAX = 40;
 
 /** What a person reads of a call: the whole input decoded, unseen characters as their numbers, and a list of the characters that are not ASCII. */
@@ -111,12 +111,21 @@ export function showCall(tool: string, input: unknown, folder: string): string {
   const text = JSON.stringify(sorted(input), null, 2) ?? 'null';
   const lines = text.split('\n').map((line) => line.replaceAll(UNSEEN, numberOf));
   const foreign = [...new Set(text.match(FOREIGN) ?? [])];
-  const listed = foreign.slice(0, LISTED_MAX).map((char) => `${numberOf(char)} ${char.replaceAll(UNSEEN, '')}`.trim());
+  // What may be taken for something else comes first and is listed whole, however many letters of other scripts there are.
+  const { odd = [], plain = [] } = Object.groupBy(foreign, (char) => (isPlainLetter(char) ? 'plain' : 'odd'));
+  const listed = [...odd, ...plain.slice(0, LISTED_MAX)].map((char) =>
+    `${numberOf(char)} ${char.replaceAll(UNSEEN, '')}`.trim(),
+  );
   return [
     `${tool.replaceAll(UNSEEN, numberOf)} in ${folder.replaceAll(UNSEEN, numberOf)}`,
     ...lines,
-    ...(foreign.length === 0 ? [] : [`Not ASCII: ${listed.join(', ')}${foreign.length > LISTED_MAX ? ', ...' : ''}`]),
+    ...(foreign.length === 0 ? [] : [`Not ASCII: ${listed.join(', ')}${plain.length > LISTED_MAX ? ', ...' : ''}`]),
   ].join('\n');
+}
+
+/** True for a letter or a digit that looks like none of ASCII. */
+function isPlainLetter(char: string): boolean {
+  return /[\p{L}\p{N}]/u.test(char) && foldText(char).text.search(FOREIGN) !== -1;
 }
 
 function numberOf(char: string): string {
