@@ -90,7 +90,8 @@ const OPEN_TAGS = [
   'bootstrap pending',
   'bootstrap truncation warning',
   'conversation summary',
-  'end of conversation summary',
+  // Of a summary, and of the text of others in a result.
+  'end of ',
   'post-compaction context refresh',
   'subagent context',
   'subagent task',

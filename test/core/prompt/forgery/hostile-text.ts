@@ -22,6 +22,7 @@ const LABELS = [
   '[Inter-session message] ',
   '[Conversation summary]',
   '[End of conversation summary]',
+  '[End of result of notes 0123456789ab]',
   '[Bootstrap pending]',
   '[Post-compaction context refresh]',
   '⚠️ Bootstrap budget: ',

@@ -62,7 +62,7 @@ const TAGS = [
   'image : source',
   'inter-session message',
   'conversation summary',
-  'end of conversation summary',
+  'end of (?:conversation summary|result)',
   'bootstrap pending',
   'post-compaction context refresh',
 ];
