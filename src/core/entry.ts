@@ -25,14 +25,16 @@ export interface Entry {
   role: 'user' | 'assistant';
   content: ContentBlock[];
   turnId: TurnId;
-  /** Where a prompt came from when no person wrote it to this session; absent or null: a person did. */
+  /** Where a prompt came from when more than the words of an owner are in it; absent or null: nothing else is. */
   provenance?: EntryProvenance | null;
 }
 
-/** `heartbeat`: a poll. `client`: a client sent it as a part of its history. `transcript`: of the audio of a message, by the place
- * of its attachment. `inter_session`: another session sent it, by a tool. */
+/** `heartbeat`: a poll. `others`: of any other input, with words of others. `client`: a client sent it as a part of its history. `transcript`: of
+ * the audio of a message, by the place of its attachment. `inter_session`: another session sent it, by a tool. */
 export type EntryProvenance =
-  | { kind: 'heartbeat' }
+  /** `isOfOthers`: it brought words of others. */
+  | { kind: 'heartbeat'; isOfOthers?: true }
+  | { kind: 'others' }
   | { kind: 'client' }
   | { kind: 'transcript'; messageId: string; at: number; isFailed?: boolean }
   | { kind: 'inter_session'; sourceSession: string; sourceChannel?: string; sourceTool?: string };

@@ -178,6 +178,20 @@ export function isOfOwner({ kind, body }: { kind: string; body: unknown }, owner
 }
 
 /**
+ * True for an input with which the model reads words of others: of a sender who is no owner, of a program, of a part that others have written, or of an
+ * agent, whose text may have come from anywhere. Names of people and of groups do not count.
+ */
+export function hasWordsOfOthers(
+  { kind, body }: { kind: string; body: unknown },
+  ownerIds: readonly string[],
+): boolean {
+  if (kind === 'cron' || kind === 'heartbeat') return (body as OwnInput).isOfAgent === true;
+  const { forwarded, history, media, untrustedContext, replyTo, thread } = body as InboundMessage;
+  const parts = [forwarded, history, media, untrustedContext, replyTo?.body, thread?.starterBody, thread?.historyBody];
+  return !isOfOwner({ kind, body }, ownerIds) || parts.some((part) => part !== undefined);
+}
+
+/**
  * The route of a message as one string: equal strings mean equal channel, account, chat, thread, reply address, sender
  * authority and options. Only messages of equal route may share a turn (G6). Stable: it is stored and compared without a time limit.
  */
@@ -240,6 +254,8 @@ export interface OwnInput {
   options?: InputOptions;
   /** The cron that fired. */
   cronId?: string;
+  /** True: an agent made that cron. */
+  isOfAgent?: true;
   /** The system event that it wakes the session for: when an earlier prompt has contained it, the model is not called. */
   eventId?: string;
 }

@@ -32,7 +32,8 @@ export function toTickInput(cron: CronDefinition & { id: string; origin: CronOri
   const { payload } = cron;
   const deliver = chooseDeliver(cron, facts.lastUrl);
   const route = JSON.stringify(['cron', cron.id, deliver?.url ?? null]);
-  const shared = { cronId: cron.id, ...(deliver === undefined ? {} : { deliver }) };
+  const isOfAgent = cron.origin === 'agent' || undefined;
+  const shared = { cronId: cron.id, ...given({ isOfAgent, deliver }) };
   const options = cron.options ?? {};
   if (payload.kind === 'agentTurn') {
     const { kind: _kind, message, responseFormat, ...settings } = payload;

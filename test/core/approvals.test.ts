@@ -1,8 +1,10 @@
 // Which calls a rule holds back, and what a person is shown of them.
 import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../src/core/entry.ts';
 import {
   canonicalInput,
   findRule,
+  isOfOthers,
   showCall,
   type ApprovalRule,
   type JudgedCall,
@@ -50,6 +52,30 @@ describe('a rule', () => {
     expect(reasons('exec', { sandbox: inside })).toBeNull();
     expect(reasons('write', { leavesWorkspace: true })).toEqual(condition === 'outside-workspace' ? [condition] : null);
     expect(reasons('read', { isUntrusted: true })).toEqual(condition === 'untrusted' ? [condition] : null);
+  });
+});
+
+describe('an entry of a transcript', () => {
+  const entry = (kind: Entry['kind'], more: Partial<Entry> = {}) => ({ kind, content: [], ...more });
+  const calls = (name: string) => entry('answer', { content: [{ type: 'tool_use', id: 'toolu_1', name, input: {} }] });
+
+  test('is of others if they have written a part of it, if its tool brings their words, or if it is a summary', () => {
+    const theirs = [
+      entry('summary'),
+      entry('prompt', { provenance: { kind: 'others' } }),
+      entry('steer', { provenance: { kind: 'inter_session', sourceSession: 'agent:main:other' } }),
+      entry('prompt', { provenance: { kind: 'heartbeat', isOfOthers: true } }),
+      entry('answer', { provenance: { kind: 'client' } }),
+      ...['web_fetch', ' Web_Search', 'sessions_history', 'memory_search', 'memory_get', 'jira__create'].map(calls),
+    ];
+    const own = [
+      entry('prompt', { provenance: null }),
+      entry('prompt', { provenance: { kind: 'heartbeat' } }),
+      entry('results'),
+      calls('exec'),
+    ];
+    expect(theirs.filter((one) => !isOfOthers(one))).toEqual([]);
+    expect(own.filter(isOfOthers)).toEqual([]);
   });
 });
 

@@ -1,6 +1,12 @@
 // The route of a message, which decides whether two of them may share a turn, and the key that makes it unique.
 import { describe, expect, test } from 'vitest';
-import { isOwner, derivePlatformKey, chooseRoute, type InboundMessage } from '../../src/core/inbound.ts';
+import {
+  chooseRoute,
+  derivePlatformKey,
+  hasWordsOfOthers,
+  isOwner,
+  type InboundMessage,
+} from '../../src/core/inbound.ts';
 import { canonicalSessionKey } from '../../src/core/session-key.ts';
 
 const base: InboundMessage = { text: 'hi', channel: 'telegram', accountId: 'bot', chatId: '1', sender: { id: '42' } };
@@ -50,6 +56,33 @@ describe('isOwner', () => {
     expect(isOwner({ text: '', sender: { id: '1', name: '42', username: '42', tag: '42' } }, ['42'])).toBe(false);
     expect(isOwner(base, ['discord:42'])).toBe(false);
     expect(isOwner({ text: '', sender: { id: '' } }, [''])).toBe(false);
+  });
+});
+
+describe('an input has words of others', () => {
+  test.each<[string, { kind?: string; [field: string]: unknown }]>([
+    ['a sender who is no owner', { sender: { id: '43' } }],
+    ['a program', { plugin: 'mail' }],
+    ['a forwarded message', { forwarded: { from: 'Eve' } }],
+    ['a quoted message', { replyTo: { body: 'x' } }],
+    ['the beginning of a thread', { thread: { starterBody: 'x' } }],
+    ['earlier messages of a thread', { thread: { historyBody: 'x' } }],
+    ['a file', { media: [{ path: '/x' }] }],
+    ['a subagent', { kind: 'announcement' }],
+    ['the cron of an agent', { kind: 'cron', isOfAgent: true }],
+    ['the poll of such a cron', { kind: 'heartbeat', isOfAgent: true }],
+  ])('of %s', (_whose, { kind = 'message', ...body }) => {
+    expect(hasWordsOfOthers({ kind, body: { ...base, ...body } }, ['42'])).toBe(true);
+  });
+
+  test.each<[string, { kind?: string; [field: string]: unknown }]>([
+    ['an owner', {}],
+    ['an owner in a thread who answers a message', { thread: { id: '7' }, replyTo: { id: '8' } }],
+    ['a caller who names no sender', { sender: undefined }],
+    ['the cron of a person', { kind: 'cron', cronId: 'c' }],
+    ['a poll', { kind: 'heartbeat' }],
+  ])('but not of %s', (_whose, { kind = 'message', ...body }) => {
+    expect(hasWordsOfOthers({ kind, body: { ...base, ...body } }, ['42'])).toBe(false);
   });
 });
 

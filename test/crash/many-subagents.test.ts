@@ -93,7 +93,7 @@ test.runIf(isLongForm())(
      cross join lateral (
        select sum((length(e.content::text) - length(replace(e.content::text, 'the result of ' || r.label || '\\n', '')))
          / length('the result of ' || r.label || '\\n'))::int as n
-       from holdfast.entries e where e.session_id = r.parent_id and e.kind in ('prompt', 'steer') and e.provenance is null
+       from holdfast.entries e where e.session_id = r.parent_id and e.kind in ('prompt', 'steer') and e.provenance ->> 'kind' = 'others'
          and e.content::text like '%System Message%'
      ) as said`,
     );

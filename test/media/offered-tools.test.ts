@@ -1,5 +1,11 @@
 // Which tools agents have, at another provider, and what holds them back.
 import { expect, test } from 'vitest';
+import { cronInput } from '../../src/config/schema-crons.ts';
+import { newId } from '../../src/ids.ts';
+import { toDefinition } from '../../src/schedule/cron-definition.ts';
+import { toTickInput } from '../../src/schedule/tick-input.ts';
+import { addSystemEvents } from '../rows/system-events.ts';
+import { now } from '../rows/table.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createMediaRig, type MediaRig } from './media-rig.ts';
 
@@ -56,4 +62,33 @@ test('a picture that a rule holds back is not made before a person agrees (G36)'
   expect(stored.turn?.status).toBe('parked');
   expect(stored.ledger).toMatchObject([{ name: 'image_generate', runs: 0 }]);
   expect(asked()).toHaveLength(before);
+});
+
+test('words of others count for the turns after them: of a message that was answered, and of a line that is not trusted (G36)', async () => {
+  await rig.turn('group', 'Hello. [[reply: Hello.]]', { sender: { id: '7' }, chatType: 'group' });
+  expect((await rig.turn('group', `Thanks. ${draw}`)).turn?.status).toBe('parked');
+
+  const event = { id: newId<string>(), text: 'x', state: 'queued', isTrusted: false, createdAt: now };
+  await addSystemEvents(rig, { ...event, sessionId: await rig.sessionOf('told') });
+  await rig.turn('told', 'Hello. [[reply: Hello.]]');
+  expect((await rig.turn('told', draw)).turn?.status).toBe('parked');
+
+  await rig.turn('own', 'Hello. [[reply: Hello.]]');
+  expect((await rig.turn('own', draw)).turn?.status).toBe('completed');
+});
+
+test('the turn of a cron that an agent has made has words of others, that of a person has not (G36)', async () => {
+  const { config } = rig;
+  const payload = { kind: 'agentTurn', message: draw };
+  const definition = toDefinition(cronInput.parse({ schedule: { kind: 'every', everyMs: '1h' }, payload }), {
+    config,
+    nowMs: 0,
+  });
+  const statusOf = async (origin: 'agent' | 'api') => {
+    const facts = { config, nowMs: 0, eventId: newId<string>(), lastUrl: null };
+    const { text, ...body } = toTickInput({ ...definition, id: 'c', origin }, facts).body;
+    await rig.send(`cron-${origin}`, text, body, 'cron');
+    return (await rig.rerun(`cron-${origin}`)).turn?.status;
+  };
+  expect([await statusOf('agent'), await statusOf('api')]).toEqual(['parked', 'completed']);
 });

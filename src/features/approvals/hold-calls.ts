@@ -1,9 +1,7 @@
 // Approvals in turns: holds the calls that a rule names, and lets one run when a person has approved exactly it.
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve } from 'node:path';
-import { isOfProgram, isOwner, type InboundMessage } from '../../core/inbound.ts';
-import { listToolUses } from '../../core/content.ts';
-import { BUILT_IN_TOOLS, WEB_TOOLS } from '../../core/tool-policy.ts';
+import { hasWordsOfOthers, type InboundMessage } from '../../core/inbound.ts';
 import type { Config } from '../../config.ts';
 import { APPROVAL_MS } from '../../config/schema-tools.ts';
 import { formatDuration } from '../../config/durations.ts';
@@ -14,7 +12,7 @@ import type { Known, NewHold, PlannedCall, Resumption } from '../../kernel/turn/
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { approvalReason } from '../../kernel/rules/why.ts';
 import { chatToAsk } from './ask-in-chat.ts';
-import { canonicalInput, findRule, type CertainSandbox } from './rules.ts';
+import { canonicalInput, findRule, isOfOthers, type CertainSandbox } from './rules.ts';
 import { findGiven, settleApprovals, type SettledApproval } from './store/approvals.ts';
 import { APPROVAL_PARTS, type NewApproval } from './store/approval-parts.ts';
 
@@ -151,28 +149,7 @@ function leavesFolder(input: unknown, folder: string): boolean {
   });
 }
 
-/** The built-in tools whose results others have written. */
-const BRINGS_WORDS_OF_OTHERS: ReadonlySet<string> = new Set([...WEB_TOOLS, 'nodes']);
-
-/** True when the turn may have read words of others: of a sender who is no owner, of a page, of a tool that is not built in, or of a program. */
+/** True when the turn may have read words of others. Entries of earlier versions do not say whose words they have, the turn's own inputs do. */
 function readsOthers({ journal, transcript }: OpenedTurn, ownerIds: readonly string[]): boolean {
-  const isSentByOthers = journal.at.inputs.some(({ kind, body }) => {
-    if (kind === 'cron' || kind === 'heartbeat') return false;
-    const message = body as InboundMessage;
-    const { sender, forwarded, history, media, untrustedContext } = message;
-    const hasMore = [forwarded, history, media, untrustedContext].some((part) => part !== undefined);
-    return (
-      kind !== 'message' || isOfProgram(message) || hasMore || (sender !== undefined && !isOwner(message, ownerIds))
-    );
-  });
-  if (isSentByOthers) return true;
-  return transcript.entries.some(
-    ({ kind, content }) =>
-      // A summary does not say what it was made from.
-      kind === 'summary' ||
-      (kind === 'answer' &&
-        listToolUses(content).some(
-          ({ name }) => BRINGS_WORDS_OF_OTHERS.has(name) || !BUILT_IN_TOOLS.includes(name.toLowerCase()),
-        )),
-  );
+  return journal.at.inputs.some((input) => hasWordsOfOthers(input, ownerIds)) || transcript.entries.some(isOfOthers);
 }

@@ -1,6 +1,8 @@
 // Which calls a rule holds back, why, and what a person is shown of them. Nothing here reads a command to find out whether it is safe: what cannot be
 // known counts as yes.
 import type { ApprovalAsk, ApprovalCondition } from '../../core/tool-approval.ts';
+import { listToolUses } from '../../core/content.ts';
+import type { Entry } from '../../core/entry.ts';
 import { BUILT_IN_TOOLS, WEB_TOOLS } from '../../core/tool-policy.ts';
 import { matchesPattern } from '../../core/text-filter.ts';
 import { foldText } from '../../prompt/fold-text.ts';
@@ -85,6 +87,25 @@ function holds(condition: ApprovalCondition, { tool, sandbox, leavesWorkspace, i
     default:
       return condition satisfies never;
   }
+}
+
+/** The built-in tools whose results others have written, or may have. */
+const BRINGS_WORDS_OF_OTHERS: ReadonlySet<string> = new Set([
+  ...WEB_TOOLS,
+  'nodes',
+  'sessions_list',
+  'sessions_history',
+  'memory_search',
+  'memory_get',
+]);
+
+/** True for an entry of a transcript in which the model may read words of others. A summary does not say what it was made from. */
+export function isOfOthers({ kind, content, provenance }: Pick<Entry, 'kind' | 'content' | 'provenance'>): boolean {
+  if (kind === 'summary') return true;
+  if (provenance) return provenance.kind !== 'heartbeat' || provenance.isOfOthers === true;
+  if (kind !== 'answer') return false;
+  const names = listToolUses(content).map(({ name }) => name.trim().toLowerCase());
+  return names.some((name) => BRINGS_WORDS_OF_OTHERS.has(name) || !BUILT_IN_TOOLS.includes(name));
 }
 
 /** The input as text that is the same for equal inputs: fields in the order of their names. */

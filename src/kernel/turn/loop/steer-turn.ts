@@ -67,7 +67,7 @@ function* steeringWrite(
             isTranscribing: config.tools.transcribe !== undefined,
           }).text
         : announcementText(announcement);
-    const provenance = deriveProvenance([input]);
+    const provenance = deriveProvenance([input], { ownerIds: config.owner.ids });
     const entry = newEntry('steer', 'user', [{ type: 'text', text }]);
     entries.push(provenance === null ? entry : { ...entry, provenance });
     yield;

@@ -6,7 +6,7 @@ import type { EntryProvenance } from '../../../core/entry.ts';
 import { isPoll, chooseHistoryLimit, withModel, orphanedPrompts } from '../../../history/past.ts';
 import { viewMessages, type ViewEntry, type ViewRules } from '../../../history/view-messages.ts';
 import { hashesOfImages } from '../../../images/rules/plan-images.ts';
-import { isDirect, type InboundMessage } from '../../../core/inbound.ts';
+import { hasWordsOfOthers, isDirect, type InboundMessage } from '../../../core/inbound.ts';
 import { modelName, type NamedModel } from '../../../core/model-ref.ts';
 import { DEFAULT_KEY } from '../../../core/provider-keys.ts';
 import type { ModelMessage, ThinkingSetting, RequestBase } from '../../../core/model-request.ts';
@@ -168,13 +168,18 @@ export function toThinkingRequest({
   return { maxTokens, ...given({ thinking: thinking ?? budget, effort }) };
 }
 
-/** The origin of the prompt of these inputs when no person wrote it to this session. */
-export function deriveProvenance(inputs: readonly WaitingInput[]): EntryProvenance | null {
+/** The origin of the prompt of these inputs; null: all of it is an owner's. `isOfOthers`: it has words of others beside them. */
+export function deriveProvenance(
+  inputs: readonly Pick<WaitingInput, 'kind' | 'body'>[],
+  { ownerIds, isOfOthers = false }: { ownerIds: readonly string[]; isOfOthers?: boolean },
+): EntryProvenance | null {
   const [first] = inputs;
-  if (first?.kind === 'heartbeat') return { kind: 'heartbeat' };
   // Messages from outside were checked when they were accepted: they have no such field.
   const { provenance } = (first?.body ?? {}) as { provenance?: EntryProvenance };
-  return provenance?.kind === 'inter_session' ? provenance : null;
+  if (provenance?.kind === 'inter_session') return provenance;
+  const hasOthers = isOfOthers || inputs.some((input) => hasWordsOfOthers(input, ownerIds));
+  if (first?.kind === 'heartbeat') return { kind: 'heartbeat', ...(hasOthers ? { isOfOthers: true } : {}) };
+  return hasOthers ? { kind: 'others' } : null;
 }
 
 function isFromGroup({ kind, body }: WaitingInput): boolean {

@@ -91,6 +91,12 @@ async function openPromptedTurn(
   const transform = viewOfTransform(context.plugins.textTransforms.input, agent.contextTokens);
   const view = { ...opened.view, ...familyView(context, request), ...transform, ...harness.view };
   const failure = assembly.failure ?? harness.failure;
+  const hasOverflow = mentionsOverflow(inputs) && session.overflowed > 0;
+  const provenance = deriveProvenance(inputs, {
+    ownerIds: context.config.owner.ids,
+    // Who has sent what was dropped is not known.
+    isOfOthers: hasOverflow || claim.events.some(({ isTrusted }) => !isTrusted),
+  });
   const turn = await openNewTurn(context, {
     ...parts,
     id,
@@ -101,13 +107,10 @@ async function openPromptedTurn(
     view,
     sessionView: opened.sessionView,
     thinking: prompt.thinking,
-    prompt: {
-      ...newEntry('prompt', 'user', [{ type: 'text', text: prompt.text }]),
-      provenance: deriveProvenance(inputs),
-    },
+    prompt: { ...newEntry('prompt', 'user', [{ type: 'text', text: prompt.text }]), provenance },
     promptParts: prompt.parts,
     orphans: past.orphans,
-    ...(mentionsOverflow(inputs) && session.overflowed > 0
+    ...(hasOverflow
       ? { overflow: { ids: claim.overflow.map((message) => message.id), count: session.overflowed } }
       : undefined),
     eventIds: claim.events.map((event) => event.id),
