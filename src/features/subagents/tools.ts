@@ -3,13 +3,11 @@ import { z } from 'zod';
 import { responseFormat } from '../../config/schema-inputs.ts';
 import { count } from '../../config/schema-scalars.ts';
 import { given } from '../../core/given.ts';
-import { cutMiddle } from '../../core/tool-result-size.ts';
 import { THINKING_LEVELS } from '../../prompt/thinking-directive.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { SeenSession, SessionsPort } from './tools-port.ts';
 import { createSubagentsTool } from './subagents-tool.ts';
-import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from '../../tools/tool.ts';
-import { markOf, untrusted, UNTRUSTED_CHARS_MAX } from '../../tools/untrusted-result.ts';
+import { errorOutcome, type Tool, type ToolCall, textOutcome } from '../../tools/tool.ts';
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 200;
@@ -78,7 +76,7 @@ function createSessionsListTool(port: Pick<SessionsPort, 'list' | 'history'>): T
         .filter(({ updatedAt }) => Date.parse(updatedAt) >= since)
         .slice(0, limit);
       const sessions = messageLimit === 0 ? chosen : await withMessages(port, call, chosen, messageLimit);
-      return othersOutcome('List of sessions', { count: sessions.length, sessions }, call);
+      return textOutcome(JSON.stringify({ count: sessions.length, sessions }));
     },
   });
 }
@@ -116,14 +114,9 @@ function createSessionsHistoryTool(port: Pick<SessionsPort, 'history'>): Tool {
     async run({ sessionKey, limit = LIMIT_DEFAULT, includeTools = false }, call) {
       const history = await port.history(call, sessionKey, { limit, includeTools });
       if (history.kind === 'error') return errorOutcome(history.text);
-      return othersOutcome('Messages of a session', { sessionKey, messages: history.items }, call);
+      return textOutcome(JSON.stringify({ sessionKey, messages: history.items }));
     },
   });
-}
-
-/** What others have written, between marks. */
-function othersOutcome(what: string, value: object, call: ToolCall): ToolOutcome {
-  return textOutcome(untrusted(what, cutMiddle(JSON.stringify(value), UNTRUSTED_CHARS_MAX), markOf(call)));
 }
 
 /** Sends a message to another session. It never waits for the answer: that returns as a message of its own, so no slot is held while another session works (G19). */
