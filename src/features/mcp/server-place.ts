@@ -4,13 +4,14 @@ import { chown } from 'node:fs/promises';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { processEnvironment, type Config, type McpServerSettings } from '../../config.ts';
+import type { Config, McpServerSettings } from '../../config.ts';
 import { canReach, closedFolderAbove, type OsUser } from '../../config/os-users.ts';
 import { ensurePassableFolder, ensurePrivateFolder } from '../../config/private-folder.ts';
 import { workspacesFolderOf } from '../../config/workspaces-folder.ts';
 import { planCommands } from '../../tools/command-user.ts';
 import { HostProxy } from '../../tools/sandbox/host-proxy.ts';
 import type { WrapCommand } from '../../tools/sandbox/port.ts';
+import { findProgram } from '../../tools/sandbox/runtimes.ts';
 import { sandboxOf } from '../../tools/sandbox/sandbox.ts';
 
 export interface ServerPlace {
@@ -85,12 +86,6 @@ function foldersOfProgram(path: string): string[] {
   if (folder === homedir()) return [path];
   const library = join(dirname(folder), 'lib');
   return [folder, ...(basename(folder) === 'bin' && existsSync(library) ? [library] : [])];
-}
-
-function findProgram(command: string): string | null {
-  if (command.includes('/')) return existsSync(command) ? command : null;
-  const folders = (processEnvironment()['PATH'] ?? '').split(':').filter(isAbsolute);
-  return folders.map((folder) => join(folder, command)).find((path) => existsSync(path)) ?? null;
 }
 
 /** The package that a script belongs to, which has its libraries; never a whole home. */

@@ -1,6 +1,6 @@
 // The programs that make sandboxes: bubblewrap, docker or podman, or one of a plugin.
 import { accessSync, constants } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { processEnvironment } from '../../config.ts';
 import { bubblewrapArguments } from '../../core/sandbox/bubblewrap.ts';
 import { containerCommand } from '../../core/sandbox/container.ts';
@@ -42,8 +42,9 @@ function clientEnvironment(): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, own[name] ?? '']).filter(([, value]) => value !== ''));
 }
 
-function findProgram(name: string): string | null {
-  const folders = (processEnvironment()['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'));
+/** The path of a program, which is a path itself or a name on the PATH; null: there is none. */
+export function findProgram(name: string): string | null {
+  const folders = (processEnvironment()['PATH'] ?? '').split(':').filter(isAbsolute);
   const isProgram = (path: string): boolean => {
     try {
       accessSync(path, constants.X_OK);
@@ -52,5 +53,6 @@ function findProgram(name: string): string | null {
       return false;
     }
   };
-  return folders.map((folder) => join(folder, name)).find(isProgram) ?? null;
+  const paths = name.includes('/') ? [name] : folders.map((folder) => join(folder, name));
+  return paths.find(isProgram) ?? null;
 }
