@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { bubblewrapArguments } from '../../src/core/sandbox/bubblewrap.ts';
 import { containerArguments } from '../../src/core/sandbox/container.ts';
-import { isHostAllowed, sandboxEnvironment, type SandboxPolicy } from '../../src/core/sandbox/policy.ts';
+import { isHostAllowed, listMounts, sandboxEnvironment, type SandboxPolicy } from '../../src/core/sandbox/policy.ts';
 
 const policy: SandboxPolicy = {
   workspaceDir: '/srv/data/workspace',
@@ -14,6 +14,7 @@ const policy: SandboxPolicy = {
     { path: '/opt/tools/other', isFolder: true },
     { path: '/etc/ssl/holdfast.json', isFolder: false },
     { path: '/srv/data/workspace/nested', isFolder: true },
+    { path: '/srv/data/workspace/token', isFolder: false },
   ],
   proxySocket: null,
   limits: { cpuSeconds: 60, memoryBytes: 1000, processes: 64, fileBytes: 2000, tmpBytes: 3000 },
@@ -40,13 +41,14 @@ describe('the arguments of bubblewrap', () => {
     ]);
   });
 
-  test('cover what is hidden below what is shown, and bind the workspace over it', () => {
+  test('cover what is hidden below what is shown, and nothing else', () => {
     const workspace = placeOf(words, '--bind', policy.workspaceDir, policy.workspaceDir);
     expect(placeOf(words, '--tmpfs', '/opt/tools/other')).toBeGreaterThan(
       placeOf(words, '--ro-bind-try', '/opt/tools'),
     );
-    expect(placeOf(words, '--ro-bind', '/dev/null', '/etc/ssl/holdfast.json')).toBeLessThan(workspace);
+    expect(placeOf(words, '--ro-bind', '/dev/null', '/etc/ssl/holdfast.json')).toBeGreaterThan(0);
     expect(placeOf(words, '--tmpfs', '/srv/data/workspace/nested')).toBeGreaterThan(workspace);
+    expect(placeOf(words, '--ro-bind', '/dev/null', '/srv/data/workspace/token')).toBeGreaterThan(workspace);
     // Nothing of it is shown but the workspace, so there is nothing to cover.
     expect(placeOf(words, '--tmpfs', '/srv/data')).toBe(-1);
     expect(placeOf(words, '--remount-ro', '/')).toBeGreaterThan(workspace);
@@ -60,14 +62,36 @@ describe('the arguments of bubblewrap', () => {
 
   test('bind the workspace read-only, and the socket of the proxy, when the policy says so', () => {
     const more = bubblewrapArguments({ ...policy, isReadOnly: true, proxySocket: '/run/p' }, command);
-    expect(placeOf(more, '--ro-bind', policy.workspaceDir)).toBeGreaterThan(0);
+    expect(placeOf(more, '--ro-bind-try', policy.workspaceDir)).toBeGreaterThan(0);
     expect(placeOf(more, '--ro-bind', '/run/p')).toBeGreaterThan(placeOf(more, '--tmpfs', '/tmp'));
     expect(more.some((word) => word.includes('socat'))).toBe(true);
   });
 });
 
+test('the mounts of a policy are one for each path, and each lies over those that it is in', () => {
+  const given = {
+    ...policy,
+    readable: ['/srv/notes', '/srv/notes/shared', '/home/agent/project/file', '/etc/keys/one'],
+    writable: ['/home/agent', '/srv/notes'],
+    workspaceDir: '/home/agent/.holdfast/mcp/tools',
+    hidden: [
+      { path: '/etc/keys/one', isFolder: false },
+      { path: '/home/agent/.holdfast', isFolder: true },
+      { path: '/srv/notes/key', isFolder: false },
+    ],
+  };
+  expect(listMounts(given)).toEqual([
+    ['/srv/notes', 'write'],
+    ['/home/agent', 'write'],
+    ['/etc/keys/one', 'empty-file'],
+    ['/srv/notes/key', 'empty-file'],
+    ['/home/agent/.holdfast', 'empty-folder'],
+    ['/home/agent/.holdfast/mcp/tools', 'write'],
+  ]);
+});
+
 test('the arguments of a container name its image, its limits, its user and no value of a variable', () => {
-  const words = containerArguments(policy, {
+  const words = containerArguments('/usr/bin/docker', policy, {
     ...command,
     user: { uid: 5, gid: 6 },
     environment: { LANG: 'C', KEY: 'v', HOME: policy.workspaceDir },
@@ -76,16 +100,24 @@ test('the arguments of a container name its image, its limits, its user and no v
   expect([inside, rest[0], ...rest.slice(2)]).toEqual(['/bin/sh', '-c', 'sh', 'bash', '-c', 'true']);
   expect(words.join(' ')).toBe(
     'run --rm --interactive --init --network=none --read-only --cap-drop=ALL --security-opt=no-new-privileges --user=5:6 ' +
-      '--tmpfs=/tmp:rw,size=3000,mode=1777 --tmpfs=/run:ro,size=4096 --tmpfs=/opt/tools/other:ro,size=4096 ' +
-      '--mount=type=bind,source=/opt/tools,target=/opt/tools,readonly ' +
+      '--tmpfs=/tmp:rw,size=3000,mode=1777 --tmpfs=/run:ro,size=4096 ' +
+      '--mount=type=bind,source=/opt/tools,target=/opt/tools,readonly --tmpfs=/opt/tools/other:ro,size=4096 ' +
       '--mount=type=bind,source=/srv/data/workspace,target=/srv/data/workspace ' +
+      '--mount=type=bind,source=/dev/null,target=/srv/data/workspace/token,readonly ' +
+      '--tmpfs=/srv/data/workspace/nested:ro,size=4096 ' +
       '--ulimit=cpu=60 --ulimit=fsize=2000 --memory=1000 --pids-limit=64 --env LANG --env KEY ' +
       '--env HOME=/srv/data/workspace --workdir=/srv/data/workspace/sub tools:1',
   );
+  const ofPodman = containerArguments('/usr/bin/podman', policy, {
+    ...command,
+    user: { uid: 5, gid: 6 },
+    environment: {},
+  });
+  expect(ofPodman).toContain('--tmpfs=/opt/tools/other:ro,size=4096,notmpcopyup');
   const withComma = { ...policy, workspaceDir: '/srv/a,readonly' };
-  expect(() => containerArguments(withComma, { ...command, user: { uid: 5, gid: 6 }, environment: {} })).toThrow(
-    'has a comma',
-  );
+  expect(() =>
+    containerArguments('/usr/bin/docker', withComma, { ...command, user: { uid: 5, gid: 6 }, environment: {} }),
+  ).toThrow('has a comma');
 });
 
 test('a command in a sandbox sees a few variables of the service, and its workspace as its home', () => {

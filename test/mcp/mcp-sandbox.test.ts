@@ -85,6 +85,16 @@ describe.skipIf(!HAS_SANDBOX)('in the sandbox', () => {
     expect(readFileSync(join(dataDir, 'mcp', 'pry', 'cache'), 'utf8')).toBe('kept\n');
   });
 
+  test('a server whose working directory has the data directory in it reaches its home there and no secret (G30)', async () => {
+    // The folder of the configuration.
+    const { sh, base, dataDir, client } = await openShell({ cwd: '.' });
+    expect(client.info.sandbox).toEqual({ isOn: true, reason: null });
+    const command = `pwd; cat holdfast.json 2>/dev/null; ls ${dataDir} ${dataDir}/workspace; cd && : > kept && pwd`;
+    expect(await sh(command)).toBe(
+      `${base}\n${dataDir}:\nmcp\nworkspace\n\n${dataDir}/workspace:\n${dataDir}/mcp/pry\n`,
+    );
+  });
+
   test('the list of servers says which run in it, and why others do not', async () => {
     const { settings } = await counting();
     const rig = await rigWith({ inside: { ...settings, sandbox: 'auto' }, outside: settings });

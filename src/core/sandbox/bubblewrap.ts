@@ -3,11 +3,11 @@
 // The first process in the sandbox is a shell that waits for the command: when it ends, the kernel ends all that the command left running. It gets
 // no TERM (nothing reaches the first process of a namespace but KILL), so a command that is ended still has its time to clean up.
 import {
-  isAtOrBelow,
+  listMounts,
   PROXY_PORT,
   SYSTEM_PATHS,
   type CommandLine,
-  type HiddenPath,
+  type MountKind,
   type SandboxPolicy,
 } from './policy.ts';
 
@@ -49,12 +49,7 @@ export function bubblewrapArguments(policy: SandboxPolicy, { argv, workdir }: Co
 }
 
 function mounts(policy: SandboxPolicy): string[] {
-  const { workspaceDir, isReadOnly, writable, readable, hidden, proxySocket, limits } = policy;
-  // Only what lies in a folder that can be read needs a lid: nothing else is there at all.
-  const shown = [...SYSTEM_PATHS, ...readable, workspaceDir, ...writable];
-  const covered = hidden.filter(({ path }) => shown.some((folder) => isAtOrBelow(path, folder)));
-  const isInWorkspace = ({ path }: HiddenPath): boolean =>
-    [workspaceDir, ...writable].some((folder) => isAtOrBelow(path, folder));
+  const { proxySocket, limits } = policy;
   return [
     ...SYSTEM_PATHS.flatMap((path) => ['--ro-bind-try', path, path]),
     ...'--proc /proc --dev /dev'.split(' '),
@@ -62,22 +57,18 @@ function mounts(policy: SandboxPolicy): string[] {
     ...'--remount-ro /dev'.split(' '),
     ...tmpfs('/tmp', limits.tmpBytes),
     ...'--symlink ../tmp /var/tmp'.split(' '),
-    ...readable.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...covered.filter((each) => !isInWorkspace(each)).flatMap(cover),
-    isReadOnly ? '--ro-bind' : '--bind',
-    workspaceDir,
-    workspaceDir,
-    ...writable.flatMap((path) => ['--bind', path, path]),
-    ...covered.filter(isInWorkspace).flatMap(cover),
+    ...listMounts(policy, SYSTEM_PATHS).flatMap(([path, kind]) => MOUNTS[kind](path)),
     ...(proxySocket === null ? [] : ['--ro-bind', proxySocket, SOCKET]),
     ...'--remount-ro /'.split(' '),
   ];
 }
 
-/** An empty folder, or an empty file, in its place. */
-function cover({ path, isFolder }: HiddenPath): string[] {
-  return isFolder ? ['--perms', '0755', '--size', '4096', '--tmpfs', path] : ['--ro-bind', '/dev/null', path];
-}
+const MOUNTS: Record<MountKind, (path: string) => string[]> = {
+  read: (path) => ['--ro-bind-try', path, path],
+  write: (path) => ['--bind', path, path],
+  'empty-folder': (path) => ['--perms', '0755', '--size', '4096', '--tmpfs', path],
+  'empty-file': (path) => ['--ro-bind', '/dev/null', path],
+};
 
 function tmpfs(path: string, bytes: number): string[] {
   return ['--perms', '1777', '--size', String(bytes), '--tmpfs', path];

@@ -1,5 +1,5 @@
 // The arguments of docker and podman for a policy: a container for each command, of an image that the operator has made.
-import { PROXY_PORT, type CommandLine, type SandboxPolicy } from './policy.ts';
+import { listMounts, PROXY_PORT, type CommandLine, type MountKind, type SandboxPolicy } from './policy.ts';
 
 export interface ContainerCommand extends CommandLine {
   /** The user that runs it, as on the machine: what it writes into the workspace belongs to it. */
@@ -31,25 +31,16 @@ const BRIDGE = `socat TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNI
 
 /** The command line of a command: it runs as the user of the service, which may use the engine. */
 export function containerCommand(program: string, policy: SandboxPolicy, command: ContainerCommand): string[] {
-  return ['/bin/sh', '-c', OUTSIDE, 'sh', program, ...containerArguments(policy, command)];
+  return ['/bin/sh', '-c', OUTSIDE, 'sh', program, ...containerArguments(program, policy, command)];
 }
 
 /**
- * The words after `docker` or `podman`. The environment is named, not written: values do not appear in lists of processes. Only the home is written: the client must not
+ * The words after `program`, which is docker or podman. The environment is named, not written: values do not appear in lists of processes. Only the home is written: the client must not
  * read settings from the workspace, where the agent could write them.
  */
-export function containerArguments(policy: SandboxPolicy, command: ContainerCommand): string[] {
-  const { workspaceDir, isReadOnly, writable, readable, hidden, proxySocket, limits, image } = policy;
+export function containerArguments(program: string, policy: SandboxPolicy, command: ContainerCommand): string[] {
+  const { workspaceDir, proxySocket, limits, image } = policy;
   const { cpuSeconds, memoryBytes, processes, fileBytes, tmpBytes } = limits;
-  const mounts = [
-    ...readable.map((path) => bind(path, 'ro')),
-    bind(workspaceDir, isReadOnly ? 'ro' : 'rw'),
-    ...writable.map((path) => bind(path, 'rw')),
-    ...(proxySocket === null ? [] : [`type=bind,source=${proxySocket},target=${SOCKET},readonly`]),
-  ];
-  const covered = hidden.filter(
-    ({ path, isFolder }) => isFolder && readable.some((folder) => path.startsWith(`${folder}/`)),
-  );
   return [
     ...'run --rm --interactive --init --network=none --read-only --cap-drop=ALL --security-opt=no-new-privileges'.split(
       ' ',
@@ -58,8 +49,9 @@ export function containerArguments(policy: SandboxPolicy, command: ContainerComm
     `--tmpfs=/tmp:rw,size=${tmpBytes},mode=1777`,
     // Podman would make a /run that can be written.
     '--tmpfs=/run:ro,size=4096',
-    ...covered.map(({ path }) => `--tmpfs=${path}:ro,size=4096`),
-    ...mounts.map((mount) => `--mount=${mount}`),
+    // Engines mount outer paths first, in whichever order they are named.
+    ...listMounts(policy).map(([path, kind]) => MOUNTS[kind](path, program)),
+    ...(proxySocket === null ? [] : [`${bind(proxySocket, SOCKET)},readonly`]),
     `--ulimit=cpu=${cpuSeconds === Infinity ? -1 : cpuSeconds}`,
     `--ulimit=fsize=${fileBytes}`,
     `--memory=${memoryBytes}`,
@@ -75,8 +67,17 @@ export function containerArguments(policy: SandboxPolicy, command: ContainerComm
   ];
 }
 
+const MOUNTS: Record<MountKind, (path: string, program: string) => string> = {
+  read: (path) => `${bind(path, path)},readonly`,
+  write: (path) => bind(path, path),
+  // Podman would copy what it covers into it.
+  'empty-folder': (path, program) => `--tmpfs=${path}:ro,size=4096${program.endsWith('podman') ? ',notmpcopyup' : ''}`,
+  'empty-file': (path) => `${bind('/dev/null', path)},readonly`,
+};
+
 /** A comma would begin the next option of a mount: such a path cannot be mounted. */
-function bind(path: string, mode: 'ro' | 'rw'): string {
-  if (path.includes(',')) throw new RangeError(`${path} has a comma, with which it cannot be mounted into a container`);
-  return `type=bind,source=${path},target=${path}${mode === 'ro' ? ',readonly' : ''}`;
+function bind(source: string, target: string): string {
+  if (target.includes(','))
+    throw new RangeError(`${target} has a comma, with which it cannot be mounted into a container`);
+  return `--mount=type=bind,source=${source},target=${target}`;
 }

@@ -55,6 +55,30 @@ export const SYSTEM_PATHS: readonly string[] = [
     .map((name) => `/etc/${name}`),
 ];
 
+/** What is at a path in the sandbox: what the machine has there, or an empty folder or file that covers it. */
+export type MountKind = 'read' | 'write' | 'empty-folder' | 'empty-file';
+
+/** The mounts of a policy, one for each path, outer ones first: each lies over those that it is in. `systemPaths` can be read anyway. */
+export function listMounts(
+  { workspaceDir, isReadOnly, writable, readable, hidden }: SandboxPolicy,
+  systemPaths: readonly string[] = [],
+): [path: string, kind: MountKind][] {
+  const written = [workspaceDir, ...writable];
+  const shown = [...systemPaths, ...readable, ...written];
+  const isIn = (path: string, folders: readonly string[]) => folders.some((folder) => isAtOrBelow(path, folder));
+  const mounts = new Map<string, MountKind>([
+    // What lies in a folder that can be written can be written, too.
+    ...readable.filter((path) => !isIn(path, written)).map((path) => [path, 'read'] as const),
+    [workspaceDir, isReadOnly ? 'read' : 'write'],
+    ...writable.map((path) => [path, 'write'] as const),
+    // Only what lies in a folder that is shown needs a cover: nothing else is there at all.
+    ...hidden
+      .filter(({ path }) => isIn(path, shown))
+      .map(({ path, isFolder }) => [path, isFolder ? 'empty-folder' : 'empty-file'] as const),
+  ]);
+  return [...mounts].toSorted(([one], [other]) => one.length - other.length);
+}
+
 /** Where a command that may reach hosts finds the proxy. */
 export const PROXY_PORT = 3128;
 
