@@ -1,5 +1,5 @@
 // Servers that are processes, in the sandbox on the real kernel: what a hostile one tries to reach, and what an ordinary one must reach.
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/features/mcp/open-client.ts';
@@ -75,14 +75,30 @@ describe.skipIf(!HAS_SANDBOX)('in the sandbox', () => {
     for (const folder of [shown, given]) mkdirSync(folder);
     chmodSync(given, 0o777);
     writeFileSync(join(shown, 'note'), 'A-NOTE');
-    const settings = { args: [SHELL, shown], cwd: given, network: 'none' };
+    const link = join(shown, 'link');
+    symlinkSync(join(shown, 'note'), link);
+    const settings = { args: [SHELL, shown, link], cwd: given, network: 'none' };
     const { sh, dataDir } = await openShell(settings);
-    expect(await sh(`cat ${shown}/note; (: > ${shown}/new) 2>/dev/null || echo; pwd; echo kept > made`)).toBe(
+    expect(await sh(`cat ${link}; (: > ${shown}/new) 2>/dev/null || echo; pwd; echo kept > made`)).toBe(
       `A-NOTE\n${given}\n`,
     );
     expect(readFileSync(join(given, 'made'), 'utf8')).toBe('kept\n');
     expect(await sh('echo kept > ~/cache; echo "$HOME $http_proxy"')).toBe(`${join(dataDir, 'mcp', 'pry')} \n`);
     expect(readFileSync(join(dataDir, 'mcp', 'pry', 'cache'), 'utf8')).toBe('kept\n');
+  });
+
+  test('a server reads a file that its command line names, also by a link, and nothing beside it (G30)', async () => {
+    const named = await openSandboxRig();
+    onTestFinished(() => named.close());
+    const folder = join(named.base, 'secrets');
+    for (const path of [folder, join(folder, 'version-1')]) mkdirSync(path);
+    for (const name of ['token', 'other', 'version-1/mounted']) writeFileSync(join(folder, name), `SECRET ${name}\n`);
+    symlinkSync('version-1/mounted', join(folder, 'mounted'));
+    const args = [SHELL, '--token-file', join(folder, 'token'), join(folder, 'mounted')];
+    const { sh } = await openShell({ args });
+    expect(await sh(`cd ${folder} && ls && cat token mounted`)).toBe(
+      'mounted\ntoken\nversion-1\nSECRET token\nSECRET version-1/mounted\n',
+    );
   });
 
   test('a server whose working directory has the data directory in it reaches its home there and no secret (G30)', async () => {

@@ -88,10 +88,10 @@ function foldersOfProgram(path: string): string[] {
   return [folder, ...(basename(folder) === 'bin' && existsSync(library) ? [library] : [])];
 }
 
-/** The package that a script belongs to, which has its libraries; never a whole home. */
+/** The package that a script belongs to, which has its libraries; never a whole home. Of any other file, the file alone: what lies beside it may be secret. */
 function packageOf(path: string): string {
   if (statSync(path).isDirectory()) return path;
   for (let folder = dirname(path); folder !== dirname(folder) && folder !== homedir(); folder = dirname(folder))
     if (['package.json', 'pyproject.toml'].some((name) => existsSync(join(folder, name)))) return folder;
-  return dirname(path) === homedir() || dirname(path) === '/' ? path : dirname(path);
+  return path;
 }

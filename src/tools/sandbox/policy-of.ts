@@ -1,7 +1,8 @@
 // The policy of a workspace, or of a server of tools: what the configuration says, with the paths of this machine.
 import { realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
-import type { HiddenPath, SandboxPolicy } from '../../core/sandbox/policy.ts';
+import { isAtOrBelow, SYSTEM_PATHS, type HiddenPath, type SandboxPolicy } from '../../core/sandbox/policy.ts';
 
 /** What a program that runs as long as the service has beside its folder. */
 export interface ServerAccess {
@@ -23,16 +24,17 @@ export function policyOf(
   proxySocket: string | null,
 ): SandboxPolicy {
   const { sandbox, runtime, agents, docs } = config;
-  const [readable, writable] = [server?.readable ?? [], server?.writable ?? []];
+  const [named, writable] = [server?.readable ?? [], (server?.writable ?? []).map(realPath)];
+  const readable = [...sandbox.readable, ...(docs.enabled ? [docs.path] : []), ...named].map(realPath);
   // Where the operator gives a server the workspace of an agent, it is not hidden.
-  const given = [workspaceDir, ...readable, ...writable];
+  const given = [workspaceDir, ...named, ...(server?.writable ?? [])];
   const others = agents.list.map(({ id }) => agentOf(config, id).workspaceDir).filter((path) => !given.includes(path));
   const secret = [runtime.dataDir, ...(runtime.configPath === null ? [] : [runtime.configPath]), ...others];
   return {
     workspaceDir: realPath(workspaceDir),
     isReadOnly: server === undefined && sandbox.workspaceAccess === 'read-only',
-    writable: writable.map(realPath),
-    readable: [...sandbox.readable, ...(docs.enabled ? [docs.path] : []), ...readable].map(realPath),
+    writable,
+    readable: [...readable, ...linksToFiles(named, [...SYSTEM_PATHS, ...readable, ...writable])],
     hidden: secret.flatMap(hiddenPath),
     proxySocket,
     limits: server === undefined ? sandbox.limits : { ...sandbox.limits, cpuSeconds: Infinity },
@@ -44,6 +46,14 @@ export function policyOf(
 function hiddenPath(path: string): HiddenPath[] {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? [] : [{ path: realPath(path), isFolder: found.isDirectory() }];
+}
+
+/** The names by which files are opened that are links, as those of Kubernetes' secrets are, where no folder shows them. */
+function linksToFiles(paths: readonly string[], shown: readonly string[]): string[] {
+  return paths
+    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
+    .map((path) => join(realPath(dirname(path)), basename(path)))
+    .filter((path) => !shown.some((folder) => isAtOrBelow(path, folder)));
 }
 
 function realPath(path: string): string {
