@@ -4,9 +4,10 @@
 // changes owners.
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { agentOf, ConfigError, type Config } from '../config.ts';
+import { agentOf, ConfigError, processEnvironment, type Config } from '../config.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { findAccount, canReach, closedFolderAbove, type Account } from '../config/os-users.ts';
+import { FILE_VARIABLES } from '../config/read-secret-files.ts';
 
 /** How the commands in one workspace run. */
 export interface CommandPlan {
@@ -153,16 +154,30 @@ function rootReason(config: Config, workspaceDir: string): string {
 
 /** The first file with secrets that the user can read; null: none. */
 function readableSecret(config: Config, user: Account): string | null {
-  const { dataDir, configPath } = config.runtime;
-  const keys = Object.values(config.models.providers).flatMap((provider) => provider.keys ?? []);
+  const { dataDir } = config.runtime;
   const places = [
-    ...keys.flatMap(({ file }) => file ?? []),
+    ...listKeyFiles(config),
     join(dataDir, 'api-key'),
     join(dataDir, 'secrets'),
     join(dataDir, 'postgres', 'holdfast-password'),
-    ...(configPath !== null && hasSecretsInFile(config) ? [configPath] : []),
+    ...(hasSecretsInFile(config) ? listConfigFiles(config) : []),
   ];
   return places.find((path) => existsSync(path) && canReach(path, user)) ?? null;
+}
+
+/** The files that hold the keys and tokens of the service, as the configuration and the environment name them. */
+export function listKeyFiles({ models, channels }: Config): string[] {
+  const environment = processEnvironment();
+  const variables = FILE_VARIABLES.map((name) => environment[`${name}_FILE`]?.trim());
+  const keys = Object.values(models.providers).flatMap(({ keys: own = [] }) => own.map(({ file }) => file));
+  const accounts = Object.values(channels.platforms).flatMap((platform) => Object.values(platform.accounts ?? {}));
+  const paths = [...variables, ...keys, ...accounts.map(({ tokenFile }) => tokenFile)];
+  return paths.flatMap((path) => (path ? [resolve(path)] : []));
+}
+
+/** The configuration file, and the copy that the tool `gateway` keeps beside it. */
+export function listConfigFiles({ runtime: { configPath } }: Config): string[] {
+  return configPath === null ? [] : [configPath, `${resolveReal(configPath)}.previous`];
 }
 
 function hasSecretsInFile({ models, channels, api, owner, runtime }: Config): boolean {

@@ -95,7 +95,9 @@ describe.skipIf(!HAS_SANDBOX)('in the sandbox', () => {
     for (const name of ['token', 'other', 'version-1/mounted']) writeFileSync(join(folder, name), `SECRET ${name}\n`);
     symlinkSync('version-1/mounted', join(folder, 'mounted'));
     const args = [SHELL, '--token-file', join(folder, 'token'), join(folder, 'mounted')];
-    const { sh } = await openShell({ args });
+    // The service has the same token.
+    const channels = { telegram: { accounts: { main: { tokenFile: join(folder, 'token') } } } };
+    const { sh } = await openShell({ args }, { channels });
     expect(await sh(`cd ${folder} && ls && cat token mounted`)).toBe(
       'mounted\ntoken\nversion-1\nSECRET token\nSECRET version-1/mounted\n',
     );

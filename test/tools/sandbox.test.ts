@@ -1,13 +1,15 @@
 // Commands in a sandbox on the real kernel, through the exec tool: what works as outside, and when there is none (G37). What they cannot do is in
 // `sandbox-canaries.test.ts`.
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { describeCommands } from '../../src/tools/command-user.ts';
 import { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
 import { HAS_SANDBOX, readCommandLines, RUNTIMES } from './suite-sandbox.ts';
 import { openSandboxRig } from './sandbox-rig.ts';
@@ -60,6 +62,32 @@ test.skipIf(!HAS_SANDBOX)('a server in a sandbox has the variables of its config
   expect(environment).toEqual({ HOME: rig.workspaceDir, TOKEN: 't' });
   await rig.close();
 });
+
+test.runIf(HAS_SANDBOX)(
+  'files with secrets of the service are hidden in a folder that commands can read (G30)',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-keys-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    chmodSync(folder, 0o755);
+    for (const name of ['public', 'provider', 'bot', 'variable']) writeFileSync(join(folder, name), `IN ${name}\n`);
+    process.env['OPENAI_API_KEY_FILE'] = join(folder, 'variable');
+    onTestFinished(() => void delete process.env['OPENAI_API_KEY_FILE']);
+    const rig = await openSandboxRig({
+      // `.` is where the configuration is.
+      sandbox: { readable: ['.', folder] },
+      models: { providers: { anthropic: { keys: [{ name: 'one', file: join(folder, 'provider') }] } } },
+      channels: { telegram: { accounts: { main: { tokenFile: join(folder, 'bot') } } } },
+    });
+    onTestFinished(() => rig.close());
+    writeFileSync(join(rig.base, 'holdfast.json.previous'), 'IN previous\n');
+    const command = `cat ${folder}/* ${rig.base}/holdfast.json ${rig.base}/holdfast.json.previous 2>/dev/null`;
+    expect(await rig.run(command, { isOutside: true })).toMatch(
+      /^IN bot\nIN provider\nIN public\nIN variable\n\{.*\}IN previous\n/,
+    );
+    expect(await rig.run(command)).toBe('IN public\n[exit code 1]');
+    if (rig.user !== null) expect(describeCommands(rig.config)).toContain(`can read ${folder}/variable`);
+  },
+);
 
 describe.each(RUNTIMES)('a sandbox of $name with a network', ({ settings }) => {
   test('lets a command reach the hosts of the list, by the proxy and in no other way', async () => {

@@ -3,6 +3,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
 import { isAtOrBelow, SYSTEM_PATHS, type HiddenPath, type SandboxPolicy } from '../../core/sandbox/policy.ts';
+import { listConfigFiles, listKeyFiles } from '../command-user.ts';
 
 /** What a program that runs as long as the service has beside its folder. */
 export interface ServerAccess {
@@ -26,10 +27,11 @@ export function policyOf(
   const { sandbox, runtime, agents, docs } = config;
   const [named, writable] = [server?.readable ?? [], (server?.writable ?? []).map(realPath)];
   const readable = [...sandbox.readable, ...(docs.enabled ? [docs.path] : []), ...named].map(realPath);
-  // Where the operator gives a server the workspace of an agent, it is not hidden.
+  const workspaces = agents.list.map(({ id }) => agentOf(config, id).workspaceDir);
+  // Where the operator gives a server the workspace of an agent, or a file with a key, it is not hidden.
   const given = [workspaceDir, ...named, ...(server?.writable ?? [])];
-  const others = agents.list.map(({ id }) => agentOf(config, id).workspaceDir).filter((path) => !given.includes(path));
-  const secret = [runtime.dataDir, ...(runtime.configPath === null ? [] : [runtime.configPath]), ...others];
+  const others = [...workspaces, ...listKeyFiles(config)].filter((path) => !given.includes(path));
+  const secret = [runtime.dataDir, ...listConfigFiles(config), ...others];
   return {
     workspaceDir: realPath(workspaceDir),
     isReadOnly: server === undefined && sandbox.workspaceAccess === 'read-only',
