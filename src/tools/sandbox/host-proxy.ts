@@ -8,7 +8,7 @@ import { createServer, request, type IncomingMessage, type Server, type ServerRe
 import { connect, isIP, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import { pipeline, type Duplex, type Writable } from 'node:stream';
 import { isHostAllowed } from '../../core/sandbox/policy.ts';
 import { isPublicAddress } from '../../network/public-address.ts';
 
@@ -18,14 +18,16 @@ const CONNECTIONS_MAX = 256;
 export class HostProxy {
   readonly #hosts: readonly string[];
   readonly #allowPrivate: readonly string[];
+  readonly #connectMsMax: number;
   readonly #open = new Set<Duplex>();
   #server: Server | undefined;
   #folder: string | undefined;
 
   /** `allowPrivate`: hosts that may have addresses inside. */
-  constructor(hosts: readonly string[], allowPrivate: readonly string[] = []) {
+  constructor(hosts: readonly string[], allowPrivate: readonly string[] = [], connectMsMax = CONNECT_MS_MAX) {
     this.#hosts = hosts;
     this.#allowPrivate = allowPrivate;
+    this.#connectMsMax = connectMsMax;
   }
 
   /** Where it listens; null: it does not. */
@@ -76,11 +78,11 @@ export class HostProxy {
     client.on('error', () => undefined);
     const [, host = '', port = ''] = /^\[?([^\]]*?)\]?:(\d+)$/.exec(url) ?? [];
     try {
-      const upstream = await this.#connect(host, Number(port));
+      const upstream = await this.#connect({ host, port: Number(port), client });
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       upstream.write(head);
       upstream.pipe(client).pipe(upstream);
-      client.on('close', () => upstream.destroy());
+      upstream.on('error', () => client.destroy());
     } catch (error) {
       client.end(`HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n${(error as Error).message}\n`);
     }
@@ -92,7 +94,7 @@ export class HostProxy {
       const url = new URL(asked.url ?? '');
       if (url.protocol !== 'http:') throw new Error(`${url.protocol} is not forwarded`);
       const host = url.hostname.replace(/^\[|\]$/g, '');
-      const socket = await this.#connect(host, Number(url.port || 80));
+      const socket = await this.#connect({ host, port: Number(url.port || 80), client: answer });
       const { 'proxy-connection': _hop, 'proxy-authorization': _secret, ...headers } = asked.headers;
       const sent = request(url, {
         method: asked.method,
@@ -101,7 +103,7 @@ export class HostProxy {
       });
       sent.on('response', (got) => {
         answer.writeHead(got.statusCode ?? 502, got.headers);
-        got.pipe(answer);
+        pipeline(got, answer, () => undefined);
       });
       sent.on('error', () => answer.destroy());
       asked.pipe(sent);
@@ -110,8 +112,11 @@ export class HostProxy {
     }
   }
 
-  /** Connects to the address that was judged: a name that answers differently the second time gains nothing. */
-  async #connect(host: string, port: number): Promise<Socket> {
+  /**
+   * Connects to the address that was judged: a name that answers differently the second time gains nothing. The connection, also one that is not made
+   * yet, ends when the client is closed.
+   */
+  async #connect({ host, port, client }: { host: string; port: number; client: Writable }): Promise<Socket> {
     if (host === '' || !isHostAllowed({ host, port }, this.#hosts))
       throw new Error(`${host}:${port} is not in sandbox.network`);
     const found = isIP(host) === 0 ? await lookup(host, { all: true }) : [{ address: host }];
@@ -124,9 +129,16 @@ export class HostProxy {
     const isNamed = isNamedAddress || isHostAllowed({ host, port }, this.#allowPrivate);
     const address = found.map((each) => each.address).find((each) => isNamed || isPublicAddress(each));
     if (address === undefined) throw new Error(`${host} is not on the public internet`);
+    // It may have left while the name was looked up.
+    if (client.destroyed) throw new Error('the client has left');
     const socket = connect({ host: address, port });
     this.#follow(socket);
-    socket.setTimeout(CONNECT_MS_MAX, () => socket.connecting && socket.destroy());
+    client.on('close', () => socket.destroy(new Error('the client has left')));
+    const limit = this.#connectMsMax;
+    socket.setTimeout(limit, () => {
+      if (!socket.connecting) return;
+      socket.destroy(new Error(`${host}:${port} did not accept a connection within ${limit / 1000} s`));
+    });
     await once(socket, 'connect');
     return socket;
   }
