@@ -1,6 +1,8 @@
 // Deliveries to chats: parts, their order, and what becomes of a part that was refused, delayed, or sent by a relay that died.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Config } from '../../src/config.ts';
 import { readDueDeliveries } from '../../src/features/deliveries/store/outbox.ts';
+import { relayChats } from '../../src/features/deliveries/chat-relay.ts';
 import { claimPart } from '../../src/features/deliveries/store/parts.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
@@ -160,6 +162,34 @@ async function dieWhileSending(
   });
   await rig.run(sessionId, { ...dying, database: failing }).catch(() => undefined);
 }
+
+test.each([
+  ['blind', 'its account is away', 'unknown'],
+  ['blind', 'the worker stops', 'unknown'],
+  ['asked', 'its account is away', 'sent'],
+  ['asked', 'the worker stops', 'sent'],
+])(
+  'a message through a channel that is %s, whose relay died, stays in doubt while %s',
+  async (channel, hindrance, status) => {
+    const sessionId = await rig.session();
+    const chatId = `in-doubt-${channel}-${hindrance}`;
+    await rig.say(sessionId, { chatId, type: 'message', channel, text: 'once' });
+    await dieWhileSending(sessionId, rig.relay('dying'));
+    await rig.expireLeases();
+    const platforms = hindrance === 'its account is away' ? {} : rig.config.channels.platforms;
+    const config = { ...rig.config, channels: { ...rig.config.channels, platforms } } as Config;
+    const draining = new AbortController().signal;
+    const signal = hindrance === 'the worker stops' ? AbortSignal.abort() : draining;
+    await relayChats(rig.relay('hindered', { config }), sessionId, { signal, draining });
+    expect(await readDeliveries(rig, { sessionId }, 'status', 'settledAt')).toEqual([
+      { status: 'sending', settledAt: null },
+    ]);
+    await rig.expireLeases();
+    await rig.sendAll(sessionId);
+    expect(rig.platform.textsIn(chatId)).toEqual(['once']);
+    expect(await readDeliveries(rig, { sessionId }, 'status')).toEqual([{ status }]);
+  },
+);
 
 test('a reply is due at once although its relays died twice', async () => {
   const sessionId = await rig.session();

@@ -22,7 +22,7 @@ export type PartPayload = DeliveryPayload & {
 };
 
 /**
- * `later`: it was not sent; with `isOfAccount`, the wait is for all chats of the account. `refused`: it will never be sent. `unknown`: it may have been sent; `park`: a
+ * `later`: this attempt did not send it; with `isOfAccount`, the wait is for all chats of the account. `refused`: it will never be sent. `unknown`: it may have been sent; `park`: a
  * person decides about it, otherwise it is sent again. `open`: it may have been sent, and the platform will be asked when the lease has expired.
  */
 export type PartResult =
@@ -79,7 +79,7 @@ export interface PartToSend {
   part: number;
   url: string;
   payload: PartPayload;
-  /** True: a sender died while it sent this part. */
+  /** True: it may have been sent by an earlier attempt. */
   isAmbiguous: boolean;
   /** By the monotonic clock: later, another process may have the part, so it is not sent. Absent: no other process can have it. */
   sendBeforeMs?: number;
@@ -134,11 +134,10 @@ async function settleAmbiguous(platform: Platform, account: BotAccount, sending:
     const found = await platform.findSent!(to, part.id, signal);
     return found === null ? null : { kind: 'sent', platformId: found.platformId };
   } catch (error) {
-    const { message } = error as Error;
     // The platform will never say.
     if (error instanceof PlatformError && error.kind === 'refused')
-      return unknownPart(account, part, message, error.status);
-    return { kind: 'open', error: message };
+      return unknownPart(account, part, error.message, error.status);
+    throw error;
   }
 }
 

@@ -127,6 +127,7 @@ function toSettlement(relay: Chats, part: ClaimedPart, result: SettledResult): P
     delivery: part,
     owner: relay.owner,
     isUnknown: false,
+    staysAmbiguous: false,
     platformId: null,
     lastStatus: null,
     lastError: null,
@@ -141,7 +142,12 @@ function toSettlement(relay: Chats, part: ClaimedPart, result: SettledResult): P
   const failed = { ...base, lastStatus: result.status, lastError: relay.redact(result.error) };
   switch (result.kind) {
     case 'later':
-      return { ...failed, status: 'pending', ...waitOf(relay, part, result, base.chatMs) };
+      return {
+        ...failed,
+        status: 'pending',
+        staysAmbiguous: part.isAmbiguous,
+        ...waitOf(relay, part, result, base.chatMs),
+      };
     case 'refused':
       return { ...failed, status: 'failed', ...newsOf(part, `was not sent: ${failed.lastError}`, 'delivery_failed') };
     case 'unknown': {

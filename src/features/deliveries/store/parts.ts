@@ -24,7 +24,7 @@ export interface ClaimedPart extends ClaimedDelivery {
   part: number;
   /** 0: it was not divided yet, and nothing of it was sent. */
   parts: number;
-  /** True: another relay was sending it when its lease expired. */
+  /** True: another relay was sending it when its lease expired, and nothing has decided since whether it was sent. */
   isAmbiguous: boolean;
   /** In how many milliseconds the account may send it. */
   waitMs: number;
@@ -133,6 +133,8 @@ export interface PartSettlement {
   status: 'sent' | 'pending' | 'failed' | 'unknown';
   /** True: its sender died, or had no answer. */
   isUnknown: boolean;
+  /** Of `pending`: nothing has decided yet whether it was sent. It stays in `sending`, with a lease that ends when it is due, so its next claim is ambiguous, too. */
+  staysAmbiguous: boolean;
   platformId: string | null;
   lastStatus: number | null;
   lastError: string | null;
@@ -159,8 +161,10 @@ export const storeSettlement = literalQuery({
   locking: 'The delivery, then the gate of its chat and that of its account.',
   text: `with settled as (
   update holdfast.deliveries d
-  set status = $status, owner = null, lease_expires_at = null, last_status = $lastStatus::int, last_error = $lastError, platform_id = $platformId,
-    due_at = clock_timestamp() + $delayMs::bigint * interval '1 millisecond', settled_at = case when $status <> 'pending' then clock_timestamp() end
+  set status = case when $staysAmbiguous::boolean then 'sending' else $status end, owner = null, last_status = $lastStatus::int, last_error = $lastError,
+    platform_id = $platformId, due_at = clock_timestamp() + $delayMs::bigint * interval '1 millisecond',
+    lease_expires_at = case when $staysAmbiguous::boolean then clock_timestamp() + $delayMs::bigint * interval '1 millisecond' end,
+    settled_at = case when $status <> 'pending' then clock_timestamp() end
   where d.id = $id::uuid and d.owner = $owner and d.status = 'sending'
   returning d.*
 ),
