@@ -251,7 +251,6 @@ describe('what agents say', () => {
     const before = sent().length;
     const once = part({ text: 'Once' });
     discord.faults.arm({ method: SEND, kind: 'accept-then-close' });
-    expect(await sendPart(api.context.service, once, signal())).toMatchObject({ kind: 'later', retryAfterMs: 1_000 });
     expect(await sendPart(api.context.service, once, signal())).toEqual({
       kind: 'sent',
       platformId: sent().at(-1)!.id,
@@ -267,6 +266,16 @@ describe('what agents say', () => {
     const old = { ...part({ text: 'Old' }, true), id: '01900000-0000-7000-8000-000000000000' };
     expect(await sendPart(api.context.service, old, signal())).toMatchObject({ kind: 'unknown', policy: 'resend' });
   });
+
+  test.each([{ kind: 'close' }, { status: 403 }] as const)(
+    'stays in doubt after an answer that was lost, if the repeat meets %j',
+    async (fault) => {
+      discord.faults.arm({ method: SEND, kind: 'accept-then-close' });
+      discord.faults.arm({ method: SEND, ...fault });
+      expect(await sendPart(api.context.service, part({ text: 'In doubt' }), signal())).toMatchObject({ kind: 'open' });
+      discord.faults.clear();
+    },
+  );
 
   test('is not sent by a process that was suspended until another one may have it', async () => {
     const before = sent().length;
@@ -287,7 +296,6 @@ describe('what agents say', () => {
       status: 403,
     });
     expect(await failure({ status: 401, description: '401: Unauthorized' })).toMatchObject({ kind: 'later', isOfAccount: true }); // prettier-ignore
-    expect(await failure({ status: 502 })).toMatchObject({ kind: 'later', status: 502, retryAfterMs: 1_000 });
     const unknown = { ...part({ text: 'x' }), url: 'channel:discord/main/404' };
     expect(await sendPart(api.context.service, unknown, signal())).toMatchObject({ kind: 'refused', error: expect.stringContaining('Unknown Channel') }); // prettier-ignore
     const limited = await failure({ retryAfter: 20 });

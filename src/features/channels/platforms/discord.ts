@@ -13,6 +13,7 @@ import {
   Routes,
   type APIMessage,
 } from 'discord-api-types/v10';
+import { pause } from '../../../clock.ts';
 import { given } from '../../../core/given.ts';
 import { cutHead } from '../../../core/text.ts';
 import {
@@ -30,9 +31,10 @@ import { fetchFile, tooLarge } from './fetch-file.ts';
 /** In UTF-16 units, which are at least as many as the characters that Discord counts. */
 const TEXT_MAX = 2_000;
 const BUTTONS_IN_ROW = 5;
-/** For how long after a part was made Discord certainly recognises it when it is sent again; Discord says "a few minutes" after the first request. */
+/** For how long after the first request Discord certainly recognises a part that is sent again; Discord says "a few minutes". */
 const NONCE_MS = 120_000;
-const RESEND_AFTER_MS = 1_000;
+/** A request whose answer was lost is repeated once, after this time. */
+const REPEAT_AFTER_MS = 1_000;
 /** Files of messages are there. */
 const FILE_HOSTS = new Set(['cdn.discordapp.com', 'media.discordapp.net']);
 
@@ -121,16 +123,17 @@ function writer(ask: AskDiscord): Pick<Platform, 'send' | 'edit' | 'remove' | 'r
   return {
     async send(to, part, signal) {
       const files = part.file === undefined ? [] : [{ name: part.file.name, data: await readFile(part.file.path) }];
-      try {
-        const route = Routes.channelMessages(channelOf(to));
-        const { id } = await ask<APIMessage>('POST', route, { body: bodyOf(part), files, signal });
-        return { platformId: id };
-      } catch (error) {
-        // It is sent again at once, as the same message: there is no need to wait for the end of the lease.
-        if (error instanceof PlatformError && error.kind === 'unknown' && ageOf(part.deliveryId) < NONCE_MS / 2)
-          throw new PlatformError('later', error.message, { status: error.status, retryAfterMs: RESEND_AFTER_MS });
-        throw error;
-      }
+      const route = Routes.channelMessages(channelOf(to));
+      const post = () => ask<APIMessage>('POST', route, { body: bodyOf(part), files, signal });
+      const repeatUntil = Date.now() + NONCE_MS;
+      const { id } = await post().catch(async (error: unknown) => {
+        if (!(error instanceof PlatformError) || error.kind !== 'unknown') throw error;
+        // What is sent again is the same message. Why that fails, if it does, says nothing of the first request.
+        await pause(REPEAT_AFTER_MS, signal);
+        if (Date.now() > repeatUntil) throw error;
+        return post().catch(() => Promise.reject(error));
+      });
+      return { platformId: id };
     },
     async edit(to, platformId, { markdown, buttons }, signal) {
       const body = { content: toDiscord(markdown), allowed_mentions: { parse: [] }, components: rowsOf(buttons) };
