@@ -1,5 +1,5 @@
 // Deliveries to chats: parts, their order, and what becomes of a part that was refused, delayed, or sent by a relay that died.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { readDueDeliveries } from '../../src/features/deliveries/store/outbox.ts';
 import { relayChats } from '../../src/features/deliveries/chat-relay.ts';
@@ -190,6 +190,29 @@ test.each([
     expect(await readDeliveries(rig, { sessionId }, 'status')).toEqual([{ status }]);
   },
 );
+
+test('a relay that is suspended after the commit of its claim does not send what another one has sent', async () => {
+  const sessionId = await rig.session();
+  await rig.say(sessionId, { chatId: 'suspended', channel: 'asked', text: long('a', 'b') });
+  await rig.openGates();
+  await rig.run(sessionId);
+  await rig.openGates();
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const query = async (statement: { name: string; text: string }) => {
+    const answer = await rig.database.hot.query(statement);
+    if (statement.name.startsWith('claim-part') && firstLetters('suspended').length === 1) {
+      await rig.expireLeases();
+      await rig.sendAll(sessionId);
+      vi.advanceTimersByTime(60_000);
+    }
+    return answer;
+  };
+  const database = Object.assign(Object.create(rig.database), { hot: { query } });
+  await rig.run(sessionId, rig.relay('suspended', { database }));
+  expect(firstLetters('suspended')).toEqual(['a', 'b']);
+  expect(await readDeliveries(rig, { sessionId }, 'status')).toEqual([{ status: 'sent' }, { status: 'sent' }]);
+});
 
 test('a reply is due at once although its relays died twice', async () => {
   const sessionId = await rig.session();

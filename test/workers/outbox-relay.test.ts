@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createWebhookChannel, type WebhookOptions } from '../../src/features/deliveries/webhook-channel.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -294,6 +294,53 @@ test('a delivery of a crashed relay is sent again with the same dedupe key', asy
   const taken = await claimDelivery(rig.database, { sessionId, owner: 'dead', leaseMs: 1 });
   await expect.poll(() => relayDeliveries(relay, sessionId, never), { interval: 5 }).toBe(1);
   expect(received[0]?.headers['webhook-id']).toBe(taken?.id);
+});
+
+/** The relay, with a database that `answer` stands before. */
+function relayBehind(answer: (name: string, send: () => Promise<unknown>) => Promise<unknown>): OutboxRelay {
+  const query = (statement: { name: string; text: string }) =>
+    answer(statement.name, () => rig.database.hot.query(statement));
+  return { ...relay, database: Object.assign(Object.create(rig.database), { hot: { query } }) };
+}
+
+test('a relay that is suspended after the commit of its claim does not send what another one has sent', async () => {
+  const sessionId = await sessionWithReplies(['once']);
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const suspended = relayBehind(async (_name, send) => {
+    const answer = await send();
+    if (received.length > 0) return answer;
+    await changeDeliveries(rig, { sessionId }, { leaseExpiresAt: now });
+    await relayDeliveries(relay, sessionId, never);
+    vi.advanceTimersByTime(60_000);
+    return answer;
+  });
+  await relayDeliveries(suspended, sessionId, never);
+  expect(received).toHaveLength(1);
+  expect(await statusesOf(sessionId)).toEqual(['sent']);
+});
+
+test('the late result of an attempt does not end a later attempt of the same process', async () => {
+  const sessionId = await sessionWithReplies(['acknowledged']);
+  answers = [{ status: 503 }];
+  const stored = Promise.withResolvers<unknown>();
+  const later = relayBehind(async (name, send) => {
+    if (name.startsWith('settle-delivery')) await stored.promise;
+    return send();
+  });
+  let laterAttempt: Promise<number> | undefined;
+  const first = relayBehind(async (name, send) => {
+    if (!name.startsWith('settle-delivery')) return send();
+    await changeDeliveries(rig, { sessionId }, { leaseExpiresAt: now });
+    laterAttempt = relayDeliveries(later, sessionId, never);
+    await expect.poll(() => received).toHaveLength(2);
+    const answer = send();
+    stored.resolve(answer);
+    return answer;
+  });
+  await relayDeliveries(first, sessionId, never);
+  await laterAttempt;
+  expect(await statusesOf(sessionId)).toEqual(['sent']);
 });
 
 test('a reply that is too old expires instead of arriving late', async () => {

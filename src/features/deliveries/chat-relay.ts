@@ -45,19 +45,24 @@ export async function relayChats(
     // The chat of the last part is asked about, too: a session that waits for it is next.
     // Of this claim alone: what an earlier one writes late must not end it.
     const owner = `${relay.owner}:${newId<string>()}`;
+    // A process that is suspended before the answer arrives must not believe that it has its lease still.
+    const claimedAtMs = performance.now();
     const claim: PartClaim = await claimPart(relay.database, { sessionId, url, owner, leaseMs: LEASE_MS });
     if (claim.part === null) {
       if (claim.next !== null) relay.ringLater?.(claim.next.sessionId, claim.next.inMs);
       return settled;
     }
     url = claim.part.url;
-    await handlePart({ ...chats, owner }, claim.part, signal);
+    await handlePart({ ...chats, owner }, claim.part, { claimedAtMs, signal });
   }
   return PARTS_PER_JOB_MAX;
 }
 
-async function handlePart(relay: Chats, claimed: ClaimedPart, signal: AbortSignal): Promise<void> {
-  const claimedAtMs = performance.now();
+async function handlePart(
+  relay: Chats,
+  claimed: ClaimedPart,
+  { claimedAtMs, signal }: { claimedAtMs: number; signal: AbortSignal },
+): Promise<void> {
   const part = claimed.parts === 0 ? await divide(relay, claimed) : claimed;
   if (part === null) return;
   if (part.waitMs > 0) await pause(part.waitMs);

@@ -8,6 +8,7 @@ import type { Publish } from '../../kernel/queue/after-commit.ts';
 import { createWebhookChannel, webhookOptions, type Channel, type DeliveryResult } from './webhook-channel.ts';
 import { ensureWebhookSecrets, secretsOf, type Config } from '../../config.ts';
 import { createRedact, type Redact } from '../../config/redact-secrets.ts';
+import { newId } from '../../ids.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { SPAN_KEYS } from '../../core/telemetry/span.ts';
@@ -70,9 +71,14 @@ export async function relayDeliveries(
   const leaseMs = relay.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
   for (let settled = 0; settled < DELIVERIES_PER_JOB_MAX; settled += 1) {
     if (draining.aborted) return settled;
-    const delivery = await claimDelivery(relay.database, { sessionId, owner: relay.owner, leaseMs });
+    // Of this claim alone: what an earlier one writes late must not end it.
+    const owner = `${relay.owner}:${newId<string>()}`;
+    const claimedAtMs = performance.now();
+    const delivery = await claimDelivery(relay.database, { sessionId, owner, leaseMs });
     if (delivery === null) return settled;
-    const settlement = toSettlement(relay, delivery, await sendOnce(relay, delivery, signal));
+    // The process was suspended: another one may have sent it.
+    if (performance.now() - claimedAtMs > LEASE_MARGIN_MS) return settled;
+    const settlement = toSettlement({ ...relay, owner }, delivery, await sendOnce(relay, delivery, signal));
     // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
     // write is retried.
     relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
