@@ -122,6 +122,17 @@ describe.concurrent(
       ]);
     });
 
+    test('a text whose markdown takes too long to read is not shown before it is sent as a file', async ({
+      expect,
+    }) => {
+      const person = newPerson();
+      const { turn } = await ask(person, `[[slow: 250]] [[reply: ${'> '.repeat(50)}${WORDS}]]`);
+      await turn;
+      expect(calls(person, 'sendMessage')).toEqual([]);
+      await relay(sessionOf(person));
+      expect(calls(person, 'sendDocument')).toHaveLength(1);
+    });
+
     test('a turn that stays silent leaves no message', async ({ expect }) => {
       const person = newPerson();
       const { turn } = await ask(person, `[[slow: 250]] [[reply: ${WORDS}]] [[tool: unknown]] [[reply: NO_REPLY]]`);

@@ -4,6 +4,7 @@ import { cutHead } from '../../../core/text.ts';
 import type { TurnContext } from '../../../kernel/turn/context.ts';
 import type { Platform } from '../platform.ts';
 import type { OpenedChat } from '../accounts.ts';
+import { isCostlyMarkdown } from '../rules/costly-markdown.ts';
 import { chatGapMs } from '../send.ts';
 import { beginPreview, holdPreview, PREVIEW_REQUEST_MS, releasePreview } from '../store/previews.ts';
 import { removeMessage } from './remove-left-over.ts';
@@ -81,8 +82,9 @@ export function createPreview(
   return {
     isShown: () => platformId !== null,
     async show(said) {
+      if (isOff || performance.now() < nextAtMs) return;
       const text = cutToLimit(platform, said);
-      if (isOff || text === '' || text === shown || performance.now() < nextAtMs || !mayAsk(chat)) return;
+      if (text === '' || text === shown || !mayAsk(chat)) return;
       nextAtMs = performance.now() + GAPS * chatGapMs(config, url);
       try {
         await (platformId === null ? begin() : update(platformId, text));
@@ -94,9 +96,10 @@ export function createPreview(
   };
 }
 
-/** The beginning of a text, as much as one message holds. */
+/** The beginning of a text, as much as one message holds; empty where its markdown takes too long to read, so that it will be a file. */
 function cutToLimit({ textLimit: { max, measure } }: Platform, text: string): string {
   let cut = cutHead(text.trim(), max);
+  if (isCostlyMarkdown(cut)) return '';
   while (measure(cut) > max) cut = cutHead(cut, Math.floor(cut.length * 0.9));
   return cut;
 }
