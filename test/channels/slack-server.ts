@@ -10,6 +10,9 @@ export const SCOPES = [
   'reactions:read,reactions:write,files:read,files:write',
 ].join(',');
 
+/** What Slack recommends as a page. */
+const PAGE_MAX = 200;
+
 type Fields = Record<string, unknown>;
 /** Answers a method; `answer` can be used for what is no ordinary answer, and then nothing is returned. */
 type Method = (fields: Fields, answer: ServerResponse) => Fields | void;
@@ -39,7 +42,7 @@ export async function startSlackServer(): Promise<SlackServer> {
   let open: WebSocket | undefined;
   let count = 0;
   const ofChat = ({ channel, oldest = '0' }: Fields) =>
-    messages.filter((message) => message['channel'] === channel && String(message['ts']) > String(oldest)).toReversed();
+    messages.filter((message) => message['channel'] === channel && String(message['ts']) > String(oldest));
   const methods: Record<string, Method> = {
     'auth.test': () => ({ user_id: 'UBOT', user: 'holdfast', team_id: 'T1' }),
     'apps.connections.open': () => ({ url: `ws://127.0.0.1:${port()}/socket` }),
@@ -48,12 +51,18 @@ export async function startSlackServer(): Promise<SlackServer> {
       messages.push({ ...fields, ts, user: 'UBOT', bot_id: 'B1', metadata: JSON.parse(String(fields['metadata'])) });
       return { ts, channel: fields['channel'] };
     },
-    'conversations.history': (fields) => ({
-      messages: ofChat(fields).filter(({ thread_ts: at, ts }) => at === undefined || at === ts),
-    }),
-    'conversations.replies': (fields) => ({
-      messages: ofChat(fields).filter(({ thread_ts: at, ts }) => [at, ts].includes(fields['ts'])),
-    }),
+    'conversations.history': (fields) =>
+      pageOf(
+        fields,
+        ofChat(fields)
+          .filter(({ thread_ts: at, ts }) => at === undefined || at === ts)
+          .toReversed(),
+      ),
+    'conversations.replies': (fields) =>
+      pageOf(
+        fields,
+        ofChat(fields).filter(({ thread_ts: at, ts }) => [at, ts].includes(fields['ts'])),
+      ),
     'users.conversations': () => ({ channels: [{ id: 'D1' }, { id: 'C1' }] }),
     'reactions.add': () => ({}),
   };
@@ -96,4 +105,11 @@ export async function startSlackServer(): Promise<SlackServer> {
       await once(server, 'close');
     },
   };
+}
+
+function pageOf({ limit = '100', cursor = '0' }: Fields, messages: Fields[]): Fields {
+  const from = Number(cursor);
+  const to = from + Math.min(Number(limit), PAGE_MAX);
+  const next = to < messages.length ? String(to) : '';
+  return { messages: messages.slice(from, to), response_metadata: { next_cursor: next } };
 }

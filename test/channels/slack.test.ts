@@ -2,10 +2,11 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { expect, describe, test } from 'vitest';
+import { expect, describe, onTestFinished, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { PlatformError, type Received, type WebhookRequest } from '../../src/features/channels/platform.ts';
 import { openPlatform } from '../../src/features/channels/platforms/slack.ts';
+import { newId } from '../../src/ids.ts';
 import { listenToSocket } from '../../src/features/channels/platforms/slack-socket.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startSlackServer, type SlackServer } from './slack-server.ts';
@@ -202,10 +203,13 @@ describe('a request of Slack', () => {
 });
 
 describe('a message', () => {
-  const part = { markdown: '**Done** <!channel>', deliveryId: 'delivery-1' };
+  const part = { markdown: '**Done** <!channel>', deliveryId: newId<string>() };
 
-  test('is sent once, and found by the id of its delivery, in its thread too', async () => {
+  test('is sent once, and found by the id of its delivery, in a thread with many older replies too', async () => {
     const { slack } = holder;
+    const reply = (n: number) => ({ channel: 'C7', user: 'U1', text: 'x', ts: `16000${10_000 + n}.000100` });
+    const replies = Array.from({ length: 1_200 }, (_, n) => ({ ...reply(n), thread_ts: '1600000000.000100' }));
+    slack.messages.push(...replies);
     const to = { chatId: 'C7', threadId: '1600000000.000100' };
     const buttons = [{ label: 'Yes', value: 'y' }];
     const { platformId } = await platform().send(to, { ...part, buttons }, signal());
@@ -215,9 +219,9 @@ describe('a message', () => {
       { type: 'markdown', text: part.markdown },
       { type: 'actions', elements: [{ value: 'y' }] },
     ]);
-    expect(await platform().findSent!(to, 'delivery-1', signal())).toEqual({ platformId });
-    expect(await platform().findSent!(to, 'delivery-2', signal())).toBeNull();
-    expect(await platform().findSent!({ chatId: 'C8' }, 'delivery-1', signal())).toBeNull();
+    expect(await platform().findSent!(to, part.deliveryId, signal())).toEqual({ platformId });
+    expect(await platform().findSent!(to, newId(), signal())).toBeNull();
+    expect(await platform().findSent!({ chatId: 'C8' }, part.deliveryId, signal())).toBeNull();
   });
 
   test('that is not sent says whether it may have been, and when it can be', async () => {
@@ -269,6 +273,20 @@ describe('the socket', () => {
     type: 'events_api',
     payload: { type: 'event_callback', team_id: 'T1', event: { ...MESSAGE, ...fields } },
   });
+
+  /** Listens from a position on, and keeps the texts that are committed. */
+  function listen(position: string) {
+    const texts: string[] = [];
+    const ended = new AbortController();
+    const listening = platform().listen!(
+      position,
+      async (received) => void texts.push(...received.map((said) => ('text' in said ? said.text : ''))),
+      ended.signal,
+    );
+    // It is awaited at the end.
+    listening.catch(() => undefined);
+    return { texts, stop: () => (ended.abort(), listening) };
+  }
 
   test('acknowledges what is committed, in its order, and never what is not', async () => {
     const { slack } = holder;
@@ -324,6 +342,49 @@ describe('the socket', () => {
     await expect.poll(() => texts).toEqual(['missed', 'later', 'thread', 'reply', 'live']);
     socket.send(JSON.stringify({ type: 'disconnect', reason: 'refresh_requested' }));
     await listening;
+  });
+
+  test('reads all pages of a thread that was answered while it was away', async () => {
+    const { slack } = holder;
+    const now = Math.floor(Date.now() / 1_000);
+    const parent = { channel: 'C1', user: 'U1', text: 'long thread', ts: `${now - 3_600}.000100` };
+    const replies = Array.from({ length: 450 }, (_, n) => `reply ${n}`);
+    slack.messages.push(
+      { ...parent, thread_ts: parent.ts, latest_reply: `${now - 5}.000449` },
+      ...replies.map((text, n) => ({
+        ...parent,
+        text,
+        ts: `${now - 5}.${String(n).padStart(6, '0')}`,
+        thread_ts: parent.ts,
+      })),
+    );
+    const { texts, stop } = listen(`${now - 10}.000000`);
+    await expect.poll(() => texts.filter((text) => text.startsWith('reply '))).toEqual(replies);
+    await stop();
+  });
+
+  test('waits as long as Slack says while it reads what was missed in many chats, and acknowledges what is new then', async () => {
+    const { slack } = holder;
+    const usual = { ...slack.methods };
+    onTestFinished(() => void Object.assign(slack.methods, usual));
+    const now = Math.floor(Date.now() / 1_000);
+    const ids = Array.from({ length: 30 }, (_, n) => `C30${n}`);
+    slack.messages.push(...ids.map((channel) => ({ channel, user: 'U1', text: channel, ts: `${now - 5}.000100` })));
+    slack.methods['users.conversations'] = () => ({ channels: ['CGONE', ...ids].map((id) => ({ id })) });
+    let asked = 0;
+    slack.methods['conversations.history'] = (fields, answer) => {
+      if (fields['channel'] === 'CGONE') return { ok: false, error: 'not_in_channel' };
+      asked += 1;
+      return asked === 20 ? void answer.writeHead(429, { 'retry-after': '1' }).end() : usual['conversations.history']!(fields, answer); // prettier-ignore
+    };
+    const open = slack.nextSocket();
+    const { texts, stop } = listen(`${now - 10}.000000`);
+    await open;
+    slack.push(envelope('new', { text: 'new' }));
+    await expect.poll(() => texts, { timeout: 10_000 }).toEqual([...ids, 'new']);
+    await expect.poll(() => slack.acks).toContain('new');
+    expect(asked).toBe(31);
+    await stop();
   });
 
   test('has a position from when it is open on, so what is written before its first event is not lost', async () => {

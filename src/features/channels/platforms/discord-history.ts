@@ -1,13 +1,11 @@
 // Asks Discord what was written while no session could be resumed.
 import { Routes, type APIChannel, type APIMessage } from 'discord-api-types/v10';
-import { pause } from '../../../clock.ts';
-import { PlatformError, type Received } from '../platform.ts';
-import { GAP, startOfGap } from './gap.ts';
+import type { Received } from '../platform.ts';
+import { GAP, patiently, startOfGap } from './gap.ts';
 import { idAt, type DiscordReader } from './discord-events.ts';
-import type { AskDiscord } from './discord-wire.ts';
+import { nullIfRefused, type AskDiscord } from './discord-wire.ts';
 
 const PAGE = 100;
-const TRIES_MAX = 20;
 
 interface Gap {
   /** The last that is known, in epoch milliseconds. */
@@ -38,7 +36,8 @@ export async function* readMissed(
   }
   for (const { id, guild } of chats.slice(0, GAP.chatsMax)) {
     const received: Received[][] = [];
-    for (const message of await readSince(id, since, get)) received.push(await readMessage(message, guild, signal));
+    for (const message of await readSince(id, since, get))
+      received.push(await patiently(signal, () => readMessage(message, guild, signal)));
     yield received.flat();
   }
 }
@@ -48,26 +47,10 @@ async function readSince(id: string, since: string, get: Get): Promise<APIMessag
   const found: APIMessage[] = [];
   for (let before: string | undefined; found.length < GAP.messagesMax; before = found.at(-1)?.id) {
     const query = { limit: String(PAGE), ...(before === undefined ? {} : { before }) };
-    const page = await get<APIMessage[]>(Routes.channelMessages(id), query).catch((error: unknown) => {
-      // The bot may not read this channel.
-      if (error instanceof PlatformError && error.kind === 'refused') return [];
-      throw error;
-    });
+    const page = (await nullIfRefused(get<APIMessage[]>(Routes.channelMessages(id), query))) ?? [];
     const recent = page.filter((message) => BigInt(message.id) > BigInt(since));
     found.push(...recent);
     if (recent.length < PAGE) break;
   }
   return found.toReversed();
-}
-
-/** Waits as long as Discord says: to begin anew would ask for the same again. */
-async function patiently<Result>(signal: AbortSignal, request: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await request();
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.retryAfterMs === undefined || tries === TRIES_MAX) throw error;
-      await pause(error.retryAfterMs, signal);
-    }
-  }
 }

@@ -41,6 +41,16 @@ export function createAsk(token: string, baseUrl: string | undefined): AskDiscor
   };
 }
 
+/** Null: Discord refuses it, because the bot was removed from the server or the channel meanwhile. */
+export async function nullIfRefused<Result>(asked: Promise<Result>): Promise<Result | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof PlatformError && error.kind === 'refused') return null;
+    throw error;
+  }
+}
+
 function toPlatformError(method: string, error: unknown): unknown {
   if (error instanceof RateLimitError)
     return new PlatformError('later', `Discord limits ${method}`, {

@@ -26,6 +26,7 @@ export interface SlackMessage {
   files?: SlackFile[];
   edited?: { ts?: string };
   latest_reply?: string;
+  metadata?: object;
   user_profile?: { display_name?: string; real_name?: string; name?: string };
 }
 
