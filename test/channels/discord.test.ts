@@ -136,6 +136,20 @@ describe('what people write', () => {
     expect((await readEventTexts(api, inChannel)).filter((text) => text.includes('🤖'))).toEqual([]);
   });
 
+  test('reaches the agent when Discord does not say more of a server or a thread, for which it is asked again', async () => {
+    // Nothing is known to the bot of these settings.
+    await startProcess({ ...api.context.service, config: { ...config() } });
+    const say = (channel: string, text: string) => discord.say({ from: '54', channel, text: `<@&9${BOT}> <@${BOT}> ${text}` }); // prettier-ignore
+    discord.faults.arm({ method: 'GET /guilds/{guild}/roles', status: 403 });
+    say(CHANNEL, 'one');
+    say(CHANNEL, 'two');
+    await poll(async () => (await textsOf(inChannel)).slice(-2)).toEqual([`<@&9${BOT}> @scripted one`, '@scripted two']); // prettier-ignore
+    discord.faults.arm({ method: 'GET /channels/{channel}', status: 403 });
+    say(THREAD, 'three');
+    say(THREAD, 'four');
+    await poll(async () => (await textsOf(inThread)).at(-1)).toBe('@scripted four');
+  });
+
   test('with files, and by a button, is kept: the press is answered when it is committed', async () => {
     await startProcess();
     discord.say({ from: '52', text: 'Read this', files: [{ name: 'a.txt', text: 'contents' }] });

@@ -26,7 +26,7 @@ import {
   type ReceivedMessage,
   type RemoteFile,
 } from '../platform.ts';
-import type { AskDiscord } from './discord-wire.ts';
+import { nullIfRefused, type AskDiscord } from './discord-wire.ts';
 
 const KEPT_MAX = 1_000;
 /** The first millisecond of Discord's ids. */
@@ -54,12 +54,9 @@ function createLookups(ask: AskDiscord, botId: string) {
   async function channelOf(id: string, signal: AbortSignal): Promise<Channel> {
     const known = channels.get(id);
     if (known !== undefined) return known;
-    const channel = await ask<Channel>('GET', Routes.channel(id), { signal }).catch((error: unknown) => {
-      // The bot was removed from the channel meanwhile.
-      if (error instanceof PlatformError && error.kind === 'refused') return {};
-      throw error;
-    });
-    return keep(channels, id, channel);
+    const channel = await nullIfRefused(ask<Channel>('GET', Routes.channel(id), { signal }));
+    // It may be shown to the bot again.
+    return channel === null ? {} : keep(channels, id, channel);
   }
 
   /** A thread is a channel of its own on Discord; here it is a thread of its channel. */
@@ -79,8 +76,8 @@ function createLookups(ask: AskDiscord, botId: string) {
     if (guild === undefined || mentioned.length === 0) return own;
     const known = roles.get(guild);
     if (known !== undefined) return [...own, `<@&${known}>`];
-    const all = await ask<APIRole[]>('GET', Routes.guildRoles(guild), { signal });
-    const role = all.find(({ tags }) => tags?.bot_id === botId)?.id;
+    const all = await nullIfRefused(ask<APIRole[]>('GET', Routes.guildRoles(guild), { signal }));
+    const role = all?.find(({ tags }) => tags?.bot_id === botId)?.id;
     return role === undefined ? own : [...own, `<@&${keep(roles, guild, role)}>`];
   }
 
