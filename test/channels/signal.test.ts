@@ -13,8 +13,10 @@ import { openChannels } from '../../src/features/channels/poll-accounts.ts';
 import { PlatformError, type Platform, type Received } from '../../src/features/channels/platform.ts';
 import { openPlatform } from '../../src/features/channels/platforms/signal.ts';
 import { toSignalText } from '../../src/features/channels/platforms/signal-text.ts';
+import type { Service } from '../../src/kernel/use-cases/service.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createApiRig, type ApiRig } from '../api/api-rig.ts';
+import { changeChannelAccounts, readChannelAccounts } from '../rows/channel-accounts.ts';
 import { readBodies, readEventTexts } from '../rows/channels.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -60,11 +62,11 @@ async function readNext(count = 1): Promise<Received[]> {
 }
 
 /** A process that reads the account until the test is over, or is stopped. */
-async function startProcess(): Promise<{ stop: () => Promise<void> }> {
+async function startProcess(service: Service = api.context.service): Promise<{ stop: () => Promise<void> }> {
   const stopped = new AbortController();
   const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
   const identity = { id: '', name: 'host:1:test', host: 'host', pid: 1, roles: ['worker'], version: '0' };
-  const { rounds = [] } = await openChannels({ service: api.context.service, logger, identity });
+  const { rounds = [] } = await openChannels({ service, logger, identity });
   const running = rounds.at(-1)!.round(stopped.signal);
   const stop = async () => {
     stopped.abort();
@@ -72,6 +74,19 @@ async function startProcess(): Promise<{ stop: () => Promise<void> }> {
   };
   onTestFinished(stop);
   return { stop };
+}
+
+/** The service with another daemon and another lease. */
+function serviceAt(baseUrl: string, leaseMs: number): Service {
+  const { service } = api.context;
+  const { channels, runtime } = service.config;
+  const { signal: channel } = channels.platforms;
+  const main = { ...channel!.accounts!['main']!, baseUrl };
+  const platforms = { signal: { ...channel!, accounts: { main } } };
+  return {
+    ...service,
+    config: { ...service.config, runtime: { ...runtime, leaseMs }, channels: { ...channels, platforms } },
+  };
 }
 
 /** The error of what is refused. */
@@ -232,22 +247,55 @@ describe('what agents say', () => {
 
 describe('a worker', () => {
   const texts = async (session: string) => (await readBodies(api, session)).map(({ text }) => text);
+  const callsOf = (name: string) => signal.calls.entries.filter(({ method }) => method === name);
+  const receiptsTo = (author: string) => callsOf('sendReceipt').filter(({ chat }) => chat === author);
 
   test('commits what it has received, in order, and then tells the sender that it was read', async () => {
     const from = '+4915100000020';
     const { author } = signal.say({ from, text: 'Line 0' });
-    const read = () => signal.calls.entries.filter(({ method, chat }) => method === 'sendReceipt' && chat === author);
     await startProcess();
     for (let n = 1; n < 20; n += 1) signal.say({ from, text: `Line ${n}` });
     signal.disturb({ duplicate: 1 });
     signal.say({ from, text: 'Line 20' });
     await expect.poll(() => texts(`signal:direct:${author}`)).toHaveLength(21);
     expect(await texts(`signal:direct:${author}`)).toEqual(Array.from({ length: 21 }, (_, n) => `Line ${n}`));
-    await expect.poll(read).toHaveLength(22);
+    await expect.poll(() => receiptsTo(author)).toHaveLength(22);
     signal.edit({ from, timestamp: signal.messages(from)[0]!.timestamp, text: 'Line zero' });
     await expect
       .poll(() => readEventTexts(api, `signal:direct:${author}`))
       .toEqual([expect.stringContaining('was edited. It says now: Line zero')]);
+  });
+
+  test('tells no sender that a message was read which no agent gets', async () => {
+    const stranger = signal.say({ from: '+4915100000023', group: 'BBBB=', text: '@bot Hello' });
+    const { author } = signal.say({ from: '+4915100000024', text: 'Hello' });
+    await startProcess();
+    await expect.poll(() => receiptsTo(author)).toHaveLength(1);
+    expect(receiptsTo(stranger.author)).toEqual([]);
+  });
+
+  test('commits a message when it can, because signal-cli does not hand it over again', async () => {
+    // The process asks twice before it reads, and then for who the bot is.
+    signal.faults.arm({ method: 'listAccounts', status: 502, after: 2 });
+    const { author } = signal.say({ from: '+4915100000026', text: 'Hello' });
+    await startProcess();
+    await expect.poll(() => texts(`signal:direct:${author}`), { timeout: 10_000 }).toEqual(['Hello']);
+    expect(callsOf('listAccounts').at(-2)).toMatchObject({ status: 502 });
+  });
+
+  test('commits the message that it is waiting for when the account is paused and its lease ends', async () => {
+    const slow = await startScriptedSignal();
+    onTestFinished(() => slow.close());
+    await startProcess(serviceAt(slow.url, 2_000));
+    await expect.poll(() => slow.isReceiving()).toBe(true);
+    const account = { channel: 'signal' };
+    onTestFinished(() => changeChannelAccounts(api, account, { isPaused: false }));
+    await changeChannelAccounts(api, account, { isPaused: true });
+    const lease = async () => (await readChannelAccounts(api, account, 'leaseExpiresAt'))[0]?.leaseExpiresAt;
+    await expect.poll(async () => (await lease())! < new Date(), { timeout: 8_000 }).toBe(true);
+    const { author } = slow.say({ from: '+4915100000027', text: 'During the pause' });
+    await expect.poll(() => texts(`signal:direct:${author}`)).toEqual(['During the pause']);
+    expect(slow.isReceiving()).toBe(false);
   });
 
   test('that is stopped commits the message that it is waiting for, and takes no other one', async () => {

@@ -166,6 +166,10 @@ export interface Platform {
   showTyping?: (to: Destination, signal: AbortSignal) => Promise<void>;
   answerPress?: (pressId: string, text: string, signal: AbortSignal) => Promise<void>;
   download?: (file: RemoteFile, bytesMax: number, signal: AbortSignal) => Promise<{ bytes: Buffer; type?: string }>;
+  /** True: what it has read it does not read again. That is committed also when the account was paused meanwhile. */
+  readonly readsOnce?: boolean;
+  /** Shows the sender that a message has become an input of an agent. */
+  confirmRead?: (message: ReceivedMessage, signal: AbortSignal) => Promise<void>;
   /** What is wrong with the rights of the bot or its settings on the platform, each with what to do. */
   check?: (signal: AbortSignal) => Promise<string[]>;
 }

@@ -1,6 +1,6 @@
 // Reads the accounts that are polled or have a socket, in workers, because what is downloaded must lie where turns read it. One process reads an account:
 // the one that holds its lease. It stores how far it has read after everything before is committed, with its epoch, so a process that was paused past its
-// lease stores nothing and asks nothing more.
+// lease stores nothing and asks nothing more, except what its platform would not send again (`readsOnce`).
 import { systemClock, pause } from '../../clock.ts';
 import { cutHead } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
@@ -9,7 +9,7 @@ import { every, trims } from '../../kernel/queue/start-rounds.ts';
 import { listAccounts, platformOf, type BotAccount } from './accounts.ts';
 import { removeLeftOver } from './live/remove-left-over.ts';
 import { PlatformError, type Platform, type Received } from './platform.ts';
-import { createReceive, type Receive } from './receive.ts';
+import { createReceive, type Receive, type ReceiveResult } from './receive.ts';
 import {
   claimAccount,
   noteAccounts,
@@ -30,6 +30,8 @@ const RENEWALS = 5;
 const BACKOFF_MS = { min: 1_000, max: 60_000 };
 const IDENTIFY_MS = 10_000;
 const ERROR_CHARS_MAX = 1_000;
+/** How long commits of what the platform will not send again are repeated. */
+const KEEP_MS_MAX = 60 * 60_000;
 const TRIM_MS = 10 * 60_000;
 /** How often previews are removed that a crash has left. */
 const LEFT_OVER_MS = 10_000;
@@ -166,6 +168,7 @@ async function readPlatform(
 ): Promise<void> {
   const { service, account, hold, lease } = reading;
   const platform = await openAccount(reading);
+  const opened = { ...reading, platform };
   const { id: botId } = await platform.identify(AbortSignal.any([lease.signal, AbortSignal.timeout(IDENTIFY_MS)]));
   const begun = await noteConnected(service.database, { ...hold, botId, isWorking: isNew });
   if (begun === null) return;
@@ -178,18 +181,17 @@ async function readPlatform(
   let { position } = begun;
   if (account.mode === 'socket' && platform.listen !== undefined) {
     const commit = async (received: Received[], next: string | null): Promise<void> => {
+      while (!(await commitReceived(opened, received, next)).isDone);
       await noteWork();
-      while (!(await commitReceived(reading, received, next)).isDone);
     };
     return platform.listen(position, commit, lease.signal);
   }
   if (platform.poll === undefined) throw new PlatformError('refused', `${platform.name} has no mode "${account.mode}"`);
   while (lease.mayRead()) {
     const { received, position: next } = await platform.poll(position, lease.signal);
-    if (!lease.isHeld()) return;
     await noteWork();
     if (received.length === 0 && next === position) continue;
-    if ((await commitReceived(reading, received, next)).isDone) position = next;
+    if ((await commitReceived(opened, received, next)).isDone) position = next;
   }
 }
 
@@ -202,19 +204,42 @@ async function openAccount({ service, account }: Reading): Promise<Platform> {
   }
 }
 
+type Opened = Reading & { platform: Platform };
+
 /** Commits what was received, and then the position. Not done: too many messages wait. Rejects when the lease is over. */
 async function commitReceived(
-  { service, receive, account, hold, lease }: Reading,
+  opened: Opened,
   received: Received[],
   position: string | null,
 ): Promise<{ isDone: boolean }> {
-  const result = await receive(account, received, lease.isHeld);
+  const { service, receive, account, platform, hold, lease } = opened;
+  const result = await (platform.readsOnce ? receiveOnce(opened, received) : receive(account, received, lease.isHeld));
   if (result.kind === 'full' && lease.mayRead()) {
     await pause(result.retryAfterMs, lease.signal);
     return { isDone: false };
   }
-  const isHeld =
-    result.kind === 'done' && lease.isHeld() && (await storePosition(service.database, { ...hold, position }));
+  const read = { ...hold, position };
+  const isHeld = result.kind === 'done' && lease.isHeld() && (await storePosition(service.database, read));
   if (!isHeld) throw new PlatformError('later', 'the lease of the account is over');
   return { isDone: true };
+}
+
+/** The platform will not send it again, so it is committed also when another process holds the account by now, and tried again while the database is away. */
+async function receiveOnce({ receive, account, logger }: Opened, received: Received[]): Promise<ReceiveResult> {
+  const untilMs = systemClock.monotonicMs() + KEEP_MS_MAX;
+  for (let tries = 1; ; tries += 1) {
+    const isLast = systemClock.monotonicMs() > untilMs;
+    try {
+      const result = await receive(account, received);
+      if (result.kind !== 'full' || isLast) return result;
+    } catch (error) {
+      if (isLast) throw error;
+      if (tries === 1)
+        logger.warn(
+          { err: error, ...nameOf(account) },
+          'Message of a channel cannot be committed yet; it is tried again',
+        );
+    }
+    await pause(BACKOFF_MS.min);
+  }
 }

@@ -34,7 +34,7 @@ import { countBotMessages } from './store/bot-messages.ts';
 import { dropContext, keepContext, readContext, type ContextPlace } from './store/context.ts';
 import { isPaired } from './store/pairings.ts';
 
-const IDENTIFY_MS = 10_000;
+const ASK_MS = 10_000;
 const EVENT_CHARS_MAX = 1_000;
 const NOT_ALLOWED = 'You may not do this.';
 
@@ -61,7 +61,7 @@ export function createReceive(process: Receiving): Receive {
   const chats = new Map<string, Promise<unknown>>();
 
   async function botOf(platform: Platform): Promise<string> {
-    const asked = bots.get(platform) ?? platform.identify(AbortSignal.timeout(IDENTIFY_MS));
+    const asked = bots.get(platform) ?? platform.identify(AbortSignal.timeout(ASK_MS));
     bots.set(platform, asked);
     // A failure is not kept.
     asked.catch(() => bots.delete(platform));
@@ -83,17 +83,15 @@ export function createReceive(process: Receiving): Receive {
     if (received.length === 0) return { kind: 'done' };
     const platform = await platformOf(process.service.config, account);
     const botId = await botOf(platform);
+    const { channel, account: name } = account;
     for (const said of received) {
       if (said.kind === 'unreadable') {
-        const { channel, account: name } = account;
-        process.logger.error(
-          { channel, account: name, id: said.id, err: said.error },
-          'Update of a channel cannot be read',
-        );
+        const about = { channel, account: name, id: said.id, err: said.error };
+        process.logger.error(about, 'Update of a channel cannot be read');
         continue;
       }
       const { chatId } = said.place;
-      const result = await inOrder(JSON.stringify([account.channel, account.account, chatId]), async () =>
+      const result = await inOrder(JSON.stringify([channel, name, chatId]), async () =>
         (await isHeld()) ? receiveOne(process, { account, platform, botId }, said) : { kind: 'lost' as const },
       );
       if (result.kind !== 'done') return result;
@@ -177,7 +175,7 @@ async function storeForAgent(process: Receiving, from: From, said: Said): Promis
   const sessionKey = sessionOf(service, from.account, said);
   switch (said.kind) {
     case 'message':
-      return storeMessage(service, { ...from, sessionKey }, said);
+      return storeMessage(process, { ...from, sessionKey }, said);
     case 'press':
       return storePress(process, { ...from, sessionKey }, said);
     case 'edit':
@@ -198,20 +196,18 @@ function sessionOf({ config }: Service, { channel, account: accountId }: BotAcco
 
 type To = From & { sessionKey: SessionKey };
 
-async function storeMessage(service: Service, to: To, message: ReceivedMessage): Promise<Stored> {
+async function storeMessage({ service, logger }: Receiving, to: To, message: ReceivedMessage): Promise<Stored> {
   const { account, platform } = to;
   const { channel, account: name } = account;
   const place = contextPlace(account, message);
-  const folder = join(
-    service.config.runtime.dataDir,
-    CHANNEL_MEDIA,
-    encodeURIComponent(channel),
-    encodeURIComponent(name),
-  );
+  const { dataDir } = service.config.runtime;
+  const folder = join(dataDir, CHANNEL_MEDIA, encodeURIComponent(channel), encodeURIComponent(name));
   const files = await keepFiles(platform, account, { files: message.files, folder });
   const history = message.place.chatType === 'direct' ? [] : await readContext(service.database, place, message.at);
   const result = await accept(service, to, messageBody(account, message, { ...files, history }));
-  if (result.kind === 'done' && history.length > 0)
+  if (result.kind !== 'done') return result;
+  logFailure(logger, platform.confirmRead?.(message, AbortSignal.timeout(ASK_MS)));
+  if (history.length > 0)
     await dropContext(service.database, { ...place, messageIds: history.map(({ messageId }) => messageId) });
   return result;
 }
@@ -225,12 +221,13 @@ async function storePress({ service, logger }: Receiving, to: To, press: Receive
   const isAllowed = mayPress(service, body);
   const result = isAllowed ? await accept(service, to, body) : DONE;
   if (result.kind === 'done')
-    platform
-      .answerPress?.(pressId, isAllowed ? '' : NOT_ALLOWED, AbortSignal.timeout(IDENTIFY_MS))
-      .catch((error: unknown) => {
-        logger.debug({ err: error, channel: account.channel }, 'Press of a button could not be answered');
-      });
+    logFailure(logger, platform.answerPress?.(pressId, isAllowed ? '' : NOT_ALLOWED, AbortSignal.timeout(ASK_MS)));
   return result;
+}
+
+/** What was received is kept, whether its sender is shown that or not. */
+function logFailure(logger: Logger, shown: Promise<void> | undefined): void {
+  shown?.catch((error: unknown) => logger.debug({ err: error }, 'Sender could not be shown what became of a message'));
 }
 
 async function accept(service: Service, { sessionKey }: To, body: InboundMessage): Promise<Stored> {

@@ -2,7 +2,7 @@
 // over, so messages are asked for one by one: one that a crash loses is the only one.
 import { readFile } from 'node:fs/promises';
 import { PlatformError } from '../platform.ts';
-import type { AccountSettings, Destination, OutgoingFile, OutgoingPart, Platform, Received } from '../platform.ts';
+import type { AccountSettings, Destination, OutgoingFile, OutgoingPart, Platform } from '../platform.ts';
 import { tooLarge } from './fetch-file.ts';
 import { createEnvelopeReader, parseMessageId } from './signal-envelopes.ts';
 import { toSignalText } from './signal-text.ts';
@@ -13,7 +13,6 @@ const DAEMON = 'http://127.0.0.1:8080';
 const TEXT_BYTES_MAX = 2_000;
 /** How long a request waits for a message. A process that is stopped ends with the request. */
 const RECEIVE_MS = 10_000;
-const RECEIPT_MS = 10_000;
 /** A UUID, or a number in the form of E.164. Other ids are of groups. */
 const PERSON = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\+\d{5,})$/i;
 
@@ -37,6 +36,7 @@ export function openPlatform({ token: account, baseUrl = DAEMON }: AccountSettin
   return {
     name: 'signal',
     textLimit: { max: TEXT_BYTES_MAX, measure: (markdown) => Buffer.byteLength(toSignalText(markdown).text) },
+    readsOnce: true,
     async identify(signal) {
       const accounts = await listAccounts(signal);
       if (accounts?.includes(account) === false)
@@ -50,11 +50,7 @@ export function openPlatform({ token: account, baseUrl = DAEMON }: AccountSettin
       const stop = () => setTimeout(() => late.abort(), RECEIVE_MS).unref();
       signal.addEventListener('abort', stop, { once: true });
       try {
-        while (!signal.aborted) {
-          const received = (await receive(askDaemon, own, late.signal)).flatMap(read);
-          await commit(received, null);
-          for (const said of received) void confirmRead(ask, said);
-        }
+        while (!signal.aborted) await commit((await receive(askDaemon, own, late.signal)).flatMap(read), null);
       } finally {
         signal.removeEventListener('abort', stop);
       }
@@ -86,15 +82,11 @@ async function receive(ask: AskSignal, own: object, signal: AbortSignal): Promis
   }
 }
 
-/** The sender sees that a message was read when it is committed. */
-async function confirmRead(ask: AskSignal, said: Received): Promise<void> {
-  if (said.kind !== 'message' || !said.isForBot) return;
-  const params = { recipient: said.sender.id, targetTimestamp: [said.at], type: 'read' };
-  await ask('sendReceipt', params, AbortSignal.timeout(RECEIPT_MS)).catch(() => undefined);
-}
-
 /** What writes into chats. */
-function writer(ask: AskSignal, account: string): Pick<Platform, 'send' | 'edit' | 'react' | 'showTyping'> {
+function writer(
+  ask: AskSignal,
+  account: string,
+): Pick<Platform, 'send' | 'edit' | 'react' | 'showTyping' | 'confirmRead'> {
   return {
     send: (to, part, signal) => sendPart(ask, account, { to, part, signal }),
     async edit(to, platformId, { markdown }, signal) {
@@ -110,6 +102,9 @@ function writer(ask: AskSignal, account: string): Pick<Platform, 'send' | 'edit'
     },
     async showTyping(to, signal) {
       await ask('sendTyping', recipientOf(to), signal);
+    },
+    async confirmRead({ sender, at }, signal) {
+      await ask('sendReceipt', { recipient: sender.id, targetTimestamp: [at], type: 'read' }, signal);
     },
   };
 }
