@@ -274,6 +274,22 @@ describe('a worker', () => {
     expect(receiptsTo(stranger.author)).toEqual([]);
   });
 
+  test('notes when something was received, and not when nothing was', async () => {
+    const readAt = async () => (await readChannelAccounts(api, { channel: 'signal' }, 'lastReceivedAt'))[0]?.lastReceivedAt; // prettier-ignore
+    const received = async (times: number) => {
+      const before = callsOf('receive').length;
+      await expect.poll(() => callsOf('receive').length).toBeGreaterThan(before + times);
+    };
+    await startProcess();
+    const { author } = signal.say({ from: '+4915100000025', text: 'Hello' });
+    await expect.poll(() => texts(`signal:direct:${author}`)).toEqual(['Hello']);
+    await received(1);
+    const at = await readAt();
+    expect(at).toBeInstanceOf(Date);
+    await received(3);
+    expect(await readAt()).toEqual(at);
+  });
+
   test('commits a message when it can, because signal-cli does not hand it over again', async () => {
     // The process asks twice before it reads, and then for who the bot is.
     signal.faults.arm({ method: 'listAccounts', status: 502, after: 2 });

@@ -218,7 +218,7 @@ async function commitReceived(
     await pause(result.retryAfterMs, lease.signal);
     return { isDone: false };
   }
-  const read = { ...hold, position };
+  const read = { ...hold, position, isNew: received.length > 0 };
   const isHeld = result.kind === 'done' && lease.isHeld() && (await storePosition(service.database, read));
   if (!isHeld) throw new PlatformError('later', 'the lease of the account is over');
   return { isDone: true };

@@ -103,10 +103,12 @@ select`,
 export const storePosition = literalQuery({
   name: 'store-channel-position',
   purpose:
-    'Store how far an account is read, after what lies before is committed. Answers whether this process still holds it.',
+    'Store how far an account is read, after what lies before is committed, and when something was received (`isNew`). Answers whether this process still holds it.',
   locking: 'The account.',
-  text: `update holdfast.channel_accounts a set position = $position, last_received_at = clock_timestamp() where ${HELD_SQL} returning true as held`,
-  values: (hold: AccountHold & { position: string | null }) => hold,
+  text: `update holdfast.channel_accounts a set position = $position,
+  last_received_at = case when $isNew::boolean then clock_timestamp() else a.last_received_at end
+where ${HELD_SQL} returning true as held`,
+  values: (read: AccountHold & { position: string | null; isNew: boolean }) => read,
   answer: (rows: object[]) => rows.length > 0,
 });
 
