@@ -10,6 +10,7 @@ import { newId } from '../../ids.ts';
 import { sniffFormat } from '../../images/fit-image.ts';
 import type { BotAccount } from './accounts.ts';
 import type { ChatPerson, ChatPlace, Platform, ReceivedMessage, ReceivedReaction, RemoteFile } from './platform.ts';
+import { tooLarge } from './platforms/fetch-file.ts';
 import type { ContextMessage } from './store/context.ts';
 
 const NAME_CHARS_MAX = 200;
@@ -80,6 +81,7 @@ export async function keepFiles(
   for (const file of files) {
     try {
       if (platform.download === undefined) throw new Error(`${platform.name} has no files`);
+      if ((file.bytes ?? 0) > mediaBytesMax) throw tooLarge(mediaBytesMax);
       const { bytes, type } = await platform.download(file, mediaBytesMax, AbortSignal.timeout(DOWNLOAD_MS));
       const format = sniffFormat(bytes);
       const known = format === null ? (type ?? file.type) : `image/${format}`;

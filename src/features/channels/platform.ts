@@ -165,6 +165,7 @@ export interface Platform {
   react?: (to: Destination, messageId: string, emoji: string, signal: AbortSignal) => Promise<void>;
   showTyping?: (to: Destination, signal: AbortSignal) => Promise<void>;
   answerPress?: (pressId: string, text: string, signal: AbortSignal) => Promise<void>;
+  /** Rejects when the file has more than `bytesMax` bytes, whatever `file.bytes` says. */
   download?: (file: RemoteFile, bytesMax: number, signal: AbortSignal) => Promise<{ bytes: Buffer; type?: string }>;
   /** True: what it has read it does not read again. That is committed also when the account was paused meanwhile. */
   readonly readsOnce?: boolean;

@@ -5,7 +5,8 @@ import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { listAccounts, platformOf, type BotAccount } from './accounts.ts';
-import { pauseAccount, readAccountStates, readWaitingParts, type AccountKey } from './store/account-states.ts';
+import { pauseAccount, readAccountStates, readWaitingParts } from './store/account-states.ts';
+import type { AccountName } from './store/accounts.ts';
 
 /** How long the platform of a test may take, in milliseconds. */
 const TEST_MS = 15_000;
@@ -15,12 +16,8 @@ export async function viewChannels(config: Config, db: ViewDatabase): Promise<Ch
   const accounts = listAccounts(config);
   if (accounts.length === 0) return [];
   const [stored, waiting] = await Promise.all([readAccountStates(db), readWaitingParts(db)]);
-  const isOf = (account: BotAccount) => (row: AccountKey) =>
+  const isOf = (account: BotAccount) => (row: AccountName) =>
     row.channel === account.channel && row.account === account.account;
-  const isPartOf =
-    ({ channel, account }: BotAccount) =>
-    (row: AccountKey) =>
-      row.channel === encodeURIComponent(channel) && row.account === encodeURIComponent(account);
   return [...new Set(accounts.map(({ channel }) => channel))].map((name) => {
     const own = accounts.filter(({ channel }) => channel === name);
     const { adapter, mode } = own[0]!;
@@ -33,7 +30,7 @@ export async function viewChannels(config: Config, db: ViewDatabase): Promise<Ch
         connectedAt: row?.connectedAt ?? null,
         lastReceivedAt: row?.lastReceivedAt ?? null,
         lastError: row?.lastError ?? lostText(mode, row),
-        waitingParts: waiting.find(isPartOf(account))?.count ?? 0,
+        waitingParts: waiting.find(isOf(account))?.count ?? 0,
       };
     });
     return { name, adapter, mode, accounts: views };

@@ -26,7 +26,7 @@ import {
 import { createReader, type DiscordReader } from './discord-events.ts';
 import { ENABLE_INTENT, listenToGateway } from './discord-gateway.ts';
 import { createAsk, type AskDiscord } from './discord-wire.ts';
-import { fetchFile, tooLarge } from './fetch-file.ts';
+import { fetchFile } from './fetch-file.ts';
 
 /** In UTF-16 units, which are at least as many as the characters that Discord counts. */
 const TEXT_MAX = 2_000;
@@ -87,9 +87,8 @@ export function openPlatform({ token, baseUrl }: AccountSettings): Platform {
             };
       await ask('POST', Routes.interactionCallback(pressId, interaction), { body, auth: false, signal });
     },
-    async download({ id, bytes = 0 }, bytesMax, signal) {
+    async download({ id }, bytesMax, signal) {
       const url = reader?.urls.get(id);
-      if (bytes > bytesMax) throw tooLarge(bytesMax);
       if (url === undefined || !isOfDiscord(url, baseUrl))
         throw new PlatformError('refused', 'Discord does not have the file itself');
       return fetchFile(url, { platform: 'Discord', bytesMax, signal });

@@ -14,7 +14,7 @@ import type {
   RemoteFile,
   WebhookRequest,
 } from '../platform.ts';
-import { fetchFile, tooLarge } from './fetch-file.ts';
+import { fetchFile } from './fetch-file.ts';
 import { createEventReader, readInteraction, slackEmoji, type SlackPress } from './slack-events.ts';
 import { findSentMessage, metadataOf, readMissed } from './slack-history.ts';
 import { listenToSocket } from './slack-socket.ts';
@@ -232,11 +232,10 @@ function sentAs(platformId: string | undefined, method: string): { platformId: s
 
 async function download(
   ask: AskSlack,
-  { id, bytes = 0 }: RemoteFile,
+  { id }: RemoteFile,
   from: { token: string; baseUrl: string | undefined; bytesMax: number; signal: AbortSignal },
 ): Promise<{ bytes: Buffer; type?: string }> {
   const { token, baseUrl, bytesMax, signal } = from;
-  if (bytes > bytesMax) throw tooLarge(bytesMax);
   const { file } = await ask('files.info', signal, (client) => client.files.info({ file: id }));
   const url = file?.url_private_download ?? file?.url_private;
   // The token goes to Slack only, and not to where a file is linked from.

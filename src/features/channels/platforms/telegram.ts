@@ -17,7 +17,7 @@ import type {
   Received,
   RemoteFile,
 } from '../platform.ts';
-import { fetchFile, tooLarge } from './fetch-file.ts';
+import { fetchFile } from './fetch-file.ts';
 import { ask, intoChat, wire } from './telegram-wire.ts';
 import { createUpdateReader, formatMessageId, parseMessageId, type TelegramBot } from './telegram-updates.ts';
 
@@ -113,10 +113,9 @@ export function openPlatform({ token, secretToken, mode, baseUrl = API, channel,
 async function download(
   api: Api,
   root: string,
-  { id, bytes = 0 }: RemoteFile,
+  { id }: RemoteFile,
   { bytesMax, signal }: { bytesMax: number; signal: AbortSignal },
 ): Promise<{ bytes: Buffer }> {
-  if (bytes > bytesMax) throw tooLarge(bytesMax);
   const { file_path: path } = await ask('getFile', signal, (until) => api.getFile(id, wire(until)));
   if (path === undefined) throw new PlatformError('refused', 'Telegram has no path for this file');
   const url = `${root}/file/bot${api.token}/${path}`;

@@ -2,12 +2,7 @@
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery, viewQuery } from '../../../database/literal-query.ts';
-
-/** The names of an account in the configuration. */
-export interface AccountKey {
-  channel: string;
-  account: string;
-}
+import type { AccountName } from './accounts.ts';
 
 export const pauseAccount = literalQuery({
   name: 'pause-channel-account',
@@ -20,7 +15,7 @@ export const pauseAccount = literalQuery({
 ),
 ${keyedSql(`select json_build_object('paused', is_paused) from stored`)}
 select is_paused as paused from stored`,
-  values: (pause: AccountKey & { isPaused: boolean }, idempotency: KeyedRequest | null) => ({
+  values: (pause: AccountName & { isPaused: boolean }, idempotency: KeyedRequest | null) => ({
     ...pause,
     ...idempotency,
   }),
@@ -28,9 +23,7 @@ select is_paused as paused from stored`,
 });
 
 /** What is stored of an account. */
-interface StoredAccount {
-  channel: string;
-  account: string;
+interface StoredAccount extends AccountName {
   botId: string | null;
   isPaused: boolean;
   /** A process holds its poll or its socket. */
@@ -59,5 +52,11 @@ export const readWaitingParts = viewQuery({
   select regexp_match(d.target ->> 'url', '^channel:([^/]+)/([^/]+)/') as place
   from holdfast.deliveries d where d.status in ('pending', 'sending') and starts_with(d.target ->> 'url', 'channel:') limit ${WAITING_MAX}
 ) as waiting group by 1, 2`,
-  answer: (rows: (AccountKey & { count: number })[]) => rows,
+  // Their addresses have the names encoded.
+  answer: (rows: (AccountName & { count: number })[]) =>
+    rows.map(({ channel, account, count }) => ({
+      channel: decodeURIComponent(channel),
+      account: decodeURIComponent(account),
+      count,
+    })),
 });

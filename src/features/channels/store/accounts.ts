@@ -3,6 +3,7 @@
 import { literalQuery } from '../../../database/literal-query.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
 
+/** The names of an account in the configuration. */
 export interface AccountName {
   channel: string;
   account: string;
