@@ -1,5 +1,5 @@
 // An MCP server over HTTP with a tool that runs as a task: it notes in a file the key of each task that begins, and how the task ended. Its tasks are
-// those of all connections. A task without `ms` ends at `POST /end`. `node task-server.ts`, then it prints its port.
+// those of all connections. A task without `ms` ends at `POST /end`, and after `POST /fail` the server does not find its tasks until the next one. `node task-server.ts`, then it prints its port.
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { InMemoryTaskMessageQueue, InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
@@ -12,6 +12,12 @@ const note = (text: string): void => appendFileSync(file, `${text}\n`);
 const taskStore = new InMemoryTaskStore();
 /** Ends the tasks that were begun without a time. */
 const endings: (() => Promise<void>)[] = [];
+let isFailing = false;
+const getTask = taskStore.getTask.bind(taskStore);
+taskStore.getTask = async (...args) => {
+  if (isFailing) throw new Error('the store of tasks is away');
+  return await getTask(...args);
+};
 
 function createTaskServer(): McpServer {
   const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
@@ -58,7 +64,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
 const http = createServer((request, response) => {
   if (request.url === '/end') void Promise.all(endings.splice(0).map((end) => end())).then(() => response.end());
-  else if (request.method === 'POST') void answer(request, response);
+  else if (request.url === '/fail') {
+    isFailing = !isFailing;
+    response.end();
+  } else if (request.method === 'POST') void answer(request, response);
   else response.writeHead(405).end();
 });
 http.listen(Number(process.argv[3] ?? 0), '127.0.0.1', () => {

@@ -1,5 +1,11 @@
 // The requests for tasks, of the protocol of 2025-11-25. The library knows their words, and has no code for them.
-import { ProtocolError, type CallToolResult, type Client, type RequestOptions } from '@modelcontextprotocol/client';
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type CallToolResult,
+  type Client,
+  type RequestOptions,
+} from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import type { CallReply, TaskReply } from './server-port.ts';
 
@@ -48,8 +54,9 @@ export async function readTask(client: Client, taskId: string, signal: AbortSign
         return { kind: 'runs', pollMs: pollInterval ?? null };
     }
   } catch (error) {
-    // The server has answered that it does not know the task.
-    if (error instanceof ProtocolError) return { kind: 'gone', reason: error.message };
+    // The server has answered that it does not know the task, unless it says that it has failed itself: it may know the task later.
+    if (error instanceof ProtocolError && error.code !== ProtocolErrorCode.InternalError)
+      return { kind: 'gone', reason: error.message };
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import type { HeldCall, Known, Resumption } from '../../kernel/turn/hold-kind.ts
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { taskReason } from '../../kernel/rules/why.ts';
 import { neutralise } from '../../prompt/untrusted-text.ts';
-import { laterOutcome, type ToolOutcome } from '../../tools/tool.ts';
+import { laterOutcome, mayRepeat, type ToolOutcome } from '../../tools/tool.ts';
 import { markOf } from '../../tools/untrusted-result.ts';
 import type { Database } from '../../database/database.ts';
 import type { Connections } from './connections.ts';
@@ -74,7 +74,8 @@ async function resumeCall(
   try {
     const state = await connections.use(server, { signal, work: (client) => client.readTask(taskId, signal) });
     if (state.kind === 'runs' && !isLate) return { kind: 'held', forMs: pollMs(state.pollMs), ref: taskId };
-    if (state.kind === 'gone' && call.tool?.isIdempotent === true) return { kind: 'run' };
+    const isRepeated = call.tool !== undefined && mayRepeat(call.tool, call.call.input);
+    if (state.kind === 'gone' && isRepeated && !isLate) return { kind: 'run' };
     if (state.kind === 'runs' || state.kind === 'gone') {
       const reason = state.kind === 'gone' ? state.reason : 'it has run for longer than a day';
       return unknown(`${server} does not say how the task ended: ${shown(reason)}`);

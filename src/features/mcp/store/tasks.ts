@@ -32,7 +32,8 @@ export const TASK_PARTS = [
     cte(`stored_mcp_tasks as (
   insert into holdfast.mcp_tasks (turn_id, step, ordinal, server, task_id)
   select fence.turn_id, t.step, t.ordinal, t.server, t.task_id from new_mcp_tasks t join fence on fence.n = t.n
-  on conflict do nothing
+  -- A call whose task the server has lost has begun another one; its time counts from the first.
+  on conflict (turn_id, step, ordinal) do update set server = excluded.server, task_id = excluded.task_id, is_over = false
 )`),
   ),
 ];
