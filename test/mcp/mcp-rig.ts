@@ -107,7 +107,7 @@ export async function countingServer(more: { env?: Record<string, string>; scrip
     /** Starts it over HTTP; resolves with the port. */
     async listen(port = 0): Promise<number> {
       child = spawn(process.execPath, [script, 'http', String(port)], {
-        env: { COUNT_FILE: file },
+        env: { COUNT_FILE: file, ...more.env },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       const [chunk] = (await once(child.stdout, 'data')) as [Buffer];

@@ -3,9 +3,11 @@
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
+import { HUGE, statusAfterRun } from './gateway.ts';
 
 const file = process.env['COUNT_FILE'] ?? '';
 
@@ -13,11 +15,11 @@ function createModernServer(): McpServer {
   const server = new McpServer({ name: 'modern', version: '2.0.0' });
   server.registerTool(
     'ask',
-    { description: 'asks', inputSchema: z.object({ fault: z.enum(['none', 'die']).default('none') }) },
+    { description: 'asks', inputSchema: z.object({ fault: z.string().default('none') }) },
     ({ fault }, { mcpReq }) => {
       appendFileSync(file, `${String(mcpReq._meta?.['holdfast/idempotencyKey'])}\n`);
       if (fault === 'die') process.kill(process.pid, 'SIGKILL');
-      return { content: [{ type: 'text', text: 'asked' }] };
+      return { content: [{ type: 'text', text: fault === 'huge' ? HUGE : 'asked' }] };
     },
   );
   // What the everything server of the earlier line has.
@@ -53,11 +55,12 @@ function createModernServer(): McpServer {
 
 async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { fetch } = handler;
-  const body =
-    incoming.method === 'POST' ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' as const } : {};
+  const body = incoming.method === 'POST' ? await text(incoming) : null;
+  const status = body === null ? null : statusAfterRun(file, JSON.parse(body));
+  if (status !== null) return void outgoing.writeHead(status).end('from the gateway');
   const headers = new Headers(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
   const response = await fetch(
-    new Request(`http://127.0.0.1${incoming.url}`, { method: incoming.method ?? 'GET', headers, ...body }),
+    new Request(`http://127.0.0.1${incoming.url}`, { method: incoming.method ?? 'GET', headers, body }),
   );
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) outgoing.end();

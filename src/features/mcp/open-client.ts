@@ -7,7 +7,6 @@ import {
   SdkError,
   SdkErrorCode,
   SdkHttpError,
-  StreamableHTTPClientTransport,
   type CallToolResult,
 } from '@modelcontextprotocol/client';
 import type { Config, McpServerSettings } from '../../config.ts';
@@ -15,6 +14,7 @@ import type { Database } from '../../database/database.ts';
 import { holdfastVersion } from '../../cli/holdfast-version.ts';
 import { given } from '../../core/given.ts';
 import { storableValue } from '../../core/text.ts';
+import { HttpTransport, STREAM_ENDED } from './http-transport.ts';
 import { beginTask, cancelTask, readTask } from './task-requests.ts';
 import type { ListedTool } from './rules.ts';
 import { createAuthProvider, LackedScopeError, type LoginProvider } from './oauth.ts';
@@ -57,18 +57,24 @@ export async function openClient(
     call: (call) => callTool(opened, call),
     readTask: (id, signal) => readTask(client, id, signal),
     cancelTask: (id, signal) => cancelTask(client, id, signal),
-    ping: () =>
-      client.ping({ timeout: PING_MS }).then(
-        () => true,
-        (error: unknown) => error instanceof ProtocolError,
-      ),
+    ping: () => ping(opened),
     async close() {
       client.onclose = () => undefined;
-      if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession().catch(() => undefined);
+      if (transport instanceof HttpTransport) await transport.terminateSession().catch(() => undefined);
       await client.close();
       await transport.close();
     },
   };
+}
+
+/** The newer protocol has no ping. */
+async function ping({ client, transport }: Connected): Promise<boolean> {
+  try {
+    await client[client.getProtocolEra() === 'modern' ? 'discover' : 'ping']({ timeout: PING_MS });
+    return true;
+  } catch (error) {
+    return kindOfFault(error, transport) === 'refused';
+  }
 }
 
 interface Server {
@@ -113,7 +119,7 @@ function isNegotiationFault(error: unknown): boolean {
   return cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed;
 }
 
-type ServerTransport = StdioTransport | StreamableHTTPClientTransport;
+type ServerTransport = StdioTransport | HttpTransport;
 
 interface OpenedTransport {
   transport: ServerTransport;
@@ -133,7 +139,7 @@ async function openTransport({ config, database, name, settings }: Server): Prom
   const place = { database, server: name, url: url as string, oauth: auth ?? {} };
   const login = auth?.type === 'oauth' ? createAuthProvider(place) : undefined;
   // The configuration has one of the two.
-  const transport = new StreamableHTTPClientTransport(new URL(url as string), {
+  const transport = new HttpTransport(new URL(url as string), {
     requestInit: { headers: { ...headers, ...authorization } },
     ...given({ authProvider: login }),
   });
@@ -178,40 +184,44 @@ async function callTool(
   { client, transport, login }: Connected,
   { tool, input, meta, signal, isTask }: ServerCall,
 ): Promise<CallReply> {
-  const cut = new AbortController();
   try {
     const params = { name: tool, arguments: input, _meta: meta };
-    const options = {
-      timeout: NO_TIMEOUT_MS,
-      signal: AbortSignal.any([signal, cut.signal]),
-      // The answer's stream has ended without an answer; without this, the call would wait for its deadline.
-      onRequestStreamEnd: () => cut.abort(new Error('the connection was closed before the answer')),
-    };
+    const options = { timeout: NO_TIMEOUT_MS, signal };
     if (isTask) return await withScope(login, () => beginTask(client, params, options));
     const result = await withScope(login, () => client.callTool(params, options));
     return { kind: 'answered', result: result as CallToolResult };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (cut.signal.aborted) return { kind: 'lost', reason: reasonOf(cut.signal.reason, transport) };
-    return { kind: kindOfFault(error), reason: reasonOf(error, transport) };
+    return { kind: kindOfFault(error, transport), reason: reasonOf(error, transport) };
   }
 }
 
 /** What a fault of a call says about it. */
-function kindOfFault(error: unknown): 'refused' | 'not-sent' | 'lost' {
+function kindOfFault(error: unknown, transport: ServerTransport): 'refused' | 'not-sent' | 'lost' {
   if (error instanceof NotSentError) return 'not-sent';
   // The server has answered with an error.
-  if (error instanceof ProtocolError) return 'refused';
+  if (error instanceof ProtocolError) return error.data === STREAM_ENDED ? 'lost' : 'refused';
   // It asks for a token that may do more.
   if (error instanceof LackedScopeError || error instanceof InsufficientScopeError) return 'refused';
-  // Refused before it came to the tool: the session is gone, or the request is not allowed. A 408 or a 5xx may come later.
-  if (error instanceof SdkHttpError) return isRefusal(error.status) ? 'not-sent' : 'lost';
+  if (error instanceof SdkHttpError && REFUSALS.has(error.status)) return 'refused';
+  // A gateway may answer with any other status after the tool has run.
+  if (error instanceof SdkHttpError) return isSessionGone(error, transport) ? 'not-sent' : 'lost';
   if (error instanceof SdkError) return error.code === SdkErrorCode.NotConnected ? 'not-sent' : 'lost';
   return NEVER_SENT.has(codeOf(error)) ? 'not-sent' : 'lost';
 }
 
-function isRefusal(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 408;
+/** The statuses with which a request is refused before it comes to the tool, with what to do. */
+const REFUSALS = new Map([
+  [401, 'the server does not accept the credentials; check `auth` or `headers` in its settings'],
+  [403, 'the server does not allow this; check `auth` or `headers` in its settings'],
+  [413, 'the input is too large for the server; use less'],
+  [429, 'the server limits how often it is called; wait before calling it again'],
+]);
+
+/** The server no longer knows the session of the connection. Servers that say so with 400 name it. */
+function isSessionGone({ status, message }: SdkHttpError, transport: ServerTransport): boolean {
+  if (transport instanceof StdioTransport || transport.sessionId === undefined) return false;
+  return status === 404 || (status === 400 && /session/i.test(message));
 }
 
 /** No connection was made. */
@@ -239,5 +249,13 @@ function reasonOf(error: unknown, transport: ServerTransport): string {
 /** What an error says, and what its causes say: `fetch failed` is not enough to know what to do. */
 function messagesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
-  return [error.message, ...(error.cause === undefined ? [] : messagesOf(error.cause))].filter(Boolean);
+  const { message, cause } = error;
+  return [...statusOf(error), message, ...(cause === undefined ? [] : messagesOf(cause))].filter(Boolean);
+}
+
+/** Before the body of the answer, which may be a whole page. */
+function statusOf(error: Error): string[] {
+  if (!(error instanceof SdkHttpError)) return [];
+  const advice = REFUSALS.get(error.status);
+  return [`HTTP ${error.status}${advice === undefined ? '' : `, ${advice}`}`];
 }

@@ -12,7 +12,7 @@ import type { WrappedCommand } from '../../tools/sandbox/port.ts';
 import type { ServerPlace } from './server-place.ts';
 
 /** A larger message ends the server. */
-const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
+export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** From the end of its input to TERM, and from there to KILL. */
 const END_GRACE_MS = 500;
 const KILL_GRACE_MS = 2_000;
