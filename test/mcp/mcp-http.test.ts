@@ -1,5 +1,8 @@
 // What becomes of calls to servers over HTTP that answer with an error, or with too much. Real servers of both lines of the protocol's library.
 import { expect, test } from 'vitest';
+import { requestMcpList } from '../../src/features/mcp/store/servers.ts';
+import { listServers } from '../../src/features/mcp/views.ts';
+import { readToolCalls } from '../rows/calls.ts';
 import { counting, MODERN, rigWith } from './mcp-rig.ts';
 
 async function aServer({ env = {}, script }: { env?: Record<string, string>; script?: string } = {}) {
@@ -22,6 +25,27 @@ test.each([
   expect(results[3]?.text).toContain('check `auth` or `headers`');
   expect(results[6]?.text).toContain('limits how often it is called');
   expect((await server.runs()).toSorted()).toEqual(results.map(({ key }) => key).toSorted());
+});
+
+test('a call that fails leaves those that share its connection alone, also when the server has forgotten the session (G11)', async () => {
+  const { server, rig } = await aServer();
+  const slow = rig.play([{ tool: 'far__add', input: { fault: 'until-open' } }], 'slow');
+  await expect.poll(() => server.runs(), { timeout: 120_000 }).toHaveLength(1);
+
+  await rig.call([{ tool: 'far__add', input: { fault: 'break-list' } }], 'list');
+  await requestMcpList(rig.database, 'far');
+  await rig.round();
+  expect(await listServers(rig.config, rig.database.views)).toMatchObject([{ state: 'lost' }]);
+
+  const call = (tool: string, fault: string) => rig.call([{ tool: `far__${tool}`, input: { fault } }], 'other');
+  expect(await call('add', '409')).toMatchObject([{ status: 'unknown' }]);
+  expect(await call('put', '409')).toMatchObject([{ status: 'done' }]);
+  expect(await call('add', 'forget-404')).toMatchObject([{ status: 'done' }]);
+  expect(await call('add', 'forget-400')).toMatchObject([{ status: 'done' }]);
+
+  await call('add', 'open');
+  await slow;
+  expect(await readToolCalls(rig, { sessionKey: 'agent:main:slow' }, 'status')).toEqual([{ status: 'done' }]);
 });
 
 test.each([

@@ -28,6 +28,8 @@ interface Connection {
   users: number;
   wasUsed: boolean;
   idle: NodeJS.Timeout | undefined;
+  /** Once it is being closed. */
+  closing?: Promise<void>;
 }
 
 export interface ConnectionParts {
@@ -49,8 +51,10 @@ export function connectionsOf(parts: ConnectionParts): Connections {
 
 export class Connections {
   readonly #parts: ConnectionParts;
+  /** Those that are given to new work. */
   readonly #open = new Map<string, Connection>();
-  readonly #closing = new Set<Promise<void>>();
+  /** All that are not closed: also those that have been replaced, until no work uses them any more. */
+  readonly #all = new Set<Connection>();
   #isStopped = false;
 
   constructor(parts: ConnectionParts) {
@@ -75,34 +79,23 @@ export class Connections {
       return await work(client, isNew);
     } finally {
       connection.users -= 1;
-      if (connection.users === 0) this.#closeWhenIdle(key, connection);
+      if (connection.users === 0) this.#closeUnused(key, connection);
     }
   }
 
-  /** Closes a connection that is of no use any more; calls on it are lost. */
-  drop(key: string): void {
-    const connection = this.#open.get(key);
-    if (connection === undefined) return;
-    this.#open.delete(key);
-    clearTimeout(connection.idle);
-    const closing = connection.client.then((client) => client.close()).catch(() => undefined);
-    this.#closing.add(closing);
-    void closing.then(() => this.#closing.delete(closing));
-  }
-
-  /** Closes the connection to a server that answers nothing: one whose call has timed out may hang. */
+  /** After a failure: asks the server whether it answers on its connection, and if not, gives another one to the next work. Does not reject. */
   async dropIfSilent(key: string): Promise<void> {
     const connection = this.#open.get(key);
     const client = await connection?.client.catch(() => undefined);
-    if (client === undefined || (await client.ping())) return;
-    if (this.#open.get(key) === connection) this.drop(key);
+    if (connection === undefined || client === undefined || (await client.ping())) return;
+    this.#drop(key, connection);
   }
 
   /** Closes all, and opens none from now on. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    for (const key of this.#open.keys()) this.drop(key);
-    await Promise.all(this.#closing);
+    this.#open.clear();
+    await Promise.all([...this.#all].map((connection) => this.#close(connection)));
   }
 
   #connect(key: string): Connection {
@@ -116,7 +109,8 @@ export class Connections {
     const client = this.#openClient(key, settings);
     const connection: Connection = { client, users: 0, wasUsed: false, idle: undefined };
     this.#open.set(key, connection);
-    connection.client.catch(() => this.#remove(key, connection));
+    this.#all.add(connection);
+    connection.client.catch(() => this.#drop(key, connection));
     return connection;
   }
 
@@ -124,9 +118,9 @@ export class Connections {
   #makeRoom(server: string): void {
     const own = [...this.#open].filter(([key]) => key !== server && serverOf(key) === server);
     if (own.length < OF_SESSIONS_MAX) return;
-    const [unused] = own.find(([, { users }]) => users === 0) ?? [];
+    const unused = own.find(([, { users }]) => users === 0);
     if (unused === undefined) throw new Error(`${OF_SESSIONS_MAX} sessions use it at once; try again later`);
-    this.drop(unused);
+    this.#drop(...unused);
   }
 
   async #openClient(key: string, settings: McpServerSettings): Promise<OpenClient> {
@@ -144,7 +138,7 @@ export class Connections {
         changed: ask,
         closed: () => {
           logger.warn({ server }, 'MCP server has ended its connection; the next call opens another');
-          this.#removeClient(key, client);
+          this.#dropClient(key, client);
           ask();
         },
       },
@@ -153,24 +147,35 @@ export class Connections {
     return client;
   }
 
-  #remove(key: string, connection: Connection): void {
-    clearTimeout(connection.idle);
-    if (this.#open.get(key) === connection) this.#open.delete(key);
+  /** The next work gets another connection; this one is closed when no work uses it any more. */
+  #drop(key: string, connection: Connection): void {
+    if (this.#open.get(key) !== connection) return;
+    this.#open.delete(key);
+    if (connection.users === 0) void this.#close(connection);
   }
 
-  #removeClient(key: string, client: OpenClient): void {
+  #dropClient(key: string, client: OpenClient): void {
     const connection = this.#open.get(key);
     void connection?.client.then(
-      (open) => open === client && this.#remove(key, connection),
+      (open) => open === client && this.#drop(key, connection),
       () => undefined,
     );
   }
 
-  #closeWhenIdle(key: string, connection: Connection): void {
-    clearTimeout(connection.idle);
-    if (this.#open.get(key) !== connection) return;
-    connection.idle = setTimeout(() => this.drop(key), this.#parts.idleMs ?? IDLE_MS);
+  #closeUnused(key: string, connection: Connection): void {
+    if (this.#open.get(key) !== connection) return void this.#close(connection);
+    connection.idle = setTimeout(() => this.#drop(key, connection), this.#parts.idleMs ?? IDLE_MS);
     connection.idle.unref();
+  }
+
+  /** Work that still uses it is lost. */
+  #close(connection: Connection): Promise<void> {
+    clearTimeout(connection.idle);
+    connection.closing ??= connection.client
+      .then((client) => client.close())
+      .catch(() => undefined)
+      .then(() => void this.#all.delete(connection));
+    return connection.closing;
   }
 }
 

@@ -77,13 +77,13 @@ async function runCall(tool: OfferedTool, run: Run): Promise<ToolOutcome> {
     if (end.kind === 'begun') return begunOutcome(server, end.task);
     const reason = neutralise(cutHead(end.reason, REASON_CHARS_MAX));
     if (end.kind === 'refused') return errorOutcome(`${offeredAs}: ${server} answers with an error: ${reason}`);
-    run.connections.drop(run.key);
+    const isChecked = run.connections.dropIfSilent(run.key);
     if (end.kind === 'unreachable' || (sent >= SENT_MAX && end.kind === 'not-sent'))
       return errorOutcome(`${offeredAs}: the MCP server ${server} cannot be reached, so nothing was done: ${reason}`);
     if (end.kind === 'lost' && !isIdempotent) return unknownOutcome(`the connection to ${server} was lost: ${reason}`);
     if (sent >= SENT_MAX)
       return errorOutcome(`${offeredAs}: ${server} has not answered ${sent} times: ${reason}. Call it again later.`);
-    await pause(PAUSE_MS * sent, call.signal);
+    await Promise.all([isChecked, pause(PAUSE_MS * sent, call.signal)]);
     call.signal.throwIfAborted();
   }
 }

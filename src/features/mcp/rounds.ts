@@ -93,7 +93,7 @@ async function askServer({ database, connections, logger }: Asking, name: string
     });
   } catch (error) {
     if (signal.aborted) return await releaseMcpServer(database, name);
-    connections.drop(name);
+    void connections.dropIfSilent(name);
     const reason = cutHead(error instanceof Error ? error.message : String(error), ERROR_CHARS_MAX);
     logger.warn({ err: error, server: name }, 'MCP server cannot be reached; its tools stay as they were');
     await storeMcpLoss(database, { name, error: reason });

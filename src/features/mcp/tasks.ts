@@ -88,7 +88,7 @@ async function resumeCall(
     turn.held.signal.throwIfAborted();
     if (isLate) return unknown(`${server} cannot be asked how the task ended: ${shown((error as Error).message)}`);
     // A server that is away may come back, with its tasks.
-    connections.drop(server);
+    void connections.dropIfSilent(server);
     return { kind: 'held', forMs: POLL_MS.default, ref: taskId };
   }
 }
