@@ -192,6 +192,7 @@ const API_READS: Record<string, string[]> = {
 const PACKAGE_ROOMS: Record<string, string[]> = {
   // Loaded only where a server is used: these files are imported only by `import()`, or for their types.
   '@modelcontextprotocol/client': [
+    'src/features/mcp/http-transport.ts',
     'src/features/mcp/log-in.ts',
     'src/features/mcp/oauth.ts',
     'src/features/mcp/open-client.ts',
