@@ -48,16 +48,16 @@ const beginFirst = [
 /**
  * Files that only the long form has, which CI runs: what a change seldom breaks, or takes long to show. The short form has to end within five minutes. It
  * has every pure rule and almost everything that runs in one process. Of what starts processes or a browser it keeps a turn that crashes, every kind of
- * input, the conformance of the queues, the parts of a prompt, and the dashboard's build and sign-in.
+ * input, the conformance of the queues, the parts of a prompt, and signing in to the dashboard.
  */
 const onlyInLongForm = globSync(
   [
     'test/linear-patterns.test.ts',
     'test/api/{database-away,erasure,keyed-requests,other-providers,retention-and-erasure}.test.ts',
-    'test/batches/{auto-batches,batch-costs,commands,lane-budgets,provider-batches}.test.ts',
-    'test/browser/!(build|figures|sign-in).test.ts',
-    'test/channels/{add-channel,sending-sweep}.test.ts',
-    'test/cli/!(console-warnings|older-node|poll-until-end|table|waterfall).test.ts',
+    'test/batches/{auto-batches,batch-costs,bill,commands,erasure,estimates,lane-budgets,provider-batches}.test.ts',
+    'test/browser/!(figures|sign-in).test.ts',
+    'test/channels/{add-channel,live,sending-sweep}.test.ts',
+    'test/cli/!(console-warnings|poll-until-end|table|waterfall).test.ts',
     'test/cli/every-command/*.test.ts',
     'test/client/package.test.ts',
     'test/crash/!(mutants*|turn-sweep).test.ts',
@@ -65,8 +65,8 @@ const onlyInLongForm = globSync(
     'test/mcp/!(mcp-calls).test.ts',
     'test/mcp-server/conformance.test.ts',
     'test/model/conformance.test.ts',
-    'test/openai/{chat,earlier-sessions,files,streams}.test.ts',
-    'test/requests/!(bodies|queues|system-prompt|user-prompt).test.ts',
+    'test/openai/{chat,earlier-sessions,files,responses,streams}.test.ts',
+    'test/requests/!(system-prompt|user-prompt).test.ts',
     'test/servers/postgres-proxy.test.ts',
     'test/service/!(every-input-is-a-job|publish|reprice-past-calls).test.ts',
     'test/store/{cheap-statistics,list-plans,retention-cost}.test.ts',
