@@ -3,10 +3,11 @@
 import { z } from 'zod';
 import { replacePassage } from '../core/replace-passage.ts';
 import { encodeTextLike } from '../core/text.ts';
+import { replaceInside } from '../files/inside.ts';
 import { defineTool } from './define-tool.ts';
-import { readText, sizeOfFile, TextFileError, WHOLE_BYTES_MAX, type NamedFile } from './text-files.ts';
+import { readText, TextFileError, WHOLE_BYTES_MAX, type NamedFile } from './text-files.ts';
 import { errorOutcome, type Tool } from './tool.ts';
-import { PATH_ALIASES, runFileTool, writeWhole } from './workspace-files.ts';
+import { PATH_ALIASES, runOnFile } from './workspace-files.ts';
 
 /** The longest text that replacing all occurrences may come to in the worst case. */
 const RESULT_CHARS_MAX = 16 * 1024 * 1024;
@@ -37,9 +38,9 @@ export const editTool: Tool = defineTool({
         `edit: new_string: ${new_string.length} characters for each of an unknown number of occurrences of ${old_string.length} may exceed the size limit; use a longer old_string, or edit the places one by one`,
       );
     }
-    return runFileTool({ tool: 'edit', file: input.file_path, call }, async (file) => {
+    return runOnFile({ tool: 'edit', name: input.file_path, call }, async (file, confines) => {
       const { bytes, count } = await edited(file, input);
-      await writeWhole(file.path, bytes, call);
+      await replaceInside(file.name, confines, bytes);
       return `edited ${file.name} (${count} replacement(s))`;
     });
   },
@@ -52,9 +53,8 @@ interface Edit {
 }
 
 async function edited(file: NamedFile, edit: Edit): Promise<{ bytes: Uint8Array; count: number }> {
-  const size = await sizeOfFile(file);
-  if (size > WHOLE_BYTES_MAX) {
-    throw new TextFileError(`${file.name} has ${size} bytes, more than the ${WHOLE_BYTES_MAX} that can be edited`);
+  if (file.size > WHOLE_BYTES_MAX) {
+    throw new TextFileError(`${file.name} has ${file.size} bytes, more than the ${WHOLE_BYTES_MAX} that can be edited`);
   }
   const { bytes, text } = await readText(file);
   const after = replacePassage(text, { from: edit.old_string, to: edit.new_string });

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Account } from '../config/os-users.ts';
 import { count } from '../config/schema-scalars.ts';
+import { insideWorkspace, resolveInside } from '../files/inside.ts';
 import { homeOf } from './command-user.ts';
 import { defineTool } from './define-tool.ts';
 import { execEnvironment } from './start-shell.ts';
@@ -14,7 +15,7 @@ import { type CommandEnd, runCommand } from './run-command.ts';
 import type { WrapCommand } from './sandbox/port.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError, textOutcome } from './tool.ts';
-import { resolveInWorkspace } from './workspace-files.ts';
+import { describeFault } from './workspace-files.ts';
 
 /** With the lines around it, less than the limit of a result: it is cut once, here, where missing bytes are counted. */
 const OUTPUT_BYTES_MAX = 36_000;
@@ -106,15 +107,16 @@ function describeBackground(background: BackgroundOptions | undefined): string {
 }
 
 /** The real directory to run in, or the error result that gives the reason why it cannot be used. */
-async function resolveWorkdir(workdir: string | undefined, call: ToolCall): Promise<string | ToolOutcome> {
-  if (workdir === undefined) return call.workspaceDir;
+async function resolveWorkdir(workdir = '.', call: ToolCall): Promise<string | ToolOutcome> {
   try {
-    const path = await resolveInWorkspace(call.workspaceDir, workdir);
+    const { path } = await resolveInside(workdir, insideWorkspace(call.workspaceDir));
     if ((await stat(path)).isDirectory()) return path;
     return errorOutcome(`exec: workdir: ${workdir} is not a directory`);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return errorOutcome(`exec: workdir: ${code === 'ENOENT' ? `${workdir}: no such directory` : message}`);
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return errorOutcome(
+      `exec: workdir: ${isMissing ? `${workdir}: no such directory` : await describeFault(error, workdir)}`,
+    );
   }
 }
 

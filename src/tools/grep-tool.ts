@@ -1,8 +1,28 @@
-// The `grep` tool: searches the contents of the workspace's files, with ripgrep where there is one.
+// The `grep` tool: searches the contents of the workspace's files. It opens them as every file tool does, and a thread of its own matches their lines.
+// A program such as ripgrep walks by path, and a command could redirect it; where one was installed, the same pattern had another meaning.
+import { once } from 'node:events';
+import { stat, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
+import { orAborted } from '../deadline.ts';
+import { HeldFolder, openEntry } from '../files/held-folder.ts';
+import { insideWorkspace, readBytes, resolveInside } from '../files/inside.ts';
+import { Gate } from '../gate.ts';
 import { defineTool } from './define-tool.ts';
-import type { Tool } from './tool.ts';
-import { runToolsetTool } from './workspace-files.ts';
+import type { Piece, PieceMatches } from './grep-thread.ts';
+import { errorOutcome, type Tool, type ToolCall } from './tool.ts';
+import { orUnreadable, walkFiles, WALKED_ENTRIES_MAX, type WalkedFile } from './walk-files.ts';
+import { runInWorkspace } from './workspace-files.ts';
+
+const OUTPUT_CHARS_MAX = 100 * 1024;
+const MATCH_MS_MAX = 60_000;
+const PIECE_BYTES = 256 * 1024;
+const THREADS_MAX = 4;
+/** More than a thread has by default: compiling a deeply nested pattern on less ends the process. */
+const STACK_MB = 8;
+
+const gate = new Gate(THREADS_MAX);
 
 export const grepTool: Tool = defineTool({
   name: 'grep',
@@ -15,5 +35,112 @@ export const grepTool: Tool = defineTool({
   }),
   isIdempotent: true,
   isReadOnly: true,
-  run: (input, call) => runToolsetTool((toolset, context) => toolset.betaGrepTool(context), input, call),
+  async run({ pattern, path = '.' }, call) {
+    let compiled: RegExp;
+    try {
+      compiled = compile(pattern);
+    } catch (error) {
+      return errorOutcome(`grep: pattern: ${(error as Error).message}`);
+    }
+    return runInWorkspace({ tool: 'grep', call, name: path }, () =>
+      gate.run(() => findLines(compiled, path, call), call.signal),
+    );
+  },
 });
+
+/** Flags at the beginning, as in `(?i)word`, are those of other dialects. */
+function compile(pattern: string): RegExp {
+  const [all = '', flags] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
+  return new RegExp(pattern.slice(all.length), flags);
+}
+
+/** What was found, for the model. Rejects with the signal's reason after an abort. */
+async function findLines(pattern: RegExp, name: string, { workspaceDir, signal }: ToolCall): Promise<string> {
+  const { path, root } = await resolveInside(name, insideWorkspace(workspaceDir));
+  const limit = AbortSignal.timeout(MATCH_MS_MAX);
+  const either = AbortSignal.any([signal, limit]);
+  const thread = startThread(pattern);
+  const found = new FoundLines();
+  const matchFile = async ({ folder, entry }: Pick<WalkedFile, 'folder' | 'entry'>): Promise<boolean> => {
+    const opened = await openEntry(folder, entry, { root, name: entry }).catch(orUnreadable);
+    if (opened === null) return true;
+    try {
+      const shown = join(folder.path, entry);
+      for await (const lines of matchPieces(thread, opened.file, either)) if (!found.add(shown, lines)) return false;
+      return true;
+    } finally {
+      await opened.file.close();
+    }
+  };
+  try {
+    const isComplete = await orAborted(either, async () => {
+      if ((await stat(path)).isDirectory()) return walkFiles({ root: path, start: '', signal: either }, matchFile);
+      const folder = await HeldFolder.open(dirname(path));
+      await matchFile({ folder, entry: basename(path) }).finally(() => folder.close());
+      return true;
+    });
+    if (!isComplete) found.note(`[stopped after ${WALKED_ENTRIES_MAX} entries; search in a smaller path]`);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!limit.aborted) throw error;
+    found.note(`[the search was cut short after ${MATCH_MS_MAX / 1000} s]`);
+  } finally {
+    await thread.terminate();
+  }
+  return found.text;
+}
+
+class FoundLines {
+  readonly #lines: string[] = [];
+  #charsLeft = OUTPUT_CHARS_MAX;
+
+  /** False once there is no room for more. */
+  add(path: string, matches: PieceMatches['lines']): boolean {
+    for (const { number, text } of matches) {
+      const line = `${path}:${number}:${text}`;
+      this.#charsLeft -= line.length + 1;
+      if (this.#charsLeft < 0) {
+        this.note(`[output truncated at ${OUTPUT_CHARS_MAX} bytes]`);
+        return false;
+      }
+      this.#lines.push(line);
+    }
+    return true;
+  }
+
+  note(note: string): void {
+    this.#lines.push(note);
+  }
+
+  get text(): string {
+    return this.#lines.length === 0 ? 'no matches' : this.#lines.join('\n');
+  }
+}
+
+function startThread(pattern: RegExp): Worker {
+  return new Worker(new URL(`./grep-thread${extname(import.meta.url)}`, import.meta.url), {
+    workerData: pattern,
+    // Nothing of this process is any of its business.
+    env: {},
+    argv: [],
+    resourceLimits: { stackSizeMb: STACK_MB },
+    stdout: true,
+    stderr: true,
+  });
+}
+
+/** The matches of a file, piece by piece. */
+async function* matchPieces(
+  thread: Worker,
+  file: FileHandle,
+  signal: AbortSignal,
+): AsyncGenerator<PieceMatches['lines']> {
+  for (let at = 0; ; at += PIECE_BYTES) {
+    const bytes = await readBytes(file, at, PIECE_BYTES);
+    const isLast = bytes.length < PIECE_BYTES;
+    thread.postMessage({ bytes, isFirst: at === 0, isLast } satisfies Piece);
+    const [{ lines, isBinary }] = (await once(thread, 'message', { signal })) as [PieceMatches];
+    yield lines;
+    if (isLast || isBinary) return;
+  }
+}

@@ -9,9 +9,9 @@ import type { InboundMessage } from '../core/inbound.ts';
 import { buildChatRoute, decideTarget, type OpenChannels } from '../core/message-route.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import type { Recipient } from '../core/reply-address.ts';
+import { insideWorkspace, resolveInside } from '../files/inside.ts';
 import { defineTool } from './define-tool.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
-import { resolveInWorkspace } from './workspace-files.ts';
 
 /** The outbox row of a message. */
 export interface MessagePost {
@@ -229,7 +229,10 @@ async function chooseMedia(
 ): Promise<ChosenMedia> {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(named)) return chooseUrl(named);
   // A file outside must be indistinguishable from one that does not exist.
-  const path = await resolveInWorkspace(workspaceDir, named, roots).catch(() => null);
+  const path = await resolveInside(named, insideWorkspace(workspaceDir, roots)).then(
+    ({ path }) => path,
+    () => null,
+  );
   const facts = path === null ? null : await stat(path).catch(() => null);
   if (path === null || facts?.isFile() !== true) {
     return refused(`${JSON.stringify(named)} is not a file of the workspace; give a path inside it or an http(s) URL`);

@@ -2,14 +2,13 @@
 // ordinary user has folders with mode 0700. Where root runs the service in a data directory that the user of the commands cannot enter, for example
 // below /root, commands could only run as root: a new data directory then gets a folder for its workspaces outside, with a link to it.
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { chmod, chown, lchown, mkdir, mkdtemp, open, readdir, readlink, rm, symlink } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, type Config } from '../config.ts';
 import { ensurePrivateFolder } from '../config/private-folder.ts';
 import { workspacesLinkOf } from '../config/workspaces-folder.ts';
 import { isInDataDir, isOwn, PLACES, planAllCommands, planCommands, type CommandPlan } from './command-user.ts';
 import { canWrite, type OsUser } from '../config/os-users.ts';
-import { READ_FLAGS } from '../open-file.ts';
 
 /** All users may pass the folders above a workspace, and none may list them. */
 const PASSABLE = 0o711;
@@ -114,30 +113,4 @@ async function giveFolder(folder: string, { uid, gid }: OsUser): Promise<void> {
     else await lchown(path, uid, gid);
   }
   await chown(folder, uid, gid);
-}
-
-/**
- * After a tool of this process has written a file: where the workspace belongs to another user, so does the file, with the folders that
- * were made for it. The user may replace files at any time, so the owner of the opened file is changed, and only if it is in the workspace.
- */
-export async function giveToOwner(workspaceDir: string, path: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = statSync(workspaceDir);
-  if (uid === 0) return;
-  for (let current = path; current.startsWith(`${workspaceDir}/`); current = dirname(current)) {
-    await giveOne(current, { uid, gid });
-  }
-}
-
-async function giveOne(path: string, { uid, gid }: OsUser): Promise<void> {
-  const file = await open(path, READ_FLAGS).catch(() => null);
-  if (file === null) return;
-  try {
-    const found = await file.stat();
-    const isOurs = found.uid === 0 && (found.isDirectory() || (found.isFile() && found.nlink === 1));
-    const isThere = process.platform !== 'linux' || (await readlink(`/proc/self/fd/${file.fd}`)) === path;
-    if (isOurs && isThere) await file.chown(uid, gid);
-  } finally {
-    await file.close();
-  }
 }

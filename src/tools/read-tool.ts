@@ -1,9 +1,9 @@
 // The `read` tool: a text file of the workspace, or some of its lines.
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
-import { readLines, sizeOfFile, TextFileError, WHOLE_BYTES_MAX } from './text-files.ts';
+import { readLines, TextFileError, WHOLE_BYTES_MAX } from './text-files.ts';
 import type { Tool } from './tool.ts';
-import { PATH_ALIASES, runFileTool } from './workspace-files.ts';
+import { PATH_ALIASES, runOnFile } from './workspace-files.ts';
 
 /** The largest file whose lines can be selected: it is read to its end, because all of it must be text. */
 const SCANNED_BYTES_MAX = 64 * 1024 * 1024;
@@ -27,16 +27,14 @@ export function createReadTool(roots: readonly string[]): Tool {
     isIdempotent: true,
     isReadOnly: true,
     async run({ file_path, view_range: range }, call) {
-      return runFileTool({ tool: 'read', file: file_path, call, roots }, async (file) => {
-        const size = await sizeOfFile(file);
+      return runOnFile({ tool: 'read', name: file_path, call, roots }, async (file) => {
+        const { name, size } = file;
         if (size > SCANNED_BYTES_MAX) {
-          throw new TextFileError(
-            `${file.name} has ${size} bytes, more than the ${SCANNED_BYTES_MAX} that can be read`,
-          );
+          throw new TextFileError(`${name} has ${size} bytes, more than the ${SCANNED_BYTES_MAX} that can be read`);
         }
         if (range === undefined && size > WHOLE_BYTES_MAX) {
           throw new TextFileError(
-            `${file.name} has ${size} bytes, more than the ${WHOLE_BYTES_MAX} that can be read at once; ask for a view_range, for example [1, 500]`,
+            `${name} has ${size} bytes, more than the ${WHOLE_BYTES_MAX} that can be read at once; ask for a view_range, for example [1, 500]`,
           );
         }
         const [first = 1, end = -1] = range ?? [];

@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OsUser } from '../config/os-users.ts';
 import { LEFTOVERS_FD } from '../core/sandbox/bubblewrap.ts';
+import { HeldFolder } from '../files/held-folder.ts';
 import { processesNow, type CommandTrace } from './process-group.ts';
 import { guardProcessGroup } from './process-guard.ts';
 import type { WrapCommand, WrappedCommand } from './sandbox/port.ts';
@@ -32,7 +33,7 @@ const DRAIN_MS = 250;
 
 export interface ShellStart {
   command: string;
-  /** Absolute, existing. */
+  /** A real path. A command is not started where another folder has taken its place. */
   workdir: string;
   environment: Record<string, string>;
   /** The user that runs it; null: the user of this process. */
@@ -60,7 +61,13 @@ export async function startShell(command: ShellStart): Promise<StartedShell> {
   command.signal?.throwIfAborted();
   const trace = { before: await processesNow(), key: command.environment['HOLDFAST_IDEMPOTENCY_KEY'] };
   command.signal?.throwIfAborted();
-  const shell = spawnShell(command);
+  const folder = await HeldFolder.open(command.workdir);
+  let shell: ReturnType<typeof spawnShell>;
+  try {
+    shell = spawnShell(command, folder);
+  } finally {
+    folder.close();
+  }
   if (shell.pid === undefined) await once(shell, 'spawn');
   // Without an id it was not spawned, and the line above has thrown.
   const groupId = shell.pid as number;
@@ -99,13 +106,14 @@ export async function drained(closed: Promise<unknown>): Promise<void> {
  * The outer sh waits for a line before it becomes the shell that runs the command: if this process crashes before the group is guarded,
  * the line is never sent and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept.
  */
-function spawnShell({ command, workdir, environment, user, stdin, wrap = null }: ShellStart) {
+function spawnShell({ command, workdir, environment, user, stdin, wrap = null }: ShellStart, folder: HeldFolder) {
   const from = stdin === 'empty' ? ' </dev/null' : '';
   const plain = { argv: shellFor(command), workdir, environment, user };
   const wrapped: WrappedCommand = wrap?.(plain) ?? plain;
   const { argv, environment: env, isOfService = false } = wrapped;
   const shell = spawn('/bin/sh', ['-c', `read -r go && exec "$@"${from} 2>&1`, 'sh', ...argv], {
-    cwd: workdir,
+    // The child enters it by the descriptor that it inherits from this process, before it becomes another program.
+    cwd: folder.at('.'),
     env,
     detached: true,
     // The folder is entered before the rights are dropped, so it may be below folders that the user cannot enter.

@@ -1,8 +1,8 @@
-// Text files of the workspace, read strictly and written whole or not at all. A file that is not text is refused by its name: what was
-// decoded with replacement characters could only be written back with other bytes than it had.
-import { createReadStream, existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+// Text files, read strictly. A file that is not text is refused by its name: what was decoded with replacement characters could only be written back with
+// other bytes than it had.
+import type { FileHandle } from 'node:fs/promises';
 import { decodeText, detectEncoding, NOT_TEXT, strictDecoder } from '../core/text.ts';
+import { readBytes } from '../files/inside.ts';
 
 /** The largest file that is read or edited as a whole, and the most that a range of lines may have. */
 export const WHOLE_BYTES_MAX = 256 * 1024;
@@ -13,17 +13,11 @@ export class TextFileError extends Error {
   override readonly name = 'TextFileError';
 }
 
-/** A file: where it really is, and how the model named it. */
+/** An open file, how the model named it, and its size in bytes. */
 export interface NamedFile {
-  path: string;
+  file: FileHandle;
   name: string;
-}
-
-/** The size of a regular file. Throws `TextFileError` for anything else; a pipe or a device is not opened. */
-export async function sizeOfFile({ path, name }: NamedFile): Promise<number> {
-  const facts = await stat(path);
-  if (!facts.isFile()) throw new TextFileError(`${name} is not a regular file`);
-  return facts.size;
+  size: number;
 }
 
 /** What was not done with a file. */
@@ -37,17 +31,15 @@ export function notText(name: string, verb: Verb): TextFileError {
 }
 
 /** The bytes and the text of a whole file, to be changed. */
-export async function readText({ path, name }: NamedFile): Promise<{ bytes: Uint8Array; text: string }> {
-  const bytes = await readFile(path);
+export async function readText({ file, name, size }: NamedFile): Promise<{ bytes: Uint8Array; text: string }> {
+  const bytes = await readBytes(file, 0, size);
   const text = decodeText(bytes);
   if (text === null) throw notText(name, 'changed');
   return { bytes, text };
 }
 
-/** Throws `TextFileError` if there is something at the place that a text must not replace. Rejects with the signal's reason after an abort. */
-export async function assertReplaceable(file: NamedFile, signal: AbortSignal): Promise<void> {
-  if (!existsSync(file.path)) return;
-  await sizeOfFile(file);
+/** Throws `TextFileError` if the file is not text, which a text must not replace. Rejects with the signal's reason after an abort. */
+export async function assertText(file: NamedFile, signal: AbortSignal): Promise<void> {
   for await (const _piece of readPieces(file, 'replaced', signal));
 }
 
@@ -78,10 +70,10 @@ export async function readLines(
   return found;
 }
 
-async function* readPieces({ path, name }: NamedFile, verb: Verb, signal: AbortSignal): AsyncGenerator<string> {
+async function* readPieces({ file, name }: NamedFile, verb: Verb, signal: AbortSignal): AsyncGenerator<string> {
   let decoder: ReturnType<typeof strictDecoder> | null = null;
   try {
-    for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
+    for await (const bytes of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
       signal.throwIfAborted();
       decoder ??= strictDecoder(detectEncoding(bytes));
       yield decoder.decode(bytes, { stream: true });

@@ -1,10 +1,12 @@
 // The `write` tool: creates or replaces a text file of the workspace, whole or not at all. A file that is not
 // text is not replaced: the model has not seen what it would destroy.
 import { z } from 'zod';
+import { isAbsent } from '../files/held-folder.ts';
+import { replaceInside, withFileInside } from '../files/inside.ts';
 import { defineTool } from './define-tool.ts';
 import type { Tool } from './tool.ts';
-import { assertReplaceable } from './text-files.ts';
-import { PATH_ALIASES, runFileTool, writeWhole } from './workspace-files.ts';
+import { assertText } from './text-files.ts';
+import { PATH_ALIASES, runInWorkspace } from './workspace-files.ts';
 
 /** A path whose last part can only be a folder; resolved, it would be a file without the slash. */
 const FOLDER = /(?:^|\/)\.{0,2}$/;
@@ -28,10 +30,14 @@ export const writeTool: Tool = defineTool({
   // Writing the same content again leaves the same file.
   isIdempotent: true,
   isReadOnly: false,
-  run: ({ file_path, content }, call) =>
-    runFileTool({ tool: 'write', file: file_path, call }, async (file) => {
-      await assertReplaceable(file, call.signal);
-      await writeWhole(file.path, content, call);
-      return `wrote ${Buffer.byteLength(content)} bytes to ${file.name}`;
+  run: ({ file_path: name, content }, call) =>
+    runInWorkspace({ tool: 'write', name, call }, async (confines) => {
+      await withFileInside(name, confines, ({ file, facts }) =>
+        assertText({ file, name, size: Number(facts.size) }, call.signal),
+      ).catch((error: unknown) => {
+        if (!isAbsent(error)) throw error;
+      });
+      await replaceInside(name, confines, content);
+      return `wrote ${Buffer.byteLength(content)} bytes to ${name}`;
     }),
 });

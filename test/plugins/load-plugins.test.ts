@@ -8,7 +8,7 @@ import { createLogger } from '../../src/logger.ts';
 import { loadPlugins } from '../../src/plugins/load-plugins.ts';
 import { PluginError } from '../../src/plugins/plugin-error.ts';
 import type { Plugins } from '../../src/plugins/plugins.ts';
-import { aToolCall } from '../tools/workspace.ts';
+import { aToolCall } from '../tools/tool-call.ts';
 
 const TOOL = `{
   spec: { name: 'hello', description: 'Says hello.', input_schema: { type: 'object' } },

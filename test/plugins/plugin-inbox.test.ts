@@ -11,7 +11,7 @@ import { readInputs } from '../rows/inputs.ts';
 import { countSystemEvents, readSystemEvents } from '../rows/system-events.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { aToolCall } from '../tools/workspace.ts';
+import { aToolCall } from '../tools/tool-call.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
 

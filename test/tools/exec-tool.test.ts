@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createExecTool } from '../../src/tools/exec-tool.ts';
 import { runTool } from '../../src/tools/run-tool.ts';
 import type { ToolOutcome } from '../../src/tools/tool.ts';
-import { aToolCall, contentOf, createLifeline, createWorkspace, type Workspace } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
+import { contentOf, createLifeline, createWorkspace, type Workspace } from './workspace.ts';
 import { SUITE_SANDBOX } from './suite-sandbox.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 
@@ -265,5 +266,5 @@ test('a missing workspace is an error result', async () => {
   const call = aToolCall({ workspaceDir: join(workspace.dir, 'none') });
   const outcome = await runTool(exec, { command: 'true' }, call, { timeoutMs: 240_000 });
   expect(outcome.isError).toBe(true);
-  expect(outcome.content).toContain('exec failed: ');
+  expect(outcome.content).toBe('exec: workdir: .: no such directory');
 });

@@ -9,7 +9,8 @@ import { createReadTool } from '../../src/tools/read-tool.ts';
 import { runTool } from '../../src/tools/run-tool.ts';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
 import { writeTool } from '../../src/tools/write-tool.ts';
-import { aToolCall, createWorkspace, type Workspace } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
+import { createWorkspace, type Workspace } from './workspace.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 
 const readTool = createReadTool([]);
@@ -124,7 +125,7 @@ describe('read', () => {
     expect(outcome.content).toContain('1099511627776 bytes');
   });
 
-  test('a named pipe is refused instead of waited for', async () => {
+  test('a named pipe is refused instead of waited for (G41)', async () => {
     execFileSync('mkfifo', [join(workspace.dir, 'pipe')]);
     expect((await run(readTool, { file_path: 'pipe' })).content).toBe('read: pipe is not a regular file');
   });

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { faultOfGlobPattern, findLiteralPrefix } from '../../src/tools/glob-pattern.ts';
 import { globTool } from '../../src/tools/glob-tool.ts';
-import { aToolCall, contentOf, createWorkspace, type Workspace } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
+import { contentOf, createWorkspace, type Workspace } from './workspace.ts';
 
 let workspace: Workspace;
 

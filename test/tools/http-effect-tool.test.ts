@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLogger } from '../../src/logger.ts';
 import { loadPlugins } from '../../src/plugins/load-plugins.ts';
 import { createHttpEffectTool } from './http-effect-tool.ts';
-import { aToolCall } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
 
 const effects: unknown[] = [];
 const server = createServer((request, response) => {

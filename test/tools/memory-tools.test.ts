@@ -12,7 +12,8 @@ import type { ToolOutcome } from '../../src/tools/tool.ts';
 import { changeMemoryFiles, countMemoryChunks, countMemoryFiles } from '../rows/memory.ts';
 import { ago } from '../rows/table.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
-import { aToolCall, contentOf, createWorkspace, type Workspace } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
+import { contentOf, createWorkspace, type Workspace } from './workspace.ts';
 
 let server: TestDatabase;
 let database: Database;

@@ -12,7 +12,8 @@ import type { ToolCall, ToolOutcome } from '../../src/tools/tool.ts';
 import { readSessions } from '../rows/sessions.ts';
 import { createStoreRig } from '../store/store-rig.ts';
 import { SUITE_SANDBOX } from './suite-sandbox.ts';
-import { aToolCall, createWorkspace } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
+import { createWorkspace } from './workspace.ts';
 
 export type ProcessRig = Awaited<ReturnType<typeof createProcessRig>>;
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runTool } from '../../src/tools/run-tool.ts';
 import { type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError } from '../../src/tools/tool.ts';
-import { aToolCall } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -9,7 +9,8 @@ import { loadConfig, processEnvironment } from '../../src/config.ts';
 import { createExecTool } from '../../src/tools/exec-tool.ts';
 import { planAllCommands } from '../../src/tools/command-user.ts';
 import { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
-import { aToolCall, contentOf } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
+import { contentOf } from './workspace.ts';
 
 export type SandboxRig = Awaited<ReturnType<typeof openSandboxRig>>;
 

@@ -1,7 +1,8 @@
 // The session facts and the time that the model receives.
 import { expect, test } from 'vitest';
 import { createSessionStatusTool, type SessionStatus } from '../../src/tools/session-status-tool.ts';
-import { aToolCall, contentOf } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
+import { contentOf } from './workspace.ts';
 
 async function statusOf(status: Partial<SessionStatus>): Promise<string> {
   const tool = createSessionStatusTool({

@@ -9,7 +9,8 @@ import { runTool } from '../../src/tools/run-tool.ts';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
 import { markOf } from '../../src/tools/untrusted-result.ts';
 import { createWebFetchTool } from '../../src/tools/web-fetch-tool.ts';
-import { aToolCall, contentOf } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
+import { contentOf } from './workspace.ts';
 
 let server: Server;
 let base: string;

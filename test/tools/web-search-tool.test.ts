@@ -8,7 +8,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { createWebSearchTool } from '../../src/features/web-search/web-search-tool.ts';
 import type { SearchAccess } from '../../src/config.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { aToolCall, contentOf } from './workspace.ts';
+import { aToolCall } from './tool-call.ts';
+import { contentOf } from './workspace.ts';
 
 type Name = SearchAccess['name'];
 

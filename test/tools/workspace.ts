@@ -1,14 +1,12 @@
-// Builders for tool tests: a workspace on the real file system with a directory outside, and calls in it.
+// Builders for tool tests: a workspace on the real file system with a directory outside.
 import { execFileSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, createReadStream, existsSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ToolModels } from '../../src/tools/paid-call.ts';
-import type { ToolCall, ToolOutcome } from '../../src/tools/tool.ts';
+import type { ToolOutcome } from '../../src/tools/tool.ts';
 
 export interface Workspace {
   /** The agent's workspace. */
@@ -26,34 +24,6 @@ export async function createWorkspace(): Promise<Workspace> {
   await mkdir(outsideDir);
   await writeFile(join(outsideDir, 'secret.txt'), 'the secret');
   return { dir, outsideDir, remove: () => rm(base, { recursive: true, force: true }) };
-}
-
-/** For a tool that calls no model. */
-export const NO_MODELS: ToolModels = {
-  ask: () => Promise.reject(new Error('no model is called here')),
-  pay: () => Promise.reject(new Error('no model is called here')),
-};
-
-/**
- * A call in `workspaceDir`, without an abort signal unless one is given. Its key is unique on the machine: the end of a command also ends
- * processes outside its group that have its key.
- */
-export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): ToolCall {
-  return {
-    sessionKey: 'agent:main:test',
-    agentId: 'main',
-    model: 'anthropic/claude-sonnet-5-5',
-    thinking: 'off',
-    turnId: '0198c0de-0000-7000-8000-000000000001',
-    tokens: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextTokens: 0 },
-    callId: 'toolu_1',
-    idempotencyKey: `key-${randomUUID()}`,
-    place: { step: 1, ordinal: 1 },
-    lease: { epoch: 1, assertHeld: () => undefined },
-    models: NO_MODELS,
-    signal: new AbortController().signal,
-    ...call,
-  };
 }
 
 /** The text of an outcome that consists of text alone. */

@@ -7,7 +7,7 @@ import { readEntries } from '../rows/entries.ts';
 import { readSessions } from '../rows/sessions.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { aToolCall } from '../tools/workspace.ts';
+import { aToolCall } from '../tools/tool-call.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 

@@ -2,7 +2,7 @@
 // reaches a busy parent.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { NO_MODELS } from '../tools/workspace.ts';
+import { NO_MODELS } from '../tools/tool-call.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
 import { carryOutEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';

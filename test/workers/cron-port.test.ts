@@ -1,6 +1,6 @@
 // The `cron` tool on a real database: what an agent can do with crons, and what it cannot.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { NO_MODELS } from '../tools/workspace.ts';
+import { NO_MODELS } from '../tools/tool-call.ts';
 import { newId } from '../../src/ids.ts';
 import { CRONS_PER_AGENT_MAX } from '../../src/features/crons/store/crons.ts';
 import { createCronTool } from '../../src/features/crons/cron-tool.ts';

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { storableText } from '../../core/text.ts';
 import type { Database } from '../../database/database.ts';
 import { defineTool } from '../../tools/define-tool.ts';
-import { readText, sizeOfFile, TextFileError } from '../../tools/text-files.ts';
+import { readText, TextFileError } from '../../tools/text-files.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from '../../tools/tool.ts';
-import { PATH_ALIASES, runFileTool } from '../../tools/workspace-files.ts';
+import { PATH_ALIASES, runOnFile } from '../../tools/workspace-files.ts';
 import { storeCanvas } from './store/canvases.ts';
 import { readCanvas } from './views.ts';
 
@@ -69,9 +69,8 @@ async function present(
 }
 
 function readPage(name: string, call: ToolCall): Promise<ToolOutcome> {
-  return runFileTool({ tool: 'canvas', file: name, call }, async (file) => {
-    const bytes = await sizeOfFile(file);
-    if (bytes > HTML_BYTES_MAX) throw new TextFileError(tooLong(file.name, bytes));
+  return runOnFile({ tool: 'canvas', name, call }, async (file) => {
+    if (file.size > HTML_BYTES_MAX) throw new TextFileError(tooLong(name, file.size));
     return (await readText(file)).text;
   });
 }

@@ -1,12 +1,13 @@
 // The files of an agent's memory: MEMORY.md and memory/*.md of its workspace, and nothing else (G30). A file counts only when it is a
-// regular one at its real path; nothing outside is read, also not through links. Files are hashed again only when they changed.
+// regular one at its real path; nothing is read through links. Files are hashed again only when they changed.
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { open, readdir, realpath, type FileHandle } from 'node:fs/promises';
+import { realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { decodeToShow, detectEncoding } from '../../core/text.ts';
-import { isAbsent, READ_FLAGS, readBytes } from '../../open-file.ts';
+import { isAbsent, PathRefusedError } from '../../files/held-folder.ts';
+import { insideWorkspace, listInside, readBytes, withFileInside } from '../../files/inside.ts';
 
 /** The paths that the memory tools accept. */
 export const MEMORY_PATH = /^(?:MEMORY\.md|memory\/[^/\\\0]+\.md)$/;
@@ -47,9 +48,9 @@ const seen = new LRUCache<string, HashedFile & { stamp: string }>({ max: 20_000 
 export async function listMemory(workspaceDir: string, signal: AbortSignal): Promise<MemoryListing> {
   const root = await orAbsent(realpath(workspaceDir));
   if (root === null) return { files: [], notText: [], leftOut: 0 };
-  const names = (await orAbsent(readdir(join(root, 'memory')))) ?? [];
-  const paths = names
-    .map((name) => `memory/${name}`)
+  const entries = (await orAbsent(listInside('memory', insideWorkspace(root)))) ?? [];
+  const paths = entries
+    .map(({ name }) => `memory/${name}`)
     .filter((path) => MEMORY_PATH.test(path))
     .toSorted((a, b) => (a < b ? 1 : -1));
   const all = ['MEMORY.md', ...paths];
@@ -87,22 +88,17 @@ async function hashFile(root: string, path: string): Promise<HashedFile | null> 
   });
 }
 
-/** Opens a file that is where its name says, and nothing that leads elsewhere. */
+/** Uses a file that is where its name says, and nothing that leads elsewhere. */
 async function withFile<Result>(
   root: string,
-  path: string,
+  name: string,
   use: (file: FileHandle, facts: BigIntStats) => Promise<Result>,
 ): Promise<Result | null> {
-  const place = join(root, path);
-  if ((await orAbsent(realpath(place))) !== place) return null;
-  const file = await orAbsent(open(place, READ_FLAGS));
-  if (file === null) return null;
-  try {
-    const facts = await file.stat({ bigint: true });
-    return facts.isFile() ? await use(file, facts) : null;
-  } finally {
-    await file.close();
-  }
+  return await orAbsent(
+    withFileInside<Result | null>(name, insideWorkspace(root), async ({ file, facts, path }) =>
+      path === join(root, name) ? await use(file, facts) : null,
+    ),
+  );
 }
 
 async function readWhole(file: FileHandle, path: string): Promise<MemoryFile> {
@@ -120,7 +116,7 @@ async function orAbsent<Found>(reading: Promise<Found>): Promise<Found | null> {
   try {
     return await reading;
   } catch (error) {
-    if (isAbsent(error)) return null;
+    if (isAbsent(error) || error instanceof PathRefusedError) return null;
     throw error;
   }
 }

@@ -1,11 +1,11 @@
 // The flush before a compaction: the notes that the model wants to keep beyond the conversation are written to the memory of the
 // day. It can only append, only to that one file, and only once, also when an interrupted compaction is resumed: the appended
 // notes carry the compaction's id, and a file that contains it is not changed.
-import { constants } from 'node:fs';
-import { mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
 import { cutHead, detectEncoding } from '../../../core/text.ts';
 import type { AgentSettings, Config } from '../../../config.ts';
+import { PathRefusedError } from '../../../files/held-folder.ts';
+import { insideWorkspace, openToAppend } from '../../../files/inside.ts';
 import { MEMORY_TOOL } from '../../../compaction/summary-request.ts';
 import { listToolUses } from '../../../core/content.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
@@ -16,8 +16,6 @@ const MEMORY_DIR = 'memory';
 const NOTE_CHARS_MAX = 8_000;
 /** How far from its end a file is searched for the note of an interrupted flush. */
 const SEARCHED_BYTES_MAX = 1024 * 1024;
-const APPEND_FLAGS =
-  constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** The memory leads out of the workspace, is no regular file, or has an encoding in which no text can be appended. */
 class MemoryPlaceError extends Error {
@@ -48,13 +46,10 @@ export function toMemoryNote(answer: ModelAnswer, day: { now: Date; timeZone: st
 
 /** Appends a note to its file, unless it is already there. Throws `MemoryPlaceError`, or the error of the file system. */
 export async function appendMemory(workspaceDir: string, note: MemoryNote, compactionId: string): Promise<void> {
-  const dir = join(workspaceDir, MEMORY_DIR);
-  await mkdir(dir, { recursive: true });
-  const [realRoot, realDir] = await Promise.all([realpath(workspaceDir), realpath(dir)]);
-  if (!realDir.startsWith(realRoot + sep)) throw new MemoryPlaceError(note.path);
-  const file = await open(join(realDir, note.path.slice(MEMORY_DIR.length + 1)), APPEND_FLAGS, 0o644);
+  const file = await openToAppend(note.path, insideWorkspace(workspaceDir)).catch((error: unknown) => {
+    throw error instanceof PathRefusedError ? new MemoryPlaceError(note.path) : error;
+  });
   try {
-    if (!(await file.stat()).isFile()) throw new MemoryPlaceError(note.path);
     const mark = `<!-- compaction ${compactionId} -->`;
     const { buffer: beginning } = await file.read(new Uint8Array(2), 0, 2, 0);
     if (detectEncoding(beginning) !== 'utf-8') {

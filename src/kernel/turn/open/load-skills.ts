@@ -1,12 +1,12 @@
 // The skills of a workspace, read from `skills/<folder>/SKILL.md`. Only files inside the workspace are read, also through links; a
 // file that cannot be read or has no description is not a skill, and does not affect others.
-import { readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { isMap, isScalar, parseDocument } from 'yaml';
 import { cutHead, NOT_TEXT } from '../../../core/text.ts';
+import { insideWorkspace, listInside } from '../../../files/inside.ts';
 import { literal } from '../../../prompt/literal.ts';
 import type { Skill } from '../../../prompt/skills.ts';
-import { orAbsent, readInside, resolveRealRoot, WorkspaceFileError } from './read-inside.ts';
+import { orAbsent, readInside, WorkspaceFileError } from './read-inside.ts';
 
 const SKILLS_FOLDER = 'skills';
 const SKILL_FILE = 'SKILL.md';
@@ -36,16 +36,15 @@ export async function loadSkills(workspaceDir: string): Promise<LoadedSkills> {
       return null;
     }
   };
-  const root = await orNothing(() => resolveRealRoot(workspaceDir));
-  if (root === null) return { skills: [], faults };
-  const folders = (await orNothing(() => listFolders(resolve(workspaceDir, SKILLS_FOLDER)))) ?? [];
-  const skills = await Promise.all(folders.map((folder) => orNothing(() => loadSkill(workspaceDir, root, folder))));
+  const folders = (await orNothing(() => listFolders(workspaceDir))) ?? [];
+  const skills = await Promise.all(folders.map((folder) => orNothing(() => loadSkill(workspaceDir, folder))));
   return { skills: skills.filter((skill) => skill !== null), faults };
 }
 
 // Links to folders count: their target is checked when the file is read.
-async function listFolders(directory: string): Promise<string[]> {
-  const items = (await orAbsent(() => readdir(directory, { withFileTypes: true }), directory)) ?? [];
+async function listFolders(workspaceDir: string): Promise<string[]> {
+  const list = () => listInside(SKILLS_FOLDER, insideWorkspace(workspaceDir));
+  const items = (await orAbsent(join(workspaceDir, SKILLS_FOLDER), list)) ?? [];
   return items
     .filter((item) => item.isDirectory() || item.isSymbolicLink())
     .map(({ name }) => name)
@@ -53,9 +52,10 @@ async function listFolders(directory: string): Promise<string[]> {
     .slice(0, FOLDERS_MAX);
 }
 
-async function loadSkill(workspaceDir: string, root: string, folder: string): Promise<Skill | null> {
-  const location = join(workspaceDir, SKILLS_FOLDER, folder, SKILL_FILE);
-  const { content, isText } = await readInside(location, { root, bytesMax: FILE_BYTES_MAX });
+async function loadSkill(workspaceDir: string, folder: string): Promise<Skill | null> {
+  const name = join(SKILLS_FOLDER, folder, SKILL_FILE);
+  const { content, isText } = await readInside(name, { workspaceDir, bytesMax: FILE_BYTES_MAX });
+  const location = join(workspaceDir, name);
   if (!isText) throw new WorkspaceFileError(location, `it ${NOT_TEXT}; convert it to UTF-8`);
   return content === null ? null : readSkill(content, { folder, location });
 }

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import type { WorkspaceFile } from '../../../prompt/system-input.ts';
 import { NOT_TEXT } from '../../../core/text.ts';
-import { ABSENT, readInside, resolveRealRoot, type SeenFile } from './read-inside.ts';
+import { readInside, type SeenFile } from './read-inside.ts';
 
 export interface WorkspaceLimits {
   /** The most of one file that is read, in bytes; absent: 1 MiB. */
@@ -81,13 +81,12 @@ interface Reading {
 }
 
 async function readAll(workspaceDir: string, names: readonly string[], reading: Reading): Promise<WorkspaceFile[]> {
-  const root = await resolveRealRoot(workspaceDir);
   return Promise.all(
     names.map(async (name) => {
-      const path = resolve(workspaceDir, name);
-      const options = { bytesMax: reading.fileBytesMax, before: reading.seen.get(name) };
-      const file = root === null ? ABSENT : await readInside(path, { root, ...options });
+      const before = reading.seen.get(name);
+      const file = await readInside(name, { workspaceDir, bytesMax: reading.fileBytesMax, before });
       reading.seen.set(name, file);
+      const path = resolve(workspaceDir, name);
       return { name, path, content: file.isText ? file.content : `${formatNote(name)}\n\n${file.content}` };
     }),
   );

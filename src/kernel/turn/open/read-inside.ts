@@ -1,9 +1,10 @@
-// Reads files of a workspace without ever leaving it: only regular files whose real path is inside are read, also through links,
-// and of a file that is too large the beginning and the end.
-import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
-import { sep } from 'node:path';
+// Reads files that a prompt shows: only regular files inside the workspace, also through links, and of a file that is too large the beginning and the
+// end.
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
 import { decodeToShow, detectEncoding, fromWholeCharacter } from '../../../core/text.ts';
-import { isAbsent, READ_FLAGS, readBytes } from '../../../open-file.ts';
+import { isAbsent, PathRefusedError } from '../../../files/held-folder.ts';
+import { insideWorkspace, readBytes, withFileInside } from '../../../files/inside.ts';
 
 /** A workspace file is there and cannot be read; `cause` says why. */
 export class WorkspaceFileError extends Error {
@@ -25,8 +26,7 @@ export interface SeenFile {
 }
 
 export interface WorkspaceReading {
-  /** The real path of the folder that files must be inside of, see `resolveRealRoot`. */
-  root: string;
+  workspaceDir: string;
   bytesMax: number;
   /** The file as it was read before: answered again when it has not changed since. */
   before?: SeenFile | undefined;
@@ -35,45 +35,27 @@ export interface WorkspaceReading {
 export const ABSENT: SeenFile = { stamp: null, content: null, isText: true };
 
 const ELISION = '\n\n[...]\n\n';
-/** How often a file is opened that is replaced during every read. */
-const OPENINGS_MAX = 3;
 
-/** The real path of a folder; null when it does not exist. Throws `WorkspaceFileError`. */
-export function resolveRealRoot(directory: string): Promise<string | null> {
-  return orAbsent(() => realpath(directory), directory);
+/** A file of the workspace by its name. Throws `WorkspaceFileError` for one that is there and cannot be read. */
+export async function readInside(
+  name: string,
+  { workspaceDir, bytesMax, before }: WorkspaceReading,
+): Promise<SeenFile> {
+  const found = await orAbsent(join(workspaceDir, name), () =>
+    withFileInside(name, insideWorkspace(workspaceDir), async ({ file, facts, path }) => {
+      const stamp = [path, facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
+      return before?.stamp === stamp ? before : { stamp, ...(await readBounded(file, Number(facts.size), bytesMax)) };
+    }),
+  );
+  return found ?? ABSENT;
 }
 
-/** The file at an absolute path. Throws `WorkspaceFileError` for one that is there and cannot be read. */
-export async function readInside(path: string, reading: WorkspaceReading, opening = 1): Promise<SeenFile> {
-  const { root, bytesMax, before } = reading;
-  const real = await orAbsent(() => realpath(path), path);
-  if (real === null || !real.startsWith(root.endsWith(sep) ? root : root + sep)) return ABSENT;
-  const facts = await orAbsent(() => stat(real, { bigint: true }), path);
-  if (facts === null || !facts.isFile()) return ABSENT;
-  const stamp = [real, facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
-  if (before?.stamp === stamp) return before;
-  const handle = await orAbsent(() => open(real, READ_FLAGS), path);
-  if (handle === null) return ABSENT;
-  try {
-    const opened = await handle.stat({ bigint: true });
-    if (opened.ino === facts.ino && opened.dev === facts.dev) {
-      return { stamp, ...(await readBounded(handle, Number(opened.size), bytesMax)) };
-    }
-  } catch (cause) {
-    throw new WorkspaceFileError(path, cause);
-  } finally {
-    await handle.close();
-  }
-  // Replaced between the check and the opening: by an editor that saves, or by a malicious link.
-  return opening < OPENINGS_MAX ? readInside(path, reading, opening + 1) : ABSENT;
-}
-
-/** The result of a read; null when there is no file. Throws `WorkspaceFileError`. */
-export async function orAbsent<Found>(read: () => Promise<Found>, path: string): Promise<Found | null> {
+/** The result of a read; null when there is no such thing inside. Throws `WorkspaceFileError`. */
+export async function orAbsent<Found>(path: string, read: () => Promise<Found>): Promise<Found | null> {
   try {
     return await read();
   } catch (cause) {
-    if (isAbsent(cause)) return null;
+    if (isAbsent(cause) || (cause instanceof PathRefusedError && cause.fault !== 'invalid')) return null;
     throw new WorkspaceFileError(path, cause);
   }
 }

@@ -1,7 +1,7 @@
 // The inputs of a session's prompts that must not change during the session: the workspace's files and skills at its start, and the
 // facts of its chat. An edited file becomes visible after a reset; a turn that answers no message keeps the chat of earlier turns, so
 // that the system prompt keeps its bytes.
-import { stat } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { shareNext } from '../../../coalesce/share-next.ts';
 import type { AgentSettings } from '../../../config.ts';
@@ -131,7 +131,7 @@ const PARENTS_MAX = 32;
 async function findRepository(place: string): Promise<string | null> {
   let at = place;
   for (let level = 0; level < PARENTS_MAX; level += 1) {
-    const isRepository = await stat(join(at, '.git')).then(
+    const isRepository = await lstat(join(at, '.git')).then(
       () => true,
       () => false,
     );

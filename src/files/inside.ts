@@ -1,0 +1,250 @@
+// Files that an agent, a message or a workspace names. The real path of the name, every link resolved, is inside one of the folders that it may lead into;
+// its parent folder is then held, and all that follows happens in that folder (held-folder.ts). What was exchanged in between is resolved again, up to
+// ATTEMPTS_MAX times. What is written goes into a new file, which is renamed; missing folders are made one level at a time.
+import { randomUUID } from 'node:crypto';
+import { constants, type BigIntStats, type Dirent, type Stats } from 'node:fs';
+import { lstat, mkdir, open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import {
+  assertOpenable,
+  changed,
+  HeldFolder,
+  irregular,
+  isAbsent,
+  openEntry,
+  PathRefusedError,
+} from './held-folder.ts';
+
+/** Where a name may lead. */
+export interface Confines {
+  /** The folder that relative names are relative to. */
+  base: string;
+  /** Absolute folders; the name leads into one of them. */
+  roots: readonly string[];
+}
+
+/** The workspace of an agent, and further folders. */
+export function insideWorkspace(workspaceDir: string, roots: readonly string[] = []): Confines {
+  return { base: workspaceDir, roots: [workspaceDir, ...roots] };
+}
+
+const ATTEMPTS_MAX = 4;
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+const APPEND_FLAGS =
+  constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** A file that is open. The caller closes it. */
+export interface OpenedFile {
+  file: FileHandle;
+  facts: BigIntStats;
+  /** Its real path. */
+  path: string;
+}
+
+/**
+ * The real path of a name, whether it exists or not, and the real path of the folder that it is in. It says where the name leads now; to use the file,
+ * open it by its name. Throws `PathRefusedError` or the error of the file system.
+ */
+export async function resolveInside(name: string, { base, roots }: Confines): Promise<{ path: string; root: string }> {
+  if (name.includes('\0'))
+    throw new PathRefusedError('invalid', `path ${JSON.stringify(name)} contains a NUL character`);
+  const { canonicalize, isWithin } = await loadLibrary();
+  const path = await canonicalize(resolve(base, name));
+  for (const root of roots) {
+    const real = await canonicalize(resolve(root));
+    if (isWithin(real, path)) return { path, root: real };
+  }
+  const permitted = roots.length > 1 ? 'the workspace and the other permitted folders' : 'the workspace';
+  throw new PathRefusedError('outside', `path ${JSON.stringify(name)} is outside ${permitted}`);
+}
+
+/** Opens a regular file to be read. Throws `PathRefusedError` or the error of the file system. */
+export function openInside(name: string, confines: Confines): Promise<OpenedFile> {
+  return untilUnchanged(name, confines, async ({ path, root }) => {
+    const folder = await HeldFolder.open(dirname(path));
+    try {
+      return { path, ...(await openEntry(folder, basename(path), { root, name })) };
+    } finally {
+      folder.close();
+    }
+  });
+}
+
+/** Uses a regular file, and closes it. Throws what `openInside` and `use` throw. */
+export async function withFileInside<Result>(
+  name: string,
+  confines: Confines,
+  use: (opened: OpenedFile) => Promise<Result>,
+): Promise<Result> {
+  const opened = await openInside(name, confines);
+  try {
+    return await use(opened);
+  } finally {
+    await opened.file.close();
+  }
+}
+
+/** The entries of a folder. Throws `PathRefusedError` or the error of the file system. */
+export function listInside(name: string, confines: Confines): Promise<Dirent[]> {
+  return untilUnchanged(name, confines, async ({ path }) => {
+    const folder = await HeldFolder.open(path);
+    try {
+      return await readdir(folder.at('.'), { withFileTypes: true });
+    } finally {
+      folder.close();
+    }
+  });
+}
+
+/**
+ * Writes a file, whole or not at all, with the folders that it needs. A file that is replaced keeps its mode. As root, what is new belongs to the owner of
+ * the folder that the name leads into: the user that commands run as. Throws `PathRefusedError` or the error of the file system.
+ */
+export function replaceInside(name: string, confines: Confines, content: string | Uint8Array): Promise<void> {
+  return intoFolder(name, confines, async (folder, entry, owner) => {
+    const before = await lstat(folder.at(entry)).catch(orAbsent);
+    if (before?.isSymbolicLink()) throw changed(name);
+    if (before?.isFile() === false) throw irregular(name);
+    const draft = folder.at(`.tmp-${process.pid}-${randomUUID()}`);
+    const file = await open(draft, 'wx', FILE_MODE);
+    try {
+      try {
+        await file.writeFile(content);
+        if (before !== null) await file.chmod(before.mode & 0o777);
+        if (owner !== null) await file.chown(owner.uid, owner.gid);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(draft, folder.at(entry));
+    } catch (error) {
+      await unlink(draft).catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+/** Opens a regular file to add to its end; one that is missing is made, with its folders. Throws `PathRefusedError` or the error of the file system. */
+export function openToAppend(name: string, confines: Confines): Promise<FileHandle> {
+  return intoFolder(name, confines, async (folder, entry, owner, root) => {
+    const file = await open(folder.at(entry), APPEND_FLAGS, FILE_MODE);
+    try {
+      const facts = await file.stat({ bigint: true });
+      await assertOpenable(name, facts, root);
+      if (owner !== null && facts.uid === 0n) await file.chown(owner.uid, owner.gid);
+      return file;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  });
+}
+
+/** Renames a file within its folder. Throws `PathRefusedError` or the error of the file system. */
+export function renameInside(name: string, confines: Confines, to: string): Promise<void> {
+  return intoFolder(name, confines, (folder, entry) => rename(folder.at(entry), folder.at(to)));
+}
+
+type Owner = Pick<Stats, 'uid' | 'gid'>;
+type WorkInFolder<Result> = (folder: HeldFolder, entry: string, owner: Owner | null, root: string) => Promise<Result>;
+
+/** Works in the folder of a file that may be missing. `owner` is null where what is made stays with the user of this process. */
+function intoFolder<Result>(name: string, confines: Confines, work: WorkInFolder<Result>): Promise<Result> {
+  return untilUnchanged(name, confines, async ({ path, root }) => {
+    if (path === root) throw irregular(name);
+    const owner = process.getuid?.() === 0 ? await stat(root).catch(orAbsent) : null;
+    const given = owner === null || owner.uid === 0 ? null : owner;
+    const folder = await openOrMake(dirname(path), root, given);
+    try {
+      return await work(folder, basename(path), given, root);
+    } finally {
+      folder.close();
+    }
+  });
+}
+
+async function openOrMake(path: string, root: string, owner: Owner | null): Promise<HeldFolder> {
+  try {
+    return await HeldFolder.open(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  await mkdir(root, { recursive: true, mode: FOLDER_MODE });
+  let folder = await HeldFolder.open(root);
+  for (const entry of relative(root, path).split(sep)) {
+    try {
+      await makeFolder(folder.at(entry), owner);
+      const next = await HeldFolder.open(join(folder.path, entry), folder.at(entry));
+      folder.close();
+      folder = next;
+    } catch (error) {
+      folder.close();
+      throw error;
+    }
+  }
+  return folder;
+}
+
+async function makeFolder(place: string, owner: Owner | null): Promise<void> {
+  try {
+    await mkdir(place, FOLDER_MODE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    throw error;
+  }
+  if (owner === null) return;
+  const made = await open(place, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    if ((await made.stat()).uid === 0) await made.chown(owner.uid, owner.gid);
+  } finally {
+    await made.close();
+  }
+}
+
+async function untilUnchanged<Result>(
+  name: string,
+  confines: Confines,
+  use: (found: { path: string; root: string }) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await use(await resolveInside(name, confines));
+    } catch (error) {
+      if (!(error instanceof PathRefusedError)) throw withoutPlace(error, name);
+      if (error.fault !== 'changed') throw error;
+      if (attempt === ATTEMPTS_MAX) throw changed(name);
+    }
+  }
+}
+
+/** The error of the file system names what was asked for, and not the place that was used. */
+function withoutPlace(error: unknown, name: string): unknown {
+  if (error instanceof Error) error.message = error.message.replaceAll(/\/proc\/self\/fd\/\d+[^']*/g, name);
+  return error;
+}
+
+function orAbsent(error: unknown): null {
+  if (isAbsent(error)) return null;
+  throw error;
+}
+
+/** Up to `length` bytes from a position on; fewer at the end of the file. */
+export async function readBytes(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await file.read(bytes, filled, length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+type Library = typeof import('@anthropic-ai/sdk/tools/agent-toolset/fs-util');
+let library: Promise<Library> | undefined;
+
+/** Loaded at the first use: 20 ms that a start need not wait for. */
+export function loadLibrary(): Promise<Library> {
+  return (library ??= import('@anthropic-ai/sdk/tools/agent-toolset/fs-util'));
+}
