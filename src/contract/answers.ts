@@ -77,7 +77,9 @@ export const systemEventRequest = z.strictObject({
     .max(CONTEXT_KEY_CHARS_MAX)
     .exactOptional()
     .describe('A name that groups system events of the same origin'),
-  trusted: flag.exactOptional().describe('Whether its text comes from the operator; absent: true'),
+  trusted: flag
+    .exactOptional()
+    .describe('Whether its text comes from the operator; absent: true with a key of the role admin, otherwise false'),
 });
 
 export const enqueued = z.strictObject({

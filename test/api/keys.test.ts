@@ -69,6 +69,20 @@ describe('a role', () => {
     expect((await holder.rig.get('/v1/turns', bearer(CONFIGURED.viewer))).status).toBe(200);
   });
 
+  test('decides whether a system event is trusted that does not say so', async () => {
+    const queue = async (role: KeyRole, trusted: object) => {
+      const text = `${role} ${JSON.stringify(trusted)}`;
+      const path = '/v1/sessions/facts-of-keys/system-events';
+      const { body } = await holder.rig.post(path, { text, ...trusted }, bearer(CONFIGURED[role]));
+      const { items } = (await holder.rig.get(path)).body;
+      return [body.event.trusted, items.at(-1).trusted];
+    };
+    expect(await queue('operator', {})).toEqual([false, false]);
+    expect(await queue('operator', { trusted: true })).toEqual([true, true]);
+    expect(await queue('admin', {})).toEqual([true, true]);
+    expect(await queue('admin', { trusted: false })).toEqual([false, false]);
+  });
+
   test('a key of the configuration without a role is that of an operator', async () => {
     const said = await holder.rig.post('/v1/sessions/plain/messages', { text: 'Hello' }, bearer(PLAIN_KEY));
     expect(said.status).toBe(202);

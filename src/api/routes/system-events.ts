@@ -8,6 +8,7 @@ import { requireFound } from '../problem.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';
 import { enqueued, systemEventRequest } from '../../contract/answers.ts';
 import { systemEvent } from '../../contract/views.ts';
+import { mayAct, type KeyRole } from '../../core/key-role.ts';
 
 const postSystemEvent = defineEffect({
   operationId: 'queueSystemEvent',
@@ -16,18 +17,19 @@ const postSystemEvent = defineEffect({
   summary: "Add a system event to the session's next prompt",
   body: systemEventRequest,
   answers: { 202: { description: 'The event was stored, or it equals the last waiting event', schema: enqueued } },
-  async perform({ params, body, idempotency }, { context }) {
-    return enqueueEvent(context.service, { sessionKey: params.key, ...toFact(body), idempotency });
+  async perform({ params, body, principal, idempotency }, { context }) {
+    return enqueueEvent(context.service, { sessionKey: params.key, ...toFact(body, principal.role), idempotency });
   },
-  show: async ({ disposition, id, createdAt }, { params, body }) => ({
-    event: { id, sessionKey: params.key, ...toFact(body), createdAt },
+  show: async ({ disposition, id, createdAt }, { params, body, principal }) => ({
+    event: { id, sessionKey: params.key, ...toFact(body, principal.role), createdAt },
     disposition,
   }),
 });
 
-/** The fact that a request names, as it is stored. */
-function toFact(body: z.output<typeof systemEventRequest>) {
-  return { text: body.text.trim(), contextKey: body.contextKey ?? null, trusted: body.trusted ?? true };
+/** The fact that a request names, as it is stored. A program with a key of a lower role often passes on what others have written. */
+function toFact(body: z.output<typeof systemEventRequest>, role: KeyRole) {
+  const { text, contextKey = null, trusted = mayAct(role, 'admin') } = body;
+  return { text: text.trim(), contextKey, trusted };
 }
 
 const getSystemEvents = defineList({
