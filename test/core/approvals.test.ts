@@ -57,7 +57,8 @@ describe('a rule', () => {
 
 describe('an entry of a transcript', () => {
   const entry = (kind: Entry['kind'], more: Partial<Entry> = {}) => ({ kind, content: [], ...more });
-  const calls = (name: string) => entry('answer', { content: [{ type: 'tool_use', id: 'toolu_1', name, input: {} }] });
+  const calls = (name: string, input: object = {}) =>
+    entry('answer', { content: [{ type: 'tool_use', id: 'toolu_1', name, input }] });
 
   test('is of others if they have written a part of it, if its tool brings their words, or if it is a summary', () => {
     const theirs = [
@@ -66,13 +67,29 @@ describe('an entry of a transcript', () => {
       entry('steer', { provenance: { kind: 'inter_session', sourceSession: 'agent:main:other' } }),
       entry('prompt', { provenance: { kind: 'heartbeat', isOfOthers: true } }),
       entry('answer', { provenance: { kind: 'client' } }),
-      ...['web_fetch', ' Web_Search', 'sessions_history', 'memory_search', 'memory_get', 'jira__create'].map(calls),
+      ...[
+        'web_fetch',
+        ' Web_Search',
+        'sessions_history',
+        'memory_search',
+        'memory_get',
+        'jira__create',
+        'toString',
+      ].map((name) => calls(name)),
+      ...['list', 'update', 'fires', undefined].map((action) => calls('cron', { action })),
+      calls('subagents', { action: 'list' }),
+      calls('process', { action: 'list' }),
+      calls('canvas', { action: 'snapshot' }),
+      calls('gateway', { action: 'status' }),
     ];
     const own = [
       entry('prompt', { provenance: null }),
       entry('prompt', { provenance: { kind: 'heartbeat' } }),
       entry('results'),
-      calls('exec'),
+      ...['exec', 'read', 'message', 'session_status', 'sessions_spawn'].map((name) => calls(name)),
+      ...['add', 'remove', 'run'].map((action) => calls('cron', { action })),
+      calls('process', { action: 'poll' }),
+      calls('canvas', { action: 'present' }),
     ];
     expect(theirs.filter((one) => !isOfOthers(one))).toEqual([]);
     expect(own.filter(isOfOthers)).toEqual([]);

@@ -1,8 +1,9 @@
 // Which calls a rule holds back, why, and what a person is shown of them. Nothing here reads a command to find out whether it is safe: what cannot be
 // known counts as yes.
 import type { ApprovalAsk, ApprovalCondition } from '../../core/tool-approval.ts';
-import { listToolUses } from '../../core/content.ts';
+import { listToolUses, type ToolUseBlock } from '../../core/content.ts';
 import type { Entry } from '../../core/entry.ts';
+import { isObject } from '../../core/given.ts';
 import { BUILT_IN_TOOLS, WEB_TOOLS } from '../../core/tool-policy.ts';
 import { matchesPattern } from '../../core/text-filter.ts';
 import { foldText } from '../../prompt/fold-text.ts';
@@ -89,23 +90,43 @@ function holds(condition: ApprovalCondition, { tool, sandbox, leavesWorkspace, i
   }
 }
 
-/** The built-in tools whose results others have written, or may have. */
-const BRINGS_WORDS_OF_OTHERS: ReadonlySet<string> = new Set([
-  ...WEB_TOOLS,
-  'nodes',
-  'sessions_list',
-  'sessions_history',
-  'memory_search',
-  'memory_get',
-]);
+/**
+ * The built-in tools whose results have no words of others: with every input, or with these actions. What is not listed may have some: a name or a text
+ * that is stored can come from a turn that has read a stranger's message. Files and what commands print do not count.
+ */
+const RETURNS_NO_WORDS_OF_OTHERS: Readonly<Record<string, 'always' | readonly unknown[]>> = {
+  read: 'always',
+  write: 'always',
+  edit: 'always',
+  grep: 'always',
+  glob: 'always',
+  exec: 'always',
+  process: ['poll', 'log', 'write', 'kill'],
+  canvas: ['present', 'clear'],
+  gateway: ['config.get', 'config.schema', 'config.apply'],
+  image_generate: 'always',
+  tts: 'always',
+  cron: ['add', 'remove', 'run'],
+  message: 'always',
+  agents_list: 'always',
+  sessions_send: 'always',
+  sessions_spawn: 'always',
+  sessions_yield: 'always',
+  session_status: 'always',
+};
+
+function returnsWordsOfOthers({ name, input }: ToolUseBlock): boolean {
+  const known = name.trim().toLowerCase();
+  const without = Object.hasOwn(RETURNS_NO_WORDS_OF_OTHERS, known) ? RETURNS_NO_WORDS_OF_OTHERS[known] : [];
+  return without !== 'always' && without?.includes(isObject(input) ? input['action'] : undefined) !== true;
+}
 
 /** True for an entry of a transcript in which the model may read words of others. A summary does not say what it was made from. */
 export function isOfOthers({ kind, content, provenance }: Pick<Entry, 'kind' | 'content' | 'provenance'>): boolean {
   if (kind === 'summary') return true;
   if (provenance) return provenance.kind !== 'heartbeat' || provenance.isOfOthers === true;
   if (kind !== 'answer') return false;
-  const names = listToolUses(content).map(({ name }) => name.trim().toLowerCase());
-  return names.some((name) => BRINGS_WORDS_OF_OTHERS.has(name) || !BUILT_IN_TOOLS.includes(name));
+  return listToolUses(content).some(returnsWordsOfOthers);
 }
 
 /** The input as text that is the same for equal inputs: fields in the order of their names. */
