@@ -47,7 +47,9 @@ const button = z.strictObject({
     .string()
     .min(1)
     .max(BUTTON_BYTES_MAX)
-    .refine((data) => Buffer.byteLength(data) <= BUTTON_BYTES_MAX, `must have at most ${BUTTON_BYTES_MAX} bytes`),
+    .refine((data) => Buffer.byteLength(data) <= BUTTON_BYTES_MAX, `must have at most ${BUTTON_BYTES_MAX} bytes`)
+    // A press counts as written by the person who presses.
+    .refine((data) => !data.trimStart().startsWith('/'), 'must not begin with a slash: only people give chat commands'),
   style: z.enum(['primary', 'success', 'danger']).optional(),
 });
 

@@ -133,9 +133,11 @@ describe('a message', () => {
       message: 'Choose.',
       buttons: [[{ text: 'Yes', callback_data: data }]],
     });
-    const { deliveries, results } = await play('buttons', [withData('é'.repeat(33)), withData('é'.repeat(32))], 'ok');
+    const inputs = ['é'.repeat(33), ' /approve 1', 'é'.repeat(32)].map(withData);
+    const { deliveries, results } = await play('buttons', inputs, 'ok');
     expect(results.map(({ content }) => content)).toEqual([
       expect.stringContaining('callback_data: must have at most 64 bytes'),
+      expect.stringContaining('callback_data: must not begin with a slash'),
       expect.stringMatching(/^Queued for telegram 42/),
     ]);
     expect(deliveries.filter(({ payload }) => payload['type'] === 'message')).toHaveLength(1);
