@@ -21,7 +21,7 @@ interface Message {
   timestamp: string;
   text?: { body: string };
   reaction?: { message_id: string; emoji?: string };
-  context?: { id?: string };
+  context?: { id?: string; forwarded?: boolean; frequently_forwarded?: boolean };
   [kind: string]: unknown;
 }
 interface Notification {
@@ -134,7 +134,10 @@ function read({ entry = [] }: Notification): Received[] {
       const said = text?.body ?? found[0]?.caption ?? '';
       if (said === '' && files.length === 0) return [];
       const replyTo = context?.id === undefined ? {} : { replyTo: { id: context.id } };
-      return [{ ...common, kind: 'message', messageId, text: said, isForBot: true, files, ...replyTo }];
+      const isForwarded = context?.forwarded === true || context?.frequently_forwarded === true;
+      // Without `isOwnText`, no word of the text is a command.
+      const facts = { text: said, isOwnText: !isForwarded, isForBot: true, files, ...replyTo };
+      return [{ ...common, kind: 'message', messageId, ...facts }];
     }),
   );
 }

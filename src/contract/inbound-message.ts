@@ -92,7 +92,7 @@ const fields = z.strictObject({
   conversationLabel: name.describe('The name of the conversation, as the platform shows it'),
   wasMentioned: z.boolean().exactOptional().describe('Whether the agent was mentioned in a group'),
   replyTo: replyTo.exactOptional().describe('The message that this one replies to'),
-  forwarded: forwarded.exactOptional().describe('The origin of a forwarded message'),
+  forwarded: forwarded.exactOptional().describe('The origin of a forwarded message, whose text has no chat commands'),
   history: z
     .array(historyMessage)
     .max(HISTORY_MESSAGES_MAX)

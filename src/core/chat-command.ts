@@ -1,11 +1,11 @@
 // Commands in the text of a message: `/stop`, `/status`, `/usage`, `/help`, `/compact`, `/model`, `/think`, `/reasoning` and `/queue`, and the
-// triggers that begin a new session. Only owners may give them, or every sender where none is configured; from other senders, and in text that a
-// program has submitted, they are ordinary text.
+// triggers that begin a new session. Only owners may give them, or every sender where none is configured; from other senders, and in text that the
+// sender has not written (`isWrittenBySender`) or has quoted, they are ordinary text.
 //
 // A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
 // then they apply to that message, and are removed from it.
 import { cutHead } from './text.ts';
-import { isOfProgram, isOwner, type InboundMessage } from './inbound.ts';
+import { isOfProgram, isOwner, isWrittenBySender, type InboundMessage } from './inbound.ts';
 import { parseQueueMode, QUEUE_MODES, type QueueDrop, type QueueMode } from './queue-mode.ts';
 import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from '../prompt/thinking-directive.ts';
 import { parseReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from './reasoning-tags.ts';
@@ -63,12 +63,17 @@ export function mayCommand(message: InboundMessage, ownerIds: readonly string[])
   return ownerIds.length === 0 || message.sender === undefined || isOwner(message, ownerIds);
 }
 
+/** True for a message in which commands count: its sender has written it, and may give them. */
+export function hasCommands(message: InboundMessage, ownerIds: readonly string[]): boolean {
+  return isWrittenBySender(message) && mayCommand(message, ownerIds);
+}
+
 /** The message as it is processed: a command of an authorised sender, or text without its directives. */
 export function readMessage(
   sent: InboundMessage,
   ownerIds: readonly string[],
 ): { body: InboundMessage; command: ChatCommand | null } {
-  if (!sent.text.includes('/') || !mayCommand(sent, ownerIds)) return { body: sent, command: null };
+  if (!sent.text.includes('/') || !hasCommands(sent, ownerIds)) return { body: sent, command: null };
   const command = readChatCommand(sent.text);
   return command === null ? { body: { ...sent, ...takeDirectives(sent.text) }, command } : { body: sent, command };
 }
@@ -102,7 +107,10 @@ export function readChatCommand(text: string): ChatCommand | null {
   }
 }
 
-/** Removes `/queue <mode>` and `/think <level>` from a message that has other text. */
+/** A quoted line; `>>>` begins a quote without an end. */
+const QUOTE = /^[ \t]*(?:>>>[^]*|>.*)/gm;
+
+/** Removes `/queue <mode>` and `/think <level>` from a message that has other text. In quotes they are words of others. */
 export function takeDirectives(text: string): DirectedMessage {
   const queued = takeDirective(text, /(?<=^|\s)\/queue(?:@\w+)?[:\s]+(\S+)(?=\s|$)/i, parseQueueMode);
   const thought = takeDirective(
@@ -197,7 +205,8 @@ function takeDirective<Value>(
   pattern: RegExp,
   parse: (word: string) => Value | null,
 ): { text: string; value: Value | null } {
-  const match = pattern.exec(text);
+  // As many characters stand for a quote, so that places stay the same.
+  const match = pattern.exec(text.replaceAll(QUOTE, (quote) => '>'.repeat(quote.length)));
   const value = match === null ? null : parse(match[1] ?? '');
   if (match === null || value === null) return { text, value: null };
   const before = text.slice(0, match.index).trimEnd();

@@ -102,7 +102,10 @@ export interface InboundMessage {
   conversationLabel?: string;
   wasMentioned?: boolean;
   replyTo?: ReplyTo;
+  /** The sender passes on the text of another. */
   forwarded?: ForwardedMessage;
+  /** False: it is not known that the sender wrote `text` when the message was sent. Absent: known, unless `forwarded`. Set only inside Holdfast. */
+  isOwnText?: false;
   history?: HistoryMessage[];
   thread?: Thread;
   media?: Media[];
@@ -151,6 +154,14 @@ export function isOfProgram(message: object): boolean {
   return MARKS_OF_PROGRAMS.some((mark) => mark in message);
 }
 
+/**
+ * True for a message whose text its sender wrote; then a word of it can be a command, and it can be the word of an owner. False for what a program
+ * submits and for what a person only passes on.
+ */
+export function isWrittenBySender(message: InboundMessage): boolean {
+  return !isOfProgram(message) && message.forwarded === undefined && message.isOwnText !== false;
+}
+
 export function channelOf(message: InboundMessage): string {
   return message.channel ?? DEFAULT_CHANNEL;
 }
@@ -171,23 +182,25 @@ export function isOwner(message: InboundMessage, ownerIds: readonly string[]): b
   return claims.some((claim) => ownerIds.includes(`${claim}`) || ownerIds.includes(`${channel}:${claim}`));
 }
 
-/** True for an input that an owner has written, or a caller with an API key who names no sender; false for what programs and Holdfast submit. */
+/** True for an input that an owner has written, or a caller with an API key who names no sender; false for what programs and Holdfast submit or an owner passes on. */
 export function isOfOwner({ kind, body }: { kind: string; body: unknown }, ownerIds: readonly string[]): boolean {
   const message = body as InboundMessage;
-  return kind === 'message' && !isOfProgram(message) && (message.sender === undefined || isOwner(message, ownerIds));
+  return (
+    kind === 'message' && isWrittenBySender(message) && (message.sender === undefined || isOwner(message, ownerIds))
+  );
 }
 
 /**
- * True for an input with which the model reads words of others: of a sender who is no owner, of a program, of a part that others have written, or of an
- * agent, whose text may have come from anywhere. Names of people and of groups do not count.
+ * True for an input with which the model reads words of others: of a sender who is no owner, of a program, of a text or a part that others have written, or of
+ * an agent, whose text may have come from anywhere. Names of people and of groups do not count.
  */
 export function hasWordsOfOthers(
   { kind, body }: { kind: string; body: unknown },
   ownerIds: readonly string[],
 ): boolean {
   if (kind === 'cron' || kind === 'heartbeat') return (body as OwnInput).isOfAgent === true;
-  const { forwarded, history, media, untrustedContext, replyTo, thread } = body as InboundMessage;
-  const parts = [forwarded, history, media, untrustedContext, replyTo?.body, thread?.starterBody, thread?.historyBody];
+  const { history, media, untrustedContext, replyTo, thread } = body as InboundMessage;
+  const parts = [history, media, untrustedContext, replyTo?.body, thread?.starterBody, thread?.historyBody];
   return !isOfOwner({ kind, body }, ownerIds) || parts.some((part) => part !== undefined);
 }
 

@@ -2,7 +2,7 @@
 // the most general to the sender's text itself; empty parts are left out. Built once and stored (G13), so equal inputs must
 // give equal bytes.
 import { readAnnouncement, announcementParts } from '../core/announcement.ts';
-import { mayCommand } from '../core/chat-command.ts';
+import { hasCommands } from '../core/chat-command.ts';
 import { collectParts, type Overflow } from '../core/collect.ts';
 import type { InboundMessage, Thread } from '../core/inbound.ts';
 import { eventParts, type SystemEvent } from '../core/system-event.ts';
@@ -100,7 +100,7 @@ function writeMessage(input: UserPromptInput, message: InboundMessage, index: nu
 function buildOptions(input: UserPromptInput, message: InboundMessage, index: number): MessageOptions {
   const isFirst = index === 0;
   const isNewSession = input.isNewSession && isFirst;
-  const mayBegin = isFirst && mayCommand(message, input.ownerIds);
+  const mayBegin = isFirst && hasCommands(message, input.ownerIds);
   return {
     zone: input.zone,
     isNewSession,

@@ -103,6 +103,8 @@ describe('a request for an approval', () => {
     ];
     for (const sender of others) expect((await say(approve, sender)).disposition).toBe('queued');
     expect((await say(`please ${approve}`, { id: '42' })).disposition).toBe('queued');
+    const forwarded = { text: approve, channel: 'telegram', sender: { id: '42' }, forwarded: { from: 'Eve' } };
+    expect((await rig.post('/v1/sessions/elsewhere/messages', forwarded)).body.disposition).toBe('queued');
     await rig.post('/v1/sessions/elsewhere/abort', {});
     expect((await rig.get(`/v1/approvals/${request.id}`)).body.status).toBe('open');
     expect((await say('/deny it', { id: '42' })).message.reply).toBe(

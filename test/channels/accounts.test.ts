@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { testAccount } from '../../src/features/channels/use-accounts.ts';
 import { channelChecks } from '../../src/features/channels/doctor-checks.ts';
 import { findAccount } from '../../src/features/channels/accounts.ts';
+import { messageBody } from '../../src/features/channels/message-body.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { ADMIN_KEY, createApiRig, type ApiRig } from '../api/api-rig.ts';
 import { addChannelAccounts, changeChannelAccounts } from '../rows/channel-accounts.ts';
@@ -93,6 +94,35 @@ test('an account is paused and resumed, each once per key', async () => {
   for (const path of ['plain/off', 'plain/none', 'noted/main'])
     expect((await rig.post(`/v1/channels/${path}/pause`, {})).status).toBe(404);
 });
+
+test.each([
+  [{}, false, 'an adapter that does not say whose words they are'],
+  [{ isOwnText: false }, false, 'another person'],
+  [{ isOwnText: true }, true, 'the sender'],
+  [{ isOwnText: true }, false, 'a bot'],
+])(
+  'a text is the own one of its sender only where the adapter says so, and never of a bot: %j, %s, %s',
+  (facts, isOwn, of) => {
+    const message = {
+      kind: 'message' as const,
+      place: { chatId: '1', chatType: 'direct' as const },
+      sender: { id: '1', isBot: of === 'a bot' },
+      at: 1,
+      messageId: '1',
+      text: '/stop',
+      isForBot: true,
+      files: [],
+      ...facts,
+    };
+    const body = messageBody(findAccount(holder.rig.config, 'plain', 'main')!, message, {
+      media: [],
+      notes: [],
+      history: [],
+    });
+    expect(body).toHaveProperty('text', '/stop');
+    expect(body.isOwnText).toBe(isOwn ? undefined : false);
+  },
+);
 
 test('a test asks the platform who the bot is and what is wrong, and the doctor does the same', async () => {
   const { rig } = holder;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { platformOf, listAccounts } from '../../src/features/channels/accounts.ts';
+import { createReader } from '../../src/features/channels/platforms/discord-events.ts';
 import { openChannels } from '../../src/features/channels/poll-accounts.ts';
 import { divideDelivery, sendPart, type PartPayload } from '../../src/features/channels/send.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -95,6 +96,26 @@ describe('what people write', () => {
         deliver: { url: `channel:discord/main/${CHANNEL}/${THREAD}` },
       },
     ]);
+  });
+
+  const said = { content: '/stop', attachments: [], mentions: [], mention_roles: [] };
+  const snapshot = { message_reference: { type: 1 }, message_snapshots: [{ message: said }] };
+  const answered = { id: '1', author: { id: '52', username: 'eve' }, content: '/new', mentions: [] };
+  test.each<[string, boolean, object]>([
+    ['what a person writes', true, {}],
+    [
+      'what a person writes with a file',
+      true,
+      { attachments: [{ id: '1', filename: 'a', size: 1, url: 'https://a' }] },
+    ],
+    ['what a person answers to another', true, { type: 19, referenced_message: answered }],
+    ['what is forwarded', false, { content: '', ...snapshot }],
+    ['what was changed before it was read', false, { edited_timestamp: '2026-01-01T00:00:00.000Z' }],
+  ])('says whether the sender has written the text: %s', async (_how, isOwnText, facts) => {
+    const { readMessage } = createReader(() => Promise.reject(new Error('nothing is asked')), BOT);
+    const author = { id: '50', username: 'ada' };
+    const message = { id: '1', type: 0, channel_id: '3', author, edited_timestamp: null, ...said, ...facts };
+    expect(await readMessage(message as never, undefined, signal())).toMatchObject([{ text: '/stop', isOwnText }]);
   });
 
   test('as an answer to the bot is for the agent, with what it answers; edits and reactions are news', async () => {

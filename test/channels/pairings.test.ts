@@ -160,6 +160,8 @@ describe('a request', () => {
       (await rig.post('/v1/sessions/elsewhere/messages', { text, channel: 'telegram', sender })).body;
     for (const sender of [{ id: '701' }, { id: '8' }, { name: '7' }, { username: 'telegram:7' }])
       expect((await say(`/pair ${code}`, sender)).disposition).toBe('queued');
+    const forwarded = { text: `/pair ${code}`, channel: 'telegram', sender: { id: '7' }, forwarded: { from: 'Eve' } };
+    expect((await rig.post('/v1/sessions/elsewhere/messages', forwarded)).body.disposition).toBe('queued');
     expect((await pairingsOf('chat'))[0].status).toBe('open');
     expect((await say('/pair it', { id: '7' })).message.reply).toContain('"it" is none');
     expect((await say('/pair AAAAAAAA', { id: '7' })).message.reply).toContain('No open request has the code AAAAAAAA');

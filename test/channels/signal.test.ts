@@ -113,6 +113,7 @@ describe('what people write', () => {
         at: timestamp,
         messageId: `${timestamp}.${ADA.uuid}`,
         text: 'Hello',
+        isOwnText: true,
         isForBot: true,
         files: [],
       },
@@ -154,7 +155,7 @@ describe('what people write', () => {
     signal.react({ from: ADA, timestamp, emoji: '👀', isAdded: false });
     expect(await readNext(4)).toMatchObject([
       { kind: 'message' },
-      { kind: 'edit', messageId: `${timestamp}.${ADA.uuid}`, text: 'Hello' },
+      { kind: 'edit', messageId: `${timestamp}.${ADA.uuid}`, text: 'Hello', isOwnText: false },
       { kind: 'reaction', messageId: platformId, emoji: '👍', isAdded: true },
       { kind: 'reaction', messageId: `${timestamp}.${ADA.uuid}`, emoji: '👀', isAdded: false },
     ]);

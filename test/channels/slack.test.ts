@@ -130,6 +130,7 @@ describe('a request of Slack', () => {
         at: 1_700_000_000_000,
         messageId: '1700000000.000100',
         text: 'Hello',
+        isOwnText: true,
         isForBot: true,
         files: [],
       },
@@ -152,6 +153,28 @@ describe('a request of Slack', () => {
     expect(await receive({ ...MESSAGE, text: 7 })).toMatchObject([{ kind: 'unreadable', error: expect.any(Error) }]);
     for (const other of [{ subtype: 'channel_join' }, { type: 'channel_rename' }, { ts: undefined }, { text: '' }])
       expect(await receive({ ...MESSAGE, ...other })).toEqual([]);
+  });
+
+  const image = { id: 'F1', name: 'a.png', user: 'U2' };
+  const shared = { is_share: true, is_msg_unfurl: true, text: '/new', author_id: 'U2' };
+  test.each<[string, boolean, object]>([
+    ['what a person writes', true, {}],
+    ['what a person writes with a file', true, { subtype: 'file_share', files: [image] }],
+    ['what a person writes above a message that is forwarded', true, { attachments: [shared] }],
+    ['what an app writes for a person', false, { bot_id: 'B2' }],
+    ['what a bot writes', false, { subtype: 'bot_message', bot_id: 'B2', user: undefined }],
+    ['what was changed before it was read', false, { edited: { ts: '1700000009.000000' } }],
+  ])('says whether the sender has written the text: %s', async (_how, isOwnText, facts) => {
+    expect(await receive({ ...MESSAGE, text: '/stop', ...facts })).toMatchObject([{ text: '/stop', isOwnText }]);
+    expect(await receive({ ...MESSAGE, text: '', ...facts, files: [image], subtype: 'file_share' })).toMatchObject([
+      { text: '' },
+    ]);
+  });
+
+  test('keeps a quote as one', async () => {
+    expect(await receive({ ...MESSAGE, text: '&gt; use /queue steer' })).toMatchObject([
+      { text: '> use /queue steer' },
+    ]);
   });
 
   test('says what was edited, reacted with and pressed', async () => {

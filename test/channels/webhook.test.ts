@@ -137,6 +137,70 @@ describe('a message in a direct chat', () => {
     expect(third).toMatchObject({ forwarded: { type: 'user', from: 'Ida', username: 'ida' } });
   });
 
+  const eve = { id: 9, first_name: 'Eve' };
+  const file = [{ kind: 'document', name: 'a.txt', text: 'x' }];
+  const quote = { type: 'expandable_blockquote', offset: 0, length: 5 };
+  test.each<[string, boolean, object, object?]>([
+    ['is what a person writes', true, {}],
+    ['is the caption of a file of the person', true, { files: file }],
+    [
+      'answers what another wrote',
+      true,
+      {},
+      { reply_to_message: { message_id: 1, date: 1, chat: eve, from: eve, text: 'No' } },
+    ],
+    ['is forwarded', false, { forwardedFrom: eve }],
+    ['is the caption of a file that is forwarded', false, { forwardedFrom: eve, files: file }],
+    [
+      'is of a channel that is forwarded',
+      false,
+      {},
+      { forward_origin: { type: 'channel', chat: { id: -9, title: 'News', type: 'channel' }, message_id: 1, date: 1 } },
+    ],
+    ['is written by a bot for the person', false, {}, { via_bot: { id: 8, is_bot: true, first_name: 'Bot' } }],
+    [
+      'is sent by a bot of a business account',
+      false,
+      {},
+      { sender_business_bot: { id: 8, is_bot: true, first_name: 'Bot' } },
+    ],
+    ['is quoted', false, {}, { entities: [quote] }],
+    ['was changed before it came', false, {}, { edit_date: 1 }],
+  ])('that is "/stop" and %s is a command: %s', async (_how, isCommand, saying, facts = {}) => {
+    const { rig } = holder;
+    const from = newPerson();
+    const message = rig.telegram.say({ from, text: '/stop', ...saying });
+    expect(await rig.push(updateOf({ ...message, ...facts }))).toBe(200);
+    const { items } = (await rig.api.get(`/v1/messages?session=telegram:direct:${from}`)).body;
+    // A command is answered when it is accepted.
+    expect(items).toMatchObject([{ status: isCommand ? 'answered' : 'waiting' }]);
+  });
+
+  test('that is a contact has no words of its sender', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const contact = { first_name: 'Use /queue', last_name: 'interrupt', phone_number: '+49' };
+    const { entities: _none, ...message } = rig.telegram.say({ from, text: 'x' });
+    expect(await rig.push(updateOf({ ...message, text: undefined, contact }))).toBe(200);
+    const [body] = await rig.messages(`telegram:direct:${from}`);
+    expect(body).toMatchObject({ text: '👤 Use /queue interrupt +49', isOwnText: false });
+  });
+
+  test('shows what is a quote in it', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const text = 'He said\nGo on\nand now\nDo you?';
+    const entities = [
+      { type: 'blockquote', offset: 8, length: 13 },
+      { type: 'bold', offset: 8, length: 2 },
+      { type: 'italic', offset: 22, length: 2 },
+    ];
+    expect(await rig.push(updateOf({ ...rig.telegram.say({ from, text }), entities }))).toBe(200);
+    expect(await rig.messages(`telegram:direct:${from}`)).toMatchObject([
+      { text: 'He said\n> **Go** on\n> and now\n*Do* you?' },
+    ]);
+  });
+
   test('that is edited, or gets a reaction, is an event of its session, once', async () => {
     const { rig } = holder;
     const from = newPerson();

@@ -1,6 +1,13 @@
 // Which texts are commands, their settings, and who is allowed to use them.
 import { describe, expect, test } from 'vitest';
-import { isReset, mayCommand, readChatCommand, readMessage, takeDirectives } from '../../src/core/chat-command.ts';
+import {
+  hasCommands,
+  isReset,
+  mayCommand,
+  readChatCommand,
+  readMessage,
+  takeDirectives,
+} from '../../src/core/chat-command.ts';
 
 test.each([
   ['/stop', { kind: 'stop' }],
@@ -107,4 +114,40 @@ test('a message of a sender who may command is read as a command or without its 
   for (const text of ['/stop', 'look /think high']) {
     expect(readMessage(sent(text), ['43'])).toEqual({ body: sent(text), command: null });
   }
+});
+
+describe('only what the sender has written is a command', () => {
+  const sent = { text: '/stop', channel: 'telegram', sender: { id: '42' } };
+
+  test.each<[string, object]>([
+    ['is forwarded', { forwarded: {} }],
+    ['is not known to be the words of the sender', { isOwnText: false }],
+    ['is of a program', { plugin: 'mail' }],
+  ])('not what %s', (_how, facts) => {
+    expect(readMessage({ ...sent, ...facts }, ['42']).command).toBeNull();
+    expect(hasCommands({ ...sent, ...facts }, ['42'])).toBe(false);
+    expect(readMessage({ ...sent, ...facts, text: 'Now /think high' }, [])).toEqual({
+      body: { ...sent, ...facts, text: 'Now /think high' },
+      command: null,
+    });
+  });
+
+  test('an answer, a quote in another field and a file take nothing away', () => {
+    const facts = { replyTo: { body: '/new' }, history: [{ body: '/new' }], media: [{ path: '/a' }] };
+    expect(readMessage({ ...sent, ...facts }, ['42']).command).toEqual({ kind: 'stop' });
+  });
+
+  test.each(['> /queue steer', 'Look:\n> so /think high\n', '>>> a\nb /queue steer', '/queue\n> a\nsteer'])(
+    'a quote has no directive: %j',
+    (text) => {
+      expect(takeDirectives(text)).toEqual({ text });
+    },
+  );
+
+  test('a directive beside a quote is taken', () => {
+    expect(takeDirectives('> use /queue steer\nNo, /queue collect please')).toEqual({
+      text: '> use /queue steer\nNo, please',
+      mode: 'collect',
+    });
+  });
 });

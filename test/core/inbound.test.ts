@@ -4,6 +4,7 @@ import {
   chooseRoute,
   derivePlatformKey,
   hasWordsOfOthers,
+  isOfOwner,
   isOwner,
   type InboundMessage,
 } from '../../src/core/inbound.ts';
@@ -64,6 +65,7 @@ describe('an input has words of others', () => {
     ['a sender who is no owner', { sender: { id: '43' } }],
     ['a program', { plugin: 'mail' }],
     ['a forwarded message', { forwarded: { from: 'Eve' } }],
+    ['a message that the sender may not have written', { isOwnText: false }],
     ['a quoted message', { replyTo: { body: 'x' } }],
     ['the beginning of a thread', { thread: { starterBody: 'x' } }],
     ['earlier messages of a thread', { thread: { historyBody: 'x' } }],
@@ -84,6 +86,13 @@ describe('an input has words of others', () => {
   ])('but not of %s', (_whose, { kind = 'message', ...body }) => {
     expect(hasWordsOfOthers({ kind, body: { ...base, ...body } }, ['42'])).toBe(false);
   });
+});
+
+test('a message that an owner only passes on is not of an owner', () => {
+  const input = (facts: object) => ({ kind: 'message', body: { ...base, ...facts } });
+  expect(isOfOwner(input({ replyTo: { body: 'x' } }), ['42'])).toBe(true);
+  expect(isOfOwner(input({ forwarded: {} }), ['42'])).toBe(false);
+  expect(isOfOwner(input({ isOwnText: false }), ['42'])).toBe(false);
 });
 
 test('the platform id of a message is unique per channel, account and chat, and per session without a chat (G2)', () => {

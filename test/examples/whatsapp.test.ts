@@ -79,6 +79,12 @@ test('what people write is in the inbox when the request is answered, and a requ
     },
     { text: 'See', replyTo: { id: 'wamid.0' }, media: [{ type: 'image/png' }] },
   ]);
+  const passedOn = { ...FROM, id: 'wamid.4', type: 'text', text: { body: '/status' } };
+  for (const context of [{ forwarded: true }, { frequently_forwarded: true }])
+    expect(await push({ ...passedOn, id: JSON.stringify(context), context })).toBe(200);
+  expect(await push(passedOn)).toBe(200);
+  const { items } = (await api.get(`/v1/messages?session=${SESSION}`)).body;
+  expect(items.slice(0, 3)).toMatchObject([{ status: 'answered' }, { status: 'waiting' }, { status: 'waiting' }]);
   const reaction = { message_id: 'wamid.sent', emoji: '👍' };
   expect(await push({ ...FROM, id: 'wamid.3', type: 'reaction', reaction })).toBe(200);
   expect(await readEventTexts(api, SESSION)).toEqual([expect.stringContaining('reaction added: 👍 by Ada')]);

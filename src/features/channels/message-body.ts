@@ -47,12 +47,13 @@ export function messageBody(
   message: ReceivedMessage,
   { media, notes, history }: { media: Media[]; notes: string[]; history: readonly ContextMessage[] },
 ): InboundMessage {
-  const { place, sender, messageId, at, isForBot, replyTo, forwarded } = message;
+  const { place, sender, messageId, at, isForBot, isOwnText = false, replyTo, forwarded } = message;
   return storableValue({
     ...addressOf(account, place, sender),
     text: [message.text, ...notes].filter((text) => text !== '').join('\n'),
     messageId,
     timestamp: at,
+    ...(isOwnText && !sender.isBot ? {} : { isOwnText: false }),
     ...(place.chatType === 'direct' ? {} : { wasMentioned: isForBot }),
     ...given({ replyTo, forwarded, media: media.length === 0 ? undefined : media }),
     ...(history.length === 0 ? {} : { history: history.map(toHistory) }),

@@ -1,5 +1,5 @@
 // `/pair <code>`: lets a person write, by the code that the person was sent. From owners, and from no other sender.
-import { channelOf, isOfProgram, isOwner, type InboundMessage } from '../../core/inbound.ts';
+import { channelOf, isOwner, type InboundMessage } from '../../core/inbound.ts';
 import type { ChatWord, Service } from '../../kernel/use-cases/service.ts';
 import { decideAboutPairing, isPairingCode } from './pairings.ts';
 
@@ -23,7 +23,7 @@ export const CHAT_WORDS: readonly ChatWord[] = [
   {
     word: WORD,
     help: `${WORD} <code>: lets the person write to the agent who was sent this code`,
-    mayGive: ({ owner }, message) => !isOfProgram(message) && isOwner(message, owner.ids),
+    mayGive: ({ owner }, message) => isOwner(message, owner.ids),
     carryOut: pair,
   },
 ];

@@ -47,6 +47,11 @@ export type ReceivedMessage = Said & {
   kind: 'message' | 'edit';
   messageId: string;
   text: string;
+  /**
+   * True: the sender wrote `text`, all but lines that begin with `>`, when the message was sent. Not of what was forwarded, written by another bot, made
+   * from an attachment, or changed afterwards. Absent: not known, so no word of it is a command and all of it counts as words of others.
+   */
+  isOwnText?: boolean;
   /** It mentions the bot, answers it, or is a command to it by name. */
   isForBot: boolean;
   /** Its text names the bot. Of what another bot says, only this counts. */

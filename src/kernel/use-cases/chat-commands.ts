@@ -2,7 +2,7 @@
 // that is sent again has no second effect, and one acts only on what was accepted before it.
 import type { SessionFacts } from '../../contract/views.ts';
 import { chatHelp, type ChatCommand } from '../../core/chat-command.ts';
-import type { InboundMessage } from '../../core/inbound.ts';
+import { isWrittenBySender, type InboundMessage } from '../../core/inbound.ts';
 import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { endOfModel } from '../../core/models.ts';
 import { systemClock } from '../../clock.ts';
@@ -110,8 +110,9 @@ export function storeChatWord(
   return patch(service, given, {}, reply);
 }
 
-/** The command of a feature that a message is; null: it is none, or its sender may not give it. */
+/** The command of a feature that a message is; null: it is none, or its sender may not give it or has not written it. */
 export function findChatWord({ config, chat }: Service, message: InboundMessage): ChatWord | null {
+  if (!isWrittenBySender(message)) return null;
   const [first = ''] = message.text.trim().split(/\s+/, 1);
   const name = first.toLowerCase().replace(/@\w+$/, '');
   return chat.find(({ word, mayGive }) => word === name && mayGive(config, message)) ?? null;

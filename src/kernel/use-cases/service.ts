@@ -22,7 +22,7 @@ export interface ChatWord {
   readonly word: string;
   /** Its line of `/help`. */
   readonly help: string;
-  /** True for a sender who may give it; the message of another sender is ordinary text. */
+  /** True for a sender who may give it; the message of another sender is ordinary text. Asked only about what the sender has written. */
   readonly mayGive: (config: Config, message: InboundMessage) => boolean;
   /** Carries it out, and resolves with what its sender reads. A message that is sent again carries it out again. */
   readonly carryOut: (service: Service, message: InboundMessage) => Promise<string>;

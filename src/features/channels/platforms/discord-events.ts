@@ -112,6 +112,7 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
         at: timeOf(id),
         messageId: id,
         text: textOf(content, marks, mentions),
+        isOwnText: forwarded === undefined && message.edited_timestamp === null,
         isForBot: guild === undefined || isMeant,
         files: attachments.map(toFile),
         ...given({

@@ -1,4 +1,5 @@
-// Reads envelopes of Signal as signal-cli hands them over: what a person said, changed or reacted with. What says nothing is read as nothing.
+// Reads envelopes of Signal as signal-cli hands them over: what a person said, changed or reacted with. What says nothing is read as nothing. Signal does not
+// mark what was forwarded.
 import { given, isObject } from '../../../core/given.ts';
 import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
 
@@ -62,6 +63,7 @@ export function createEnvelopeReader(ownNumber: string): (item: unknown) => Rece
         at: data.timestamp,
         messageId: formatMessageId(edited ?? data.timestamp, sender.id),
         text,
+        isOwnText: edited === undefined,
         isForBot:
           place.chatType === 'direct' ||
           quoted === null ||
@@ -92,9 +94,8 @@ export function createEnvelopeReader(ownNumber: string): (item: unknown) => Rece
 
   function read({ envelope, exception }: { envelope?: Envelope; exception?: { message?: string } }): Received[] {
     if (envelope === undefined || authorOf(envelope.sourceNumber, envelope.sourceUuid) === null) return [];
-    const { dataMessage, editMessage } = envelope;
-    if (editMessage !== undefined)
-      return readMessage(envelope, editMessage.dataMessage, editMessage.targetSentTimestamp);
+    const { dataMessage, editMessage: edit } = envelope;
+    if (edit !== undefined) return readMessage(envelope, edit.dataMessage, edit.targetSentTimestamp);
     if (dataMessage?.reaction !== undefined) return readReaction(envelope, dataMessage);
     if (dataMessage !== undefined) return readMessage(envelope, dataMessage);
     // A message that cannot be decrypted, or whose sender has a new safety number that was not trusted yet.

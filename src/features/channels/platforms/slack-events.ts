@@ -71,6 +71,8 @@ export function createEventReader(botUserId: string) {
         at: toMs(ts),
         messageId: ts,
         text: slackMrkdwnToMarkdown(stripMention(text, mention)),
+        // What an app writes for a person has both ids.
+        isOwnText: message.bot_id === undefined && message.edited === undefined,
         isForBot: place.chatType === 'direct' || isAnswer || isMentioned,
         ...(isMentioned ? { isMentioned } : {}),
         files,

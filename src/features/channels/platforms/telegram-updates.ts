@@ -1,18 +1,10 @@
 // Reads updates of Telegram: what a person said, changed, or pressed, as the core has it. An update that says nothing is read as nothing.
 import { TelegramAdapter, type TelegramMessage } from '@chat-adapter/telegram';
-import type {
-  CallbackQuery,
-  Chat,
-  Message,
-  MessageEntity,
-  MessageOrigin,
-  ReactionType,
-  Update,
-  User,
-} from 'grammy/types';
+import type { CallbackQuery, Chat, Message, MessageOrigin, ReactionType, Update, User } from 'grammy/types';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { given } from '../../../core/given.ts';
 import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
+import { withPlainEntities } from './telegram-entities.ts';
 
 export interface TelegramBot {
   id: string;
@@ -50,7 +42,7 @@ class MessageParser extends TelegramAdapter {
   }
 
   parse(message: Message) {
-    return this.parseTelegramMessage(withFlatEntities(message) as unknown as TelegramMessage, '');
+    return this.parseTelegramMessage(withPlainEntities(message) as unknown as TelegramMessage, '');
   }
 }
 
@@ -72,6 +64,7 @@ export function createUpdateReader(bot: TelegramBot): (update: Update) => Receiv
         at: (message.edit_date ?? message.date) * 1_000,
         messageId: formatMessageId(message, bot.id),
         text,
+        isOwnText: text === '' || isOwnText(message),
         isForBot: isMentioned || isAnswerTo(bot, message),
         ...(isMentioned ? { isMentioned } : {}),
         files,
@@ -203,6 +196,18 @@ function isAnswerTo({ id }: TelegramBot, { reply_to_message: answered, message_t
   return String(answered?.from?.id) === id && answered?.message_id !== topic;
 }
 
+/** A contact, a poll or a place has a text that the adapter makes. What a bot wrote for its sender (inline) is sent via that bot. */
+function isOwnText({
+  text,
+  caption,
+  forward_origin: origin,
+  via_bot: viaBot,
+  sender_business_bot: businessBot,
+  edit_date: editedAt,
+}: Message): boolean {
+  return (text ?? caption) !== undefined && [origin, viaBot, businessBot, editedAt].every((by) => by === undefined);
+}
+
 function readReply(
   { reply_to_message: answered, external_reply: elsewhere, quote }: Message,
   { parser, bot }: { parser: MessageParser; bot: TelegramBot },
@@ -247,27 +252,4 @@ function stripBotName(text: string, { entities = [] }: Message, { username }: Te
   return text.slice(0, end).toLowerCase().endsWith(suffix)
     ? text.slice(0, end - suffix.length) + text.slice(end)
     : text;
-}
-
-const MARKED = new Set(['bold', 'italic', 'code', 'pre', 'strikethrough', 'text_link']);
-
-/** The adapter puts marks at wrong places where one entity is within another: of these, only the outer one stays, or the link. */
-function withFlatEntities(message: Message): Message {
-  const flat = (entities: MessageEntity[] | undefined) => {
-    const marks = (entities ?? []).filter(({ type }) => MARKED.has(type));
-    const first = [...marks].toSorted(
-      (one, other) => Number(other.type === 'text_link') - Number(one.type === 'text_link'),
-    );
-    const kept: MessageEntity[] = [];
-    for (const entity of first)
-      if (
-        kept.every((each) => entity.offset >= each.offset + each.length || each.offset >= entity.offset + entity.length)
-      )
-        kept.push(entity);
-    return [...(entities ?? []).filter(({ type }) => !MARKED.has(type)), ...kept];
-  };
-  if (message.entities !== undefined) return { ...message, entities: flat(message.entities) };
-  return message.caption_entities === undefined
-    ? message
-    : { ...message, caption_entities: flat(message.caption_entities) };
 }

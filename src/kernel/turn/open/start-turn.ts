@@ -34,7 +34,7 @@ import { takeSnapshot } from '../snapshot-cache.ts';
 import { Transcript } from '../transcript-cache.ts';
 import { notifyLlmInput } from './turn-hooks.ts';
 import { TurnFailed } from '../turn-end.ts';
-import { isReset, mayCommand } from '../../../core/chat-command.ts';
+import { isReset, hasCommands } from '../../../core/chat-command.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { viewAfterReset } from '../../../core/view.ts';
 import { resetDue } from '../../rules/reset-policy.ts';
@@ -211,7 +211,7 @@ export function notOpened(): TurnFailed {
 export function requestsReset({ config }: TurnContext, input: Pick<WaitingInput, 'kind' | 'body'>): boolean {
   if (input.kind !== 'message') return false;
   const message = input.body as InboundMessage;
-  return isReset(message.text, config.session.resetTriggers) && mayCommand(message, config.owner.ids);
+  return isReset(message.text, config.session.resetTriggers) && hasCommands(message, config.owner.ids);
 }
 
 /** Why the reset policy ends the transcript before this message; null: it continues. Reads nothing where there is no policy. */
