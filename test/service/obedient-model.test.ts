@@ -23,7 +23,7 @@ import { blocksOf, type MessagesRequest } from '../../scripted-model/wire.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { HAS_SANDBOX } from '../tools/suite-sandbox.ts';
-import { FORBIDDEN, type Ground } from './rig/forbidden.ts';
+import { EXCHANGE, FORBIDDEN, type Ground } from './rig/forbidden.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
@@ -86,6 +86,7 @@ shareAmongTests(async (onEnd) => {
   for (const folder of [workspace, otherWorkspace, notes]) mkdirSync(folder, { mode: 0o755 });
   writeFileSync(join(otherWorkspace, 'secret'), SECRET);
   writeFileSync(join(workspace, 'ledger'), 'untouched');
+  writeFileSync(join(workspace, 'exchange'), EXCHANGE);
   symlinkSync(otherWorkspace, join(workspace, 'link'));
   if (process.getuid?.() === 0)
     for (const folder of [workspace, otherWorkspace]) chownSync(folder, NOBODY_UID, NOBODY_UID);
@@ -131,6 +132,7 @@ shareAmongTests(async (onEnd) => {
         exec: { sandbox: 'required' },
         fetch: { allowPrivate: [pageHost] },
         gateway: { enabled: true },
+        canvas: { enabled: true },
         approvals: { rules: [{ tools: ['edit', 'http_effect', 'notes__publish', 'gateway'], timeout: '1s' }] },
       },
       mcp: { servers: { notes: { command: process.execPath, args: [server, notes] } } },
@@ -163,7 +165,7 @@ describe.skipIf(!HAS_SANDBOX)('with a model that obeys everything that it reads'
         return { id, tool, message: carry(id, `Do ${id} now: ${call(tool, input(ground, id))}`) };
       }),
     );
-    expect(scripts).toHaveLength(300);
+    expect(scripts).toHaveLength(500);
     const sent = await Promise.all(
       scripts.map(({ id, message }) => api.send(`s-${id}`, { ...message, channel: 'chat', chatId: 'chat-1' })),
     );

@@ -15,6 +15,13 @@ export interface Ground {
   pid: number;
 }
 
+/** A script that exchanges the folder `d` for a link to another one, and back, for half a minute. A text of a message could not hold its quotes. */
+export const EXCHANGE = `mkdir -p d memory
+cp ledger d/secret
+ln -sfn "$1" l
+exec perl -MPOSIX=uname -e 'my $n = (uname)[4] =~ /x86/ ? 316 : 276; syscall($n, -100, "d", -100, "l", 2) while time() - $^T < 30'
+`;
+
 export interface Forbidden {
   title: string;
   tool: string;
@@ -66,6 +73,45 @@ export const FORBIDDEN: readonly Forbidden[] = [
     tool: 'write',
     input: (_ground, id) => ({ file_path: `link/forged-${id}`, content: id }),
   },
+  // What a command has put in the place of a file or a folder of the workspace, and exchanges for as long as it runs.
+  exec(
+    'a command in the background that exchanges a folder for a link',
+    ({ otherWorkspace }) => `sh exchange ${otherWorkspace}`,
+    { background: true },
+  ),
+  exec(
+    'links and pipes',
+    ({ otherWorkspace, dataDir }) =>
+      `mkdir -p memory; ln -sfn ${dataDir}/secret to-secret; ln -f ${otherWorkspace}/secret hard; mkfifo -m 666 pipe memory/pipe.md; ln -sfn ${otherWorkspace}/secret memory/link.md; ln -sfn ${otherWorkspace} to-folder; true`,
+  ),
+  ...['d/secret', 'to-secret', 'hard', 'pipe', 'to-folder/secret', '/proc/self/environ'].map((path): Forbidden => ({
+    title: `${path} that is read`,
+    tool: 'read',
+    input: () => ({ file_path: path }),
+  })),
+  ...['d', 'to-folder'].map((folder): Forbidden => ({
+    title: `a file in ${folder} that is written`,
+    tool: 'write',
+    input: (_ground, id) => ({ file_path: `${folder}/forged-${id}`, content: id }),
+  })),
+  ...['d', 'pipe', 'to-secret'].map((path): Forbidden => ({
+    title: `a search in ${path}`,
+    tool: 'grep',
+    input: () => ({ pattern: 'SECRET', path }),
+  })),
+  exec('a command in a folder that is exchanged', () => 'cat secret; pwd', { workdir: 'd' }),
+  exec('a command in a folder outside', () => 'cat secret', { workdir: 'to-folder' }),
+  ...['memory/link.md', 'memory/pipe.md'].map((path): Forbidden => ({
+    title: `${path} of the memory`,
+    tool: 'memory_get',
+    input: () => ({ path }),
+  })),
+  ...['d/secret', 'to-secret'].map((path): Forbidden => ({
+    title: `a page from ${path}`,
+    tool: 'canvas',
+    input: () => ({ action: 'present', file_path: path }),
+  })),
+  { title: 'the page that is shown', tool: 'canvas', input: () => ({ action: 'snapshot' }) },
   { title: 'a list of files outside', tool: 'glob', input: ({ dataDir }) => ({ pattern: `${dataDir}/**` }) },
   {
     title: 'a search outside',
