@@ -17,7 +17,7 @@ export const REPLAYED = { 'idempotent-replayed': 'true' };
  */
 export function buildKeyedRequest(request: {
   header: string | string[] | undefined;
-  principalName: string;
+  owner: string;
   place: string;
   rawBody: unknown;
 }): KeyedRequest | null {
@@ -28,7 +28,7 @@ export function buildKeyedRequest(request: {
       errors: [{ path: 'Idempotency-Key', message: 'expected 1 to 200 visible ASCII characters' }],
     });
   }
-  return { scope: `${request.principalName} ${request.place}`, key: header, sha256: sha256OfJson(request.rawBody) };
+  return { scope: `${request.owner} ${request.place}`, key: header, sha256: sha256OfJson(request.rawBody) };
 }
 
 export function idempotencyMismatch(): Problem {

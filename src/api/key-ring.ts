@@ -5,12 +5,14 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isUuid } from '../core/ids.ts';
 import type { ApiKeyView } from '../contract/keys.ts';
-import type { KeyRole } from '../core/key-role.ts';
+import { callerOfKey, type KeyRole } from '../core/key-role.ts';
 
 /** The caller. */
 export interface Principal {
-  /** `admin`, or `key:<name>`. Idempotency keys are kept apart by it. */
+  /** `admin`, or `key:<name>`: what people see, and what budgets count. Keys that have ended may have had the same name. */
   name: string;
+  /** Whose stored answers and sessions the caller has. A created key shares it with the key that it replaces, and with no other. */
+  owner: string;
   role: KeyRole;
   keySha256: string;
 }
@@ -31,6 +33,8 @@ interface FixedKey {
 /** A stored key that is valid. */
 interface ValidApiKey extends Pick<ApiKeyView, 'id' | 'name' | 'role' | 'expiresAt'> {
   sha256: string;
+  /** Null: the name of its caller. */
+  owner: string | null;
   isUseNoted: boolean;
 }
 
@@ -122,7 +126,8 @@ export class KeyRing {
       stored.isUseNoted = true;
       this.#store.onUse(stored.id);
     }
-    return { name: `key:${stored.name}`, role: stored.role, keySha256 };
+    const name = callerOfKey(stored.name);
+    return { name, owner: stored.owner ?? name, role: stored.role, keySha256 };
   }
 
   /** Whose cookie it is; null: it is none of ours, its session has ended, or its key is not valid any more. */
@@ -196,7 +201,7 @@ function indexPrincipals(keys: readonly FixedKey[]): Map<string, Principal> {
   return new Map(
     keys.map(({ name, role, key }) => {
       const keySha256 = hashSecret(key);
-      return [keySha256, { name, role, keySha256 }];
+      return [keySha256, { name, owner: name, role, keySha256 }];
     }),
   );
 }

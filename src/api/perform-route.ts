@@ -18,7 +18,7 @@ const REQUEST_MS_MAX = 10_000;
 const LATE = 'The request timed out. It may still take effect.';
 
 /** The caller of a public route without a key. */
-const ANONYMOUS: Principal = { name: 'anonymous', role: 'viewer', keySha256: '' };
+const ANONYMOUS: Principal = { name: 'anonymous', owner: 'anonymous', role: 'viewer', keySha256: '' };
 
 export interface RouteCall {
   request: RawRequest;

@@ -250,7 +250,7 @@ export function parseRequest(
       ? null
       : buildKeyedRequest({
           header: request.headers['idempotency-key'],
-          principalName: principal.name,
+          owner: principal.owner,
           place: `POST ${formatPlace(route.path, params)}`,
           rawBody: sentBody,
         });

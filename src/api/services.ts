@@ -17,6 +17,7 @@ import { SettlementWaiter } from './settlement-waiter.ts';
 import type { FastifyRequest } from 'fastify';
 import { overloaded } from './problem.ts';
 import type { Readiness } from '../contract/answers.ts';
+import { ADMIN, callerOfKey } from '../core/key-role.ts';
 import { withDeadline } from '../deadline.ts';
 
 /** The processes that an open page shows, which is also the default of their list. */
@@ -88,8 +89,8 @@ export function createServices(context: ApiContext, parts: readonly ApiPart[], o
 
 function createKeyRing({ config, live, adminKey }: ApiContext, stored: StoredKeys | undefined): KeyRing {
   const fixedKeys = () => [
-    ...config.api.keys.map(({ name, key, role = 'operator' }) => ({ name: `key:${name}`, key, role })),
-    { name: 'admin', role: 'admin' as const, key: config.runtime.apiKey ?? adminKey },
+    ...config.api.keys.map(({ name, key, role = 'operator' }) => ({ name: callerOfKey(name), key, role })),
+    { name: ADMIN, role: 'admin' as const, key: config.runtime.apiKey ?? adminKey },
   ];
   const ring = new KeyRing({ fixed: fixedKeys(), stored });
   live.follow({ apply: () => ring.replaceFixed(fixedKeys()) });

@@ -39,6 +39,13 @@ export const keyRequest = z.strictObject({
     .describe('The name of its owner in budgets (`key:<name>`) and in the audit log; unique among valid keys'),
   role,
   expiresAt: timeText.exactOptional().describe('When the key expires; absent: never'),
+  replaces: text
+    .min(1)
+    .max(200)
+    .exactOptional()
+    .describe(
+      'The key that it replaces, which may be valid, revoked or expired: its id, or its name (`admin`: the first key). A name means a key of the configuration, or else the newest created key. The new key continues its conversations and gets its stored answers; absent: none',
+    ),
 });
 
 export const apiKey = z.strictObject({
@@ -50,6 +57,11 @@ export const apiKey = z.strictObject({
   expiresAt: iso.nullable().describe('When the key expires; null: never'),
   lastUsedAt: iso.nullable().describe('When it was last used, exact to a minute; null: never'),
   revokedAt: iso.nullable().describe('When it was revoked; null: it was not revoked'),
+  replaces: text
+    .nullable()
+    .describe(
+      'The id of the key that it replaces, or the name of a key of the configuration (`admin`, or `key:<name>`); null: none',
+    ),
 });
 export type ApiKeyView = z.output<typeof apiKey>;
 

@@ -10,7 +10,15 @@ export function mayAct(role: KeyRole, needed: KeyRole): boolean {
   return KEY_ROLES.indexOf(role) >= KEY_ROLES.indexOf(needed);
 }
 
+/** The name of the caller with the first key, which has no name of its own. */
+export const ADMIN = 'admin';
+
 const KEY_PREFIX = 'key:';
+
+/** The name of the caller with an API key of this name. */
+export function callerOfKey(name: string): string {
+  return KEY_PREFIX + name;
+}
 
 /** The name of an API key, from the name of the caller; null: the caller has no key with a name. */
 export function parseKeyName(caller: string): string | null {

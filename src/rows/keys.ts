@@ -15,6 +15,10 @@ export const apiKeys = holdfast.table('api_keys', {
   lastUsedAt: iso(),
   /** Null: it is valid. */
   revokedAt: iso(),
+  /** As `Principal.owner`; null: the name of its caller, for a key of a version that knew no owners. */
+  owner: text(),
+  /** The id of the key that it replaces, or the caller of a key of the configuration; null: none. */
+  replaces: text(),
 });
 
 /** The sessions of browsers, which their cookies name. */

@@ -182,15 +182,22 @@ export const WORK_ACTIONS: readonly Action[] = [
   },
   {
     name: 'create a key',
-    make: (_rig, name) => Promise.resolve({ session: name, id: '' }),
+    make: async (rig, name) => {
+      const { id } = (await rig.post('/v1/keys', { name: `${name}-1`, role: 'viewer' })).body;
+      return { session: name, id };
+    },
     path: () => '/settings',
     // It asks for the name.
     button: 'Create a key',
     async finish(hand, { session: name }) {
       await hand.write('Name', name);
+      await hand.write('Replaces (name or id)', `${name}-1`);
       await hand.press('Create a key');
     },
-    read: async (rig, { session: name }) => (await itemsOf(rig, '/v1/keys')).find((each) => each['name'] === name),
-    expected: { role: 'viewer' },
+    async read(rig, { session: name, id }) {
+      const { role, replaces } = (await itemsOf(rig, '/v1/keys')).find((each) => each['name'] === name) ?? {};
+      return { role, isSuccessor: replaces === id };
+    },
+    expected: { role: 'viewer', isSuccessor: true },
   },
 ];

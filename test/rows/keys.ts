@@ -13,8 +13,13 @@ export const {
   time: 'createdAt',
 });
 
-export const { change: changeApiKeys, remove: removeApiKeys } = table('api_keys', 'id', {
+export const {
+  add: addApiKeys,
+  change: changeApiKeys,
+  remove: removeApiKeys,
+} = table('api_keys', 'id', {
   text: 'id name role sha256 createdBy',
+  'text?': 'owner replaces',
   time: 'createdAt',
   'time?': 'expiresAt lastUsedAt revokedAt',
 });

@@ -27,10 +27,15 @@ export const words: Words = {
           'when the key expires: a duration such as 30d, or a time; by default never',
           futureTime,
         ],
+        replaces: [
+          '--replaces <key>',
+          'the name or id of an earlier key, whose conversations and stored answers it continues',
+        ],
       },
-      run: prints('createKey', ({ key }, terminal, { name, role }) => {
+      run: prints('createKey', ({ key }, terminal, { name, role, replaces }) => {
         terminal.print(key ?? '');
         terminal.note(`the key ${name} has the role ${role}; keep it, because it is not shown again`);
+        if (replaces !== undefined) terminal.note(`it continues the conversations of the key ${replaces}`);
       }),
     }),
     list: command({
@@ -46,6 +51,7 @@ export const words: Words = {
             { title: 'LAST USED', value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)) },
             { title: 'EXPIRES', value: (row) => row.expiresAt?.slice(0, 16) ?? 'never', dropOrder: 3 },
             { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
+            { title: 'REPLACES', value: (row) => row.replaces ?? '', dropOrder: 4 },
             { title: 'ID', value: (row) => row.id, dropOrder: 1 },
           ],
           terminal,

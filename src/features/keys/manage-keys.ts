@@ -2,11 +2,18 @@
 // one session. A change applies in this process immediately, in all others within a second. A cookie is `<id>.<secret>`; of a secret only its SHA-256
 // is stored.
 import { randomBytes } from 'node:crypto';
-import type { KeyRole } from '../../core/key-role.ts';
+import { ADMIN, callerOfKey, type KeyRole } from '../../core/key-role.ts';
 import { hashSecret } from '../../api/key-ring.ts';
 import { newId } from '../../ids.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { createApiKey, createSignInCode, noteKeyUse, openWebSession, takeSignInCode } from './store/keys.ts';
+import {
+  createApiKey,
+  createSignInCode,
+  findApiKey,
+  noteKeyUse,
+  openWebSession,
+  takeSignInCode,
+} from './store/keys.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 export { revokeApiKey } from './store/keys.ts';
@@ -28,16 +35,40 @@ function newSecret(): { secret: string; sha256: string } {
   return { secret, sha256: hashSecret(secret) };
 }
 
-/** Makes a key and returns its id and its text, which is not stored; `name_taken`: another valid key has the name. Rejects as `createApiKey` does. */
+/**
+ * Makes a key and returns its id and its text, which is not stored. `replaces` is the id or the name of the key whose owner it continues; null: it has an
+ * owner of its own. `name_taken`: another valid key has the name; `unknown`: there is no key to replace; `replaced`: another key has replaced it. Rejects
+ * as `createApiKey` does.
+ */
 export async function makeApiKey(
-  { database }: Service,
-  settings: { name: string; role: KeyRole; createdBy: string; expiresAt: string | null },
+  service: Service,
+  {
+    replaces,
+    ...settings
+  }: { name: string; role: KeyRole; createdBy: string; expiresAt: string | null; replaces: string | null },
   idempotency: KeyedRequest | null,
-): Promise<{ id: string; key: string } | 'name_taken'> {
+): Promise<{ id: string; key: string } | 'name_taken' | 'unknown' | 'replaced'> {
   const id = newId<string>();
   const key = KEY_PREFIX + newSecret().secret;
-  const isMade = await createApiKey(database, { ...settings, id, sha256: hashSecret(key) }, idempotency);
-  return isMade ? { id, key } : 'name_taken';
+  const line = replaces === null ? { owner: `id:${id}`, replaces } : await findLine(service, replaces);
+  if (line === null) return 'unknown';
+  const row = { ...settings, ...line, id, sha256: hashSecret(key) };
+  const result = await createApiKey(service.database, row, idempotency);
+  return result === 'created' ? { id, key } : result;
+}
+
+/** The owner that a successor of this key continues, and the place that it takes; null: there is no such key. */
+async function findLine(
+  { config, database }: Service,
+  named: string,
+): Promise<{ owner: string; replaces: string } | null> {
+  const isFixed = config.api.keys.some(({ name }) => name === named);
+  if (named === ADMIN || isFixed) {
+    const caller = isFixed ? callerOfKey(named) : ADMIN;
+    return { owner: caller, replaces: caller };
+  }
+  const key = await findApiKey(database, named);
+  return key === null ? null : { owner: key.owner ?? callerOfKey(key.name), replaces: key.id };
 }
 
 /** Notes that a key is in use. That a note fails is reported and changes nothing. */

@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import { makeApiKey, revokeApiKey } from './manage-keys.ts';
 import { listApiKeys, viewApiKey } from './views.ts';
-import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
+import { conflict, fieldProblem, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../../api/route.ts';
 import * as schemas from '../../contract/keys.ts';
+import { ADMIN } from '../../core/key-role.ts';
 
 const getKeys = defineList({
   operationId: 'listKeys',
@@ -23,7 +24,7 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
   body: schemas.keyRequest,
   answers: {
     201: { description: 'The key', schema: schemas.newKey },
-    409: { description: 'There is a valid key with this name' },
+    409: { description: 'There is a valid key with this name, or another key has replaced the same one' },
   },
   async perform({ body, principal, idempotency }, { context, services }) {
     const { name, role } = body;
@@ -37,18 +38,32 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
         },
       );
     }
-    if (name === 'admin' || context.config.api.keys.some((key) => key.name === name)) throw nameTaken(name);
-    const settings = { name, role, createdBy: principal.name, expiresAt };
+    if (name === ADMIN || context.config.api.keys.some((key) => key.name === name)) throw nameTaken(name);
+    const { replaces = null } = body;
+    const settings = { name, role, createdBy: principal.name, expiresAt, replaces };
     const made = await makeApiKey(context.service, settings, idempotency);
-    if (made === 'name_taken') throw nameTaken(name);
-    services.keys.forget();
-    return made;
+    switch (made) {
+      case 'name_taken':
+        throw nameTaken(name);
+      case 'unknown':
+        throw fieldProblem(
+          'replaces',
+          `no key has the name or the id ${JSON.stringify(replaces)}. ${LISTED}, and a key of the configuration can be replaced while it is there`,
+        );
+      case 'replaced':
+        throw conflict(`Another key has replaced the key ${replaces} before. Replace that key instead: ${LISTED}.`);
+      default:
+        services.keys.forget();
+        return made;
+    }
   },
   async answer({ id, key }, _request, { context }) {
     const found = requireFound(await viewApiKey(context.views, id), `key ${id}`);
     return { status: 201, body: { ...found, key: null }, ...(key === undefined ? {} : { once: { key } }) };
   },
 });
+
+const LISTED = '"holdfast keys list" shows the created keys and which key each has replaced';
 
 function nameTaken(name: string): Problem {
   return conflict(`There is a valid API key with the name ${name}. Choose another name, or revoke that key first.`);

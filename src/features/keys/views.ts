@@ -7,10 +7,12 @@ import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../d
 
 /** The keys that open the API now. */
 export function readValidApiKeys(db: ViewDatabase) {
-  const { id, name, role, sha256, expiresAt } = apiKeys;
+  const { id, name, role, sha256, owner, expiresAt } = apiKeys;
   const isUseNoted = sql<boolean>`coalesce(${apiKeys.lastUsedAt} > ${fromNow(-60_000)}, false)`;
   const isValid = and(isNull(apiKeys.revokedAt), or(isNull(expiresAt), gt(expiresAt, now)));
-  return query(db, (of) => of.select({ id, name, role, sha256, expiresAt, isUseNoted }).from(apiKeys).where(isValid));
+  return query(db, (of) =>
+    of.select({ id, name, role, sha256, owner, expiresAt, isUseNoted }).from(apiKeys).where(isValid),
+  );
 }
 
 /** Those of these sign-ins that exist and have not ended. */
@@ -22,7 +24,7 @@ export function readWebSessions(
   return query(db, (of) => of.select().from(webSessions).where(those));
 }
 
-const { sha256: _secret, ...KEY_COLUMNS } = getTableColumns(apiKeys);
+const { sha256: _secret, owner: _owner, ...KEY_COLUMNS } = getTableColumns(apiKeys);
 
 /** A key, or null. */
 export async function viewApiKey(db: ViewDatabase, id: string): Promise<ApiKeyView | null> {

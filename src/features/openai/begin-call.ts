@@ -129,9 +129,9 @@ async function resolveKey(
 ): Promise<KeyedRequest> {
   if (idempotency !== null) return idempotency;
   const sha256 = sha256OfJson(body);
-  const scope = `${principal.name} openai ${list.path}`;
+  const scope = `${principal.owner} openai ${list.path}`;
   const isRepeated = Number(headers['x-stainless-retry-count'] ?? 0) >= 1;
-  const key = await keyOfClientRequest(context.service.database, { sentBy: principal.name, sha256, scope }, isRepeated);
+  const key = await keyOfClientRequest(context.service.database, { owner: principal.owner, sha256, scope }, isRepeated);
   return { scope, key, sha256 };
 }
 
@@ -146,10 +146,10 @@ async function resolveTarget(
   return freshTarget(agent.id, keyed);
 }
 
-/** The session for which the API key of the request uses this name. It belongs to this key alone: both names count whole. */
+/** The session for which the API key of the request uses this name. It belongs to this key, and to those that replace it, alone: both names count whole. */
 export async function ownTarget(
   { views }: ApiContext,
-  { principal: { name: owner } }: AnyRequest,
+  { principal: { owner } }: AnyRequest,
   { kind, agentId, name }: { kind: OwnName['kind']; agentId: string; name: string },
 ): Promise<Target> {
   const earlier = await findEarlierSession(views, { kind, agentId, owner, nameSha: hashText(name) });

@@ -201,6 +201,17 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     isCommon: true,
   },
   {
+    line: 'keys create {name} --replaces {old}',
+    make: async (scene) => {
+      const old = scene.fresh('replaced');
+      const made = await scene.ask('POST', '/v1/keys', { name: old, role: 'viewer' });
+      return { name: scene.fresh('key'), old, id: String(made['id']) };
+    },
+    shows: [/^hf_\S+\s*$/m],
+    notes: ['it continues the conversations of the key {old}'],
+    json: { name: '{name}', role: 'viewer', replaces: '{id}' },
+  },
+  {
     line: 'keys revoke {name}',
     make: async (scene) => {
       const name = scene.fresh('revoked');

@@ -74,11 +74,13 @@ export function ApiKeys(): ReactElement {
 
 function NewKey({ onMade }: { onMade: () => Promise<void> }): ReactElement {
   const [name, setName] = useState('');
+  const [replaces, setReplaces] = useState('');
   const [role, setRole] = useState<(typeof ROLES)[number]>('viewer');
   const make = useMutation({
-    mutationFn: () => api.createKey({ body: { name, role } }),
+    mutationFn: () => api.createKey({ body: { name, role, ...(replaces === '' ? {} : { replaces }) } }),
     async onSuccess() {
       setName('');
+      setReplaces('');
       await onMade();
     },
   });
@@ -92,6 +94,13 @@ function NewKey({ onMade }: { onMade: () => Promise<void> }): ReactElement {
     >
       <Field name="Name" required maxLength={64} value={name} onChange={setName} />
       <Select name="Role" value={role} options={ROLES} onChange={setRole} />
+      <Field
+        name="Replaces (name or id)"
+        maxLength={200}
+        value={replaces}
+        onChange={setReplaces}
+        title="An earlier key, whose conversations and stored answers the new one continues"
+      />
       <Button type="submit" tone="main" disabled={make.isPending}>
         Create a key
       </Button>

@@ -1,30 +1,55 @@
 // The API keys that were made while the service ran, and sign-ins of browsers with them.
 import { fromNow, now } from '../../../rows/columns.ts';
 import { apiKeys, signInCodes, webSessions } from '../../../rows/keys.ts';
+import { isUuid } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
-import { and, eq, inArray, isNull, lt, lte, or, query, sql, transact, type Rows } from '../../../database/drizzle.ts';
+import {
+  and,
+  desc,
+  eq,
+  inArray,
+  isNull,
+  lt,
+  lte,
+  or,
+  query,
+  sql,
+  transact,
+  type Rows,
+} from '../../../database/drizzle.ts';
 import { isUniqueViolation, storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
 import { REQUEST_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 
 const NAME_INDEX = 'api_keys_live';
+const SUCCESSOR_INDEX = 'api_keys_successors';
 const NOTED_EVERY_MS = 60_000;
 
-/** Stores a key; false: another valid key has its name. Rejects with a violated primary key when another request has stored the Idempotency-Key. */
+/** The key with this id, or the newest one with this name; null: there is none. */
+export async function findApiKey(database: Database, named: string): Promise<typeof apiKeys.$inferSelect | null> {
+  const isNamed = isUuid(named) ? eq(apiKeys.id, named) : eq(apiKeys.name, named);
+  const [key] = await query(database.views, (db) =>
+    db.select().from(apiKeys).where(isNamed).orderBy(desc(apiKeys.createdAt)).limit(1),
+  );
+  return key ?? null;
+}
+
+/** Stores a key, unless another valid key has its name or another key replaces the same one. Rejects with a violated primary key when another request has stored the Idempotency-Key. */
 export async function createApiKey(
   database: Database,
   key: typeof apiKeys.$inferInsert,
   idempotency: KeyedRequest | null,
-): Promise<boolean> {
+): Promise<'created' | 'name_taken' | 'replaced'> {
   const isExpired = and(eq(apiKeys.name, key.name), isNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, now));
   const create = transact(database.views, async (tx) => {
     // So that its name is free again.
     await tx.update(apiKeys).set({ revokedAt: apiKeys.expiresAt }).where(isExpired);
     const { rowCount } = await tx.insert(apiKeys).values(key).onConflictDoNothing({ target: apiKeys.id });
     if (rowCount === 1) await storeKey(tx, idempotency, { id: key.id });
-    return true;
+    return 'created' as const;
   });
   return create.catch((error: unknown) => {
-    if (isUniqueViolation(error, NAME_INDEX)) return false;
+    if (isUniqueViolation(error, NAME_INDEX)) return 'name_taken';
+    if (isUniqueViolation(error, SUCCESSOR_INDEX)) return 'replaced';
     throw error;
   });
 }

@@ -45,9 +45,9 @@ where r.sent_by = $1 and r.body_sha256 = $2 and r.created_at > clock_timestamp()
 order by r.key desc limit 1`,
 });
 
-/** What identifies a request: who has sent it, its body, and the scope of its key. */
+/** What identifies a request: whose it is (as `Principal.owner`), its body, and the scope of its key. */
 export interface ClientRequestFacts {
-  sentBy: string;
+  owner: string;
   sha256: string;
   scope: string;
 }
@@ -55,18 +55,18 @@ export interface ClientRequestFacts {
 /** The key of a request; that of an earlier one when it repeats it. */
 export async function keyOfClientRequest(
   database: Database,
-  { sentBy, sha256, scope }: ClientRequestFacts,
+  { owner, sha256, scope }: ClientRequestFacts,
   isRepeated: boolean,
 ): Promise<string> {
   if (isRepeated) {
     const [found] = await sendQuery<{ key: string }>(
       database.views,
-      FIND_CLIENT_REQUEST.prepared([sentBy, sha256, scope]),
+      FIND_CLIENT_REQUEST.prepared([owner, sha256, scope]),
     );
     if (found !== undefined) return found.key;
   }
   const key = newId<string>();
-  await sendQuery(database.hot, NOTE_CLIENT_REQUEST.prepared([sentBy, sha256, key]));
+  await sendQuery(database.hot, NOTE_CLIENT_REQUEST.prepared([owner, sha256, key]));
   return key;
 }
 

@@ -62,7 +62,7 @@ export async function findKeyedMessage(
 export interface OwnName {
   kind: 'user' | 'conversation';
   agentId: string;
-  /** The caller, as `Principal.name`. */
+  /** As `Principal.owner`. */
   owner: string;
   nameSha: string;
 }
