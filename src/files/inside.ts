@@ -23,9 +23,9 @@ export interface Confines {
   roots: readonly string[];
 }
 
-/** The workspace of an agent, and further folders. */
-export function insideWorkspace(workspaceDir: string, roots: readonly string[] = []): Confines {
-  return { base: workspaceDir, roots: [workspaceDir, ...roots] };
+/** A folder that relative names are relative to, and further ones. */
+export function confinedTo(folder: string, roots: readonly string[] = []): Confines {
+  return { base: folder, roots: [folder, ...roots] };
 }
 
 const ATTEMPTS_MAX = 4;
@@ -137,6 +137,19 @@ export function openToAppend(name: string, confines: Confines): Promise<FileHand
     } catch (error) {
       await file.close();
       throw error;
+    }
+  });
+}
+
+/** Deletes a file, if there is one. Throws `PathRefusedError` or the error of the file system. */
+export function removeInside(name: string, confines: Confines): Promise<void> {
+  return untilUnchanged(name, confines, async ({ path }) => {
+    const folder = await HeldFolder.open(dirname(path)).catch(orAbsent);
+    if (folder === null) return;
+    try {
+      await unlink(folder.at(basename(path))).catch(orAbsent);
+    } finally {
+      folder.close();
     }
   });
 }

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Account } from '../config/os-users.ts';
 import { count } from '../config/schema-scalars.ts';
-import { insideWorkspace, resolveInside } from '../files/inside.ts';
+import { confinedTo, resolveInside } from '../files/inside.ts';
 import { homeOf } from './command-user.ts';
 import { defineTool } from './define-tool.ts';
 import { execEnvironment } from './start-shell.ts';
@@ -109,7 +109,7 @@ function describeBackground(background: BackgroundOptions | undefined): string {
 /** The real directory to run in, or the error result that gives the reason why it cannot be used. */
 async function resolveWorkdir(workdir = '.', call: ToolCall): Promise<string | ToolOutcome> {
   try {
-    const { path } = await resolveInside(workdir, insideWorkspace(call.workspaceDir));
+    const { path } = await resolveInside(workdir, confinedTo(call.workspaceDir));
     if ((await stat(path)).isDirectory()) return path;
     return errorOutcome(`exec: workdir: ${workdir} is not a directory`);
   } catch (error) {

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { orAborted } from '../deadline.ts';
 import { HeldFolder, openEntry } from '../files/held-folder.ts';
-import { insideWorkspace, readBytes, resolveInside } from '../files/inside.ts';
+import { confinedTo, readBytes, resolveInside } from '../files/inside.ts';
 import { Gate } from '../gate.ts';
 import { defineTool } from './define-tool.ts';
 import type { Piece, PieceMatches } from './grep-thread.ts';
@@ -56,7 +56,7 @@ function compile(pattern: string): RegExp {
 
 /** What was found, for the model. Rejects with the signal's reason after an abort. */
 async function findLines(pattern: RegExp, name: string, { workspaceDir, signal }: ToolCall): Promise<string> {
-  const { path, root } = await resolveInside(name, insideWorkspace(workspaceDir));
+  const { path, root } = await resolveInside(name, confinedTo(workspaceDir));
   const limit = AbortSignal.timeout(MATCH_MS_MAX);
   const either = AbortSignal.any([signal, limit]);
   const thread = startThread(pattern);

@@ -9,7 +9,7 @@ import type { InboundMessage } from '../core/inbound.ts';
 import { buildChatRoute, decideTarget, type OpenChannels } from '../core/message-route.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import type { Recipient } from '../core/reply-address.ts';
-import { insideWorkspace, resolveInside } from '../files/inside.ts';
+import { confinedTo, resolveInside } from '../files/inside.ts';
 import { defineTool } from './define-tool.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 
@@ -231,7 +231,7 @@ async function chooseMedia(
 ): Promise<ChosenMedia> {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(named)) return chooseUrl(named);
   // A file outside must be indistinguishable from one that does not exist.
-  const path = await resolveInside(named, insideWorkspace(workspaceDir, roots)).then(
+  const path = await resolveInside(named, confinedTo(workspaceDir, roots)).then(
     ({ path }) => path,
     () => null,
   );

@@ -7,6 +7,9 @@ import { readBytes } from '../files/inside.ts';
 /** The largest file that is read or edited as a whole, and the most that a range of lines may have. */
 export const WHOLE_BYTES_MAX = 256 * 1024;
 
+/** How much of a file is read at once. */
+const PIECE_BYTES = 64 * 1024;
+
 /** A fault of a file, worded for the model: no path of the host is in it. */
 export class TextFileError extends Error {
   readonly code = 'text_file';
@@ -73,8 +76,10 @@ export async function readLines(
 async function* readPieces({ file, name }: NamedFile, verb: Verb, signal: AbortSignal): AsyncGenerator<string> {
   let decoder: ReturnType<typeof strictDecoder> | null = null;
   try {
-    for await (const bytes of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+    for (let at = 0, isLast = false; !isLast; at += PIECE_BYTES) {
+      const bytes = await readBytes(file, at, PIECE_BYTES);
       signal.throwIfAborted();
+      isLast = bytes.length < PIECE_BYTES;
       decoder ??= strictDecoder(detectEncoding(bytes));
       yield decoder.decode(bytes, { stream: true });
     }

@@ -1,6 +1,6 @@
 // The file tools' work in the workspace of a call. When it fails, the model receives the reason without a path of the host.
 import { PathRefusedError } from '../files/held-folder.ts';
-import { insideWorkspace, loadLibrary, withFileInside, type Confines } from '../files/inside.ts';
+import { confinedTo, loadLibrary, withFileInside, type Confines } from '../files/inside.ts';
 import { TextFileError, type NamedFile } from './text-files.ts';
 import { errorOutcome, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 
@@ -24,7 +24,7 @@ export async function runInWorkspace(
   call.signal.throwIfAborted();
   call.lease.assertHeld();
   try {
-    return textOutcome(await work(insideWorkspace(call.workspaceDir, roots)));
+    return textOutcome(await work(confinedTo(call.workspaceDir, roots)));
   } catch (error) {
     call.signal.throwIfAborted();
     return errorOutcome(`${tool}: ${await describeFault(error, name)}`);

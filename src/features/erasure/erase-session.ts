@@ -42,6 +42,7 @@ import { rollUp } from '../costs/store/roll-up.ts';
 import { findSessionsOfSender } from '../../kernel/views/subjects.ts';
 import { workOff } from '../../work-off.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
+import { confinedTo, removeInside } from '../../files/inside.ts';
 
 /** The rows and files that an erasure has deleted, or would delete. */
 type Erasure = Omit<z.output<typeof erasure>, 'key'>;
@@ -163,7 +164,7 @@ async function eraseFenced(
   sessions: ErasedSessions,
   { total, key }: Progress & { key: string },
 ): Promise<void> {
-  const { database, inbox } = service;
+  const { config, database, inbox } = service;
   for (let pass = 1; pass <= PASSES_MAX; pass += 1) {
     await fenceSessions(database, sessions.ids);
     const settled = delay(SNAPSHOT_SETTLE_MS);
@@ -182,7 +183,8 @@ async function eraseFenced(
     add(total.removed, { snapshots: await eraseSnapshots(database, sessions) });
     total.files += await eraseCommands(service, sessions.ids, total.removed);
     const media = await listDownloads(service, sessions.ids);
-    for (const path of media) await rm(path, { force: true });
+    const folder = resolve(config.runtime.dataDir, CHANNEL_MEDIA);
+    for (const path of media) await removeInside(path, confinedTo(folder));
     total.files += media.length;
     add(total.removed, await eraseRows(database, sessions));
     const finished = await finishErasure(database, sessions.ids);

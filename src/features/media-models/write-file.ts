@@ -1,6 +1,6 @@
 // Where a tool writes the file that a model has made: a new file of the workspace. The place is checked before the model is paid.
 import { isAbsent } from '../../files/held-folder.ts';
-import { insideWorkspace, replaceInside, withFileInside } from '../../files/inside.ts';
+import { confinedTo, replaceInside, withFileInside } from '../../files/inside.ts';
 import type { ToolCall } from '../../tools/tool.ts';
 import { describeFault } from '../../tools/workspace-files.ts';
 
@@ -9,7 +9,7 @@ export async function planFile(call: ToolCall, file: string | undefined): Promis
   if (file === undefined) return {};
   if (file.endsWith('/')) return { fault: `${JSON.stringify(file)} names a folder; give the name of a file` };
   try {
-    await withFileInside(file, insideWorkspace(call.workspaceDir), () => Promise.resolve());
+    await withFileInside(file, confinedTo(call.workspaceDir), () => Promise.resolve());
     return { fault: `${file} exists; give the name of a new file` };
   } catch (error) {
     return isAbsent(error) ? {} : { fault: await describeFault(error, file) };
@@ -20,7 +20,7 @@ export async function planFile(call: ToolCall, file: string | undefined): Promis
 export async function writeFile(call: ToolCall, file: string, bytes: Uint8Array): Promise<string | null> {
   call.lease.assertHeld();
   try {
-    await replaceInside(file, insideWorkspace(call.workspaceDir), bytes);
+    await replaceInside(file, confinedTo(call.workspaceDir), bytes);
     return null;
   } catch (error) {
     return `the file cannot be written: ${await describeFault(error, file)}`;

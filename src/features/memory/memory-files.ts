@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { decodeToShow, detectEncoding } from '../../core/text.ts';
 import { isAbsent, PathRefusedError } from '../../files/held-folder.ts';
-import { insideWorkspace, listInside, readBytes, withFileInside } from '../../files/inside.ts';
+import { confinedTo, listInside, readBytes, withFileInside } from '../../files/inside.ts';
 
 /** The paths that the memory tools accept. */
 export const MEMORY_PATH = /^(?:MEMORY\.md|memory\/[^/\\\0]+\.md)$/;
@@ -48,7 +48,7 @@ const seen = new LRUCache<string, HashedFile & { stamp: string }>({ max: 20_000 
 export async function listMemory(workspaceDir: string, signal: AbortSignal): Promise<MemoryListing> {
   const root = await orAbsent(realpath(workspaceDir));
   if (root === null) return { files: [], notText: [], leftOut: 0 };
-  const entries = (await orAbsent(listInside('memory', insideWorkspace(root)))) ?? [];
+  const entries = (await orAbsent(listInside('memory', confinedTo(root)))) ?? [];
   const paths = entries
     .map(({ name }) => `memory/${name}`)
     .filter((path) => MEMORY_PATH.test(path))
@@ -95,7 +95,7 @@ async function withFile<Result>(
   use: (file: FileHandle, facts: BigIntStats) => Promise<Result>,
 ): Promise<Result | null> {
   return await orAbsent(
-    withFileInside<Result | null>(name, insideWorkspace(root), async ({ file, facts, path }) =>
+    withFileInside<Result | null>(name, confinedTo(root), async ({ file, facts, path }) =>
       path === join(root, name) ? await use(file, facts) : null,
     ),
   );

@@ -5,7 +5,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { cutHead, detectEncoding } from '../../../core/text.ts';
 import type { AgentSettings, Config } from '../../../config.ts';
 import { PathRefusedError } from '../../../files/held-folder.ts';
-import { insideWorkspace, openToAppend } from '../../../files/inside.ts';
+import { confinedTo, openToAppend } from '../../../files/inside.ts';
 import { MEMORY_TOOL } from '../../../compaction/summary-request.ts';
 import { listToolUses } from '../../../core/content.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
@@ -46,7 +46,7 @@ export function toMemoryNote(answer: ModelAnswer, day: { now: Date; timeZone: st
 
 /** Appends a note to its file, unless it is already there. Throws `MemoryPlaceError`, or the error of the file system. */
 export async function appendMemory(workspaceDir: string, note: MemoryNote, compactionId: string): Promise<void> {
-  const file = await openToAppend(note.path, insideWorkspace(workspaceDir)).catch((error: unknown) => {
+  const file = await openToAppend(note.path, confinedTo(workspaceDir)).catch((error: unknown) => {
     throw error instanceof PathRefusedError ? new MemoryPlaceError(note.path) : error;
   });
   try {

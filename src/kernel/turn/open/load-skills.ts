@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { isMap, isScalar, parseDocument } from 'yaml';
 import { cutHead, NOT_TEXT } from '../../../core/text.ts';
-import { insideWorkspace, listInside } from '../../../files/inside.ts';
+import { confinedTo, listInside } from '../../../files/inside.ts';
 import { literal } from '../../../prompt/literal.ts';
 import type { Skill } from '../../../prompt/skills.ts';
 import { orAbsent, readInside, WorkspaceFileError } from './read-inside.ts';
@@ -43,7 +43,7 @@ export async function loadSkills(workspaceDir: string): Promise<LoadedSkills> {
 
 // Links to folders count: their target is checked when the file is read.
 async function listFolders(workspaceDir: string): Promise<string[]> {
-  const list = () => listInside(SKILLS_FOLDER, insideWorkspace(workspaceDir));
+  const list = () => listInside(SKILLS_FOLDER, confinedTo(workspaceDir));
   const items = (await orAbsent(join(workspaceDir, SKILLS_FOLDER), list)) ?? [];
   return items
     .filter((item) => item.isDirectory() || item.isSymbolicLink())

@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeToShow, detectEncoding, fromWholeCharacter } from '../../../core/text.ts';
 import { isAbsent, PathRefusedError } from '../../../files/held-folder.ts';
-import { insideWorkspace, readBytes, withFileInside } from '../../../files/inside.ts';
+import { confinedTo, readBytes, withFileInside } from '../../../files/inside.ts';
 
 /** A workspace file is there and cannot be read; `cause` says why. */
 export class WorkspaceFileError extends Error {
@@ -42,7 +42,7 @@ export async function readInside(
   { workspaceDir, bytesMax, before }: WorkspaceReading,
 ): Promise<SeenFile> {
   const found = await orAbsent(join(workspaceDir, name), () =>
-    withFileInside(name, insideWorkspace(workspaceDir), async ({ file, facts, path }) => {
+    withFileInside(name, confinedTo(workspaceDir), async ({ file, facts, path }) => {
       const stamp = [path, facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
       return before?.stamp === stamp ? before : { stamp, ...(await readBounded(file, Number(facts.size), bytesMax)) };
     }),
