@@ -32,10 +32,12 @@ export class Scheduler {
   #moment: NodeJS.Timeout | null = null;
   #round: Promise<void> | null = null;
   #isWanted = false;
-  #isSynced = false;
+  /** The steps that have not applied the configuration as it is. */
+  readonly #unsynced: Set<ScheduleStep>;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
+    this.#unsynced = new Set(options.schedules);
   }
 
   /** Starts the rounds; the first one applies the configuration. Does not wait for it. */
@@ -49,7 +51,7 @@ export class Scheduler {
 
   /** The configuration was reloaded: the next round applies it. */
   syncAgain(): void {
-    this.#isSynced = false;
+    for (const step of this.#options.schedules) this.#unsynced.add(step);
     this.#check();
   }
 
@@ -89,35 +91,42 @@ export class Scheduler {
   async #work(): Promise<void> {
     while (this.#isWanted && !this.#stopped.signal.aborted) {
       this.#isWanted = false;
-      try {
-        this.#checkAgainIn(await this.#doRound());
-      } catch (error) {
-        this.#options.service.database.outages.report(error, 'Scheduler round failed; the next round retries');
-      }
+      this.#checkAgainIn(await this.#doRound());
     }
   }
 
   /** One round; resolves with the milliseconds until the next deadline, or null when none is known. */
   async #doRound(): Promise<number | null> {
     const { schedules, service } = this.#options;
-    if (!this.#isSynced) await this.#sync();
     const moments: (number | null)[] = [];
-    for (const schedule of schedules) moments.push(await schedule.start(this.#stopped.signal));
-    for (const schedule of schedules) await schedule.settle?.();
-    moments.push(await deliverDue(service));
+    for (const step of schedules) moments.push(await this.#attempt(() => this.#start(step)));
+    for (const step of schedules) await this.#attempt(async () => step.settle?.());
+    moments.push(await this.#attempt(() => deliverDue(service)));
     const known = moments.filter((inMs) => inMs !== null);
     return known.length === 0 ? null : Math.min(...known);
   }
 
-  async #sync(): Promise<void> {
-    // First, because the configuration may be read again meanwhile.
-    this.#isSynced = true;
+  /** Null: it has failed, which keeps nothing else of the round. */
+  async #attempt<Result>(part: () => Promise<Result>): Promise<Result | null> {
     try {
-      for (const schedule of this.#options.schedules) await schedule.sync();
+      return await part();
     } catch (error) {
-      this.#isSynced = false;
-      throw error;
+      this.#options.service.database.outages.report(error, 'Part of a scheduler round failed; the next round retries');
+      return null;
     }
+  }
+
+  async #start(step: ScheduleStep): Promise<number | null> {
+    // First, because the configuration may be read again meanwhile.
+    if (this.#unsynced.delete(step)) {
+      try {
+        await step.sync();
+      } catch (error) {
+        this.#unsynced.add(step);
+        throw error;
+      }
+    }
+    return await step.start(this.#stopped.signal);
   }
 
   /** Anything later than the next tick is found by a tick. */

@@ -9,7 +9,7 @@ import { newId } from '../../src/ids.ts';
 import type { SessionId, TurnId } from '../../src/core/ids.ts';
 import { createReserveCost } from '../../src/features/budgets/store/reserve-cost.ts';
 import { fireDueCrons } from '../../src/features/crons/schedule-crons.ts';
-import { makeDuePolls, syncHeartbeats } from '../../src/features/heartbeats/schedule-heartbeats.ts';
+import { syncHeartbeats } from '../../src/features/heartbeats/schedule-heartbeats.ts';
 import { readDueCrons } from '../../src/features/crons/store/crons.ts';
 import { readDatabaseTime } from '../../src/database/database-time.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
@@ -20,7 +20,7 @@ import { readDueSessions } from '../rows/doorbells.ts';
 import { changeHeartbeatStates, readHeartbeats } from '../rows/heartbeats.ts';
 import { now } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
-import { makeCron, schedulerParts } from '../store/cron-rig.ts';
+import { makeCron, makeDuePolls, schedulerParts } from '../store/cron-rig.ts';
 import { batchRig } from './batch-rig.ts';
 
 const shared = useApiRig();

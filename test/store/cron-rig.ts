@@ -9,7 +9,7 @@ import { createCron, findCron, readDueCrons, type Cron } from '../../src/feature
 import { readDatabaseTime } from '../../src/database/database-time.ts';
 import type { Database } from '../../src/database/database.ts';
 import { fireDueCrons, settleEndedFires } from '../../src/features/crons/schedule-crons.ts';
-import type { HeartbeatParts } from '../../src/features/heartbeats/schedule-heartbeats.ts';
+import { openPolls, type HeartbeatParts } from '../../src/features/heartbeats/schedule-heartbeats.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
 
@@ -73,4 +73,11 @@ export async function again(database: Database, cron: Pick<Cron, 'id'>): Promise
   const found = await findCron(database, cron.id);
   if (found === null) throw new Error(`The cron ${cron.id} is gone.`);
   return found;
+}
+
+/** Checks and settles all polls that are due. */
+export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
+  const polls = openPolls(parts);
+  while (!(await polls.start())) await polls.ended();
+  await polls.ended();
 }

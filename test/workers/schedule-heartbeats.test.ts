@@ -1,5 +1,6 @@
 // Goal: a poll is created once, and only when it is worth a model call; otherwise a row has the reason. Method: agents of a
 // configuration on a real database, polls that are made due, and rounds of schedulers without their clock.
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,11 +13,7 @@ import { enqueueSystemEvent } from '../../src/kernel/inbox/system-events.ts';
 import { readDatabaseTime } from '../../src/database/database-time.ts';
 import { claimPolls } from '../../src/features/heartbeats/store/heartbeats.ts';
 import { createLogger } from '../../src/logger.ts';
-import {
-  makeDuePolls,
-  syncHeartbeats,
-  type HeartbeatParts,
-} from '../../src/features/heartbeats/schedule-heartbeats.ts';
+import { openPolls, syncHeartbeats, type HeartbeatParts } from '../../src/features/heartbeats/schedule-heartbeats.ts';
 import { readDoorbells, removeDoorbells } from '../rows/doorbells.ts';
 import { readEvents } from '../rows/events.ts';
 import {
@@ -31,7 +28,7 @@ import {
 import { changeInputs, countInputs, readInputs } from '../rows/inputs.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { ago, atMost, not, now } from '../rows/table.ts';
-import { schedulerParts } from '../store/cron-rig.ts';
+import { makeDuePolls, schedulerParts } from '../store/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
 let rig: StoreRig;
@@ -139,7 +136,7 @@ test('a poll that a crashed scheduler had claimed is created by another one, onc
   const { config } = await configOf({});
   await syncHeartbeats(schedulerParts(rig.database, config), await readDatabaseTime(rig.database));
   await makeDue();
-  const dead = { owner: 'dead', leaseMs: 60_000, ids: [newId<string>()] };
+  const dead = { owner: 'dead', leaseMs: 60_000, ids: [newId<string>()], checking: [] };
   expect(await claimPolls(rig.database, dead)).toHaveLength(1);
   await makeDuePolls(schedulerParts(rig.database, config));
   expect(await lastPoll()).toMatchObject({ status: 'claimed', owner: 'dead' });
@@ -245,6 +242,34 @@ describe('the gate', () => {
     expect(await outcome(config)).toBe('unchanged');
   });
 
+  test('of a file fails for a pipe in its place, and does not wait for its other end', async () => {
+    const { config, workspace } = await configOf({ when: { file: 'inbox.txt' } });
+    execFileSync('mkfifo', [join(workspace, 'inbox.txt')]);
+    expect(await outcome(config)).toBe('gate-failed');
+    expect((await lastPoll())['detail']).toContain('inbox.txt is not a regular file');
+    await rm(join(workspace, 'inbox.txt'));
+    expect(await outcome(config)).toBe('unchanged');
+  });
+
+  test('of one agent that takes its whole time delays no other agent', async () => {
+    const slow = await configOf({ when: { command: 'sleep 60', timeoutSeconds: 30 } });
+    const quick = await configOf({});
+    const list = [...slow.config.agents.list, ...quick.config.agents.list];
+    const config = { ...slow.config, agents: { ...slow.config.agents, list } };
+    const stopped = new AbortController();
+    const parts = { ...schedulerParts(rig.database, config), signal: stopped.signal };
+    const statusOf = async (agentId: string) => (await readHeartbeats(rig, { agentId }, 'status')).at(-1)?.status;
+    await syncHeartbeats(parts, await readDatabaseTime(rig.database));
+    await makeDue();
+    const polls = openPolls(parts);
+    await polls.start();
+    await expect.poll(() => statusOf(quick.agentId)).toBe('fired');
+    expect(await statusOf(slow.agentId)).toBe('claimed');
+    stopped.abort();
+    await polls.ended();
+    expect(await statusOf(slow.agentId)).toBe('claimed');
+  });
+
   test('of a command checks its output and its exit code', async () => {
     const { config, workspace } = await configOf({ when: { command: 'ls; test ! -e broken' } });
     expect(await outcome(config)).toBe('unchanged');
@@ -315,7 +340,7 @@ test('a poll that this scheduler claimed without receiving the answer is created
   const parts = schedulerParts(rig.database, config);
   await syncHeartbeats(parts, await readDatabaseTime(rig.database));
   await makeDue();
-  await claimPolls(rig.database, { owner: parts.owner, leaseMs: 60_000, ids: [newId<string>()] });
+  await claimPolls(rig.database, { owner: parts.owner, leaseMs: 60_000, ids: [newId<string>()], checking: [] });
   await makeDuePolls(parts);
   expect(await readHeartbeats(rig, {}, 'status')).toEqual([{ status: 'fired' }]);
 });

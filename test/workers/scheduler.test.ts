@@ -1,5 +1,6 @@
 // Goal: due slots are fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
 import { budgetBookOf, openBudgetRounds } from '../../src/features/budgets/rounds.ts';
+import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { findCron, readConfigCrons } from '../../src/features/crons/store/crons.ts';
@@ -10,13 +11,17 @@ import { createReserveCost } from '../../src/features/budgets/store/reserve-cost
 import { editCron } from '../../src/features/crons/use-cases.ts';
 import { openCrons, reconcileConfigCrons } from '../../src/features/crons/schedule.ts';
 import { openHeartbeats } from '../../src/features/heartbeats/schedule.ts';
+import { syncHeartbeats } from '../../src/features/heartbeats/schedule-heartbeats.ts';
+import { readDatabaseTime } from '../../src/database/database-time.ts';
+import type { ScheduleStep } from '../../src/kernel/processes/process-part.ts';
 import { startRounds } from '../../src/kernel/queue/start-rounds.ts';
 import { Scheduler } from '../../workers/scheduler.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { readBudgetWindows } from '../rows/budgets.ts';
 import { changeCrons, readCronFires } from '../rows/crons.ts';
+import { changeHeartbeatStates, countHeartbeats } from '../rows/heartbeats.ts';
 import { countInputs } from '../rows/inputs.ts';
-import { like } from '../rows/table.ts';
+import { like, now } from '../rows/table.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { again, configWith, makeCron, schedulerParts } from '../store/cron-rig.ts';
@@ -35,11 +40,15 @@ afterEach(async () => {
   await changeCrons(rig.database.views, {}, { isEnabled: false });
 });
 
-function startScheduler(config: Config = configWith()): Scheduler {
+function startScheduler(config: Config = configWith(), steps: ScheduleStep[] = []): Scheduler {
   const service = schedulerParts(rig.database, config);
   const { logger } = service;
   const parts = [openCrons, openHeartbeats].map((open) => open({ service, logger, metrics: null }));
-  const scheduler = new Scheduler({ service, logger, schedules: parts.flatMap(({ schedule }) => schedule ?? []) });
+  const scheduler = new Scheduler({
+    service,
+    logger,
+    schedules: [...steps, ...parts.flatMap(({ schedule }) => schedule ?? [])],
+  });
   running.push(scheduler);
   scheduler.start();
   return scheduler;
@@ -91,6 +100,28 @@ test('a deadline between two ticks is met before the next tick', async () => {
     const [{ firedAt } = { firedAt: null }] = await readCronFires(rig, { cronId: cron.id }, 'firedAt');
     return Math.floor(Number(firedAt) / 1_000) === Math.floor(at / 1_000);
   });
+});
+
+test('a heartbeat whose check takes long delays no cron', async () => {
+  const cron = await makeCron(rig.database, { ...tick, schedule: { kind: 'every', everyMs: 1000 } });
+  const config = configWith(({ agents }) => {
+    const heartbeat = { every: 60_000, when: { command: 'sleep 60', timeoutSeconds: 30 } };
+    return { agents: { ...agents, list: [{ ...agents.list[0]!, workspace: tmpdir(), heartbeat }] } } as Partial<Config>;
+  });
+  await syncHeartbeats(schedulerParts(rig.database, config), await readDatabaseTime(rig.database));
+  await changeHeartbeatStates(rig.database.views, {}, { nextAt: now });
+  startScheduler(config);
+  await expect.poll(() => countHeartbeats(rig, { status: 'claimed' })).toBe(1);
+  const before = (await firesOf(cron.id)).length;
+  await expect.poll(async () => (await firesOf(cron.id)).length).toBeGreaterThan(before + 1);
+  expect(await countHeartbeats(rig, { status: 'claimed' })).toBe(1);
+});
+
+test('a step that fails keeps no other step of the round', async () => {
+  const cron = await makeCron(rig.database, { ...tick, schedule: { kind: 'every', everyMs: 1000 } });
+  const failing = { sync: () => Promise.reject(new Error('no configuration')), start: () => Promise.resolve(null) };
+  startScheduler(configWith(), [failing]);
+  await expect.poll(async () => (await firesOf(cron.id)).length).toBeGreaterThan(0);
 });
 
 test('a stopped scheduler fires nothing, and crons wait while all are disabled', async () => {

@@ -1,11 +1,13 @@
 // Checks what may have changed since the last poll of an agent: the output of a command, the answer of a URL, the content of a file. The
 // content becomes a hash; nothing of it is stored or shown to a model. Every check is bounded in time and size.
 import { createHash, type Hash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { open, realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { cutHead } from '../../core/text.ts';
 import type { AgentSettings, Config } from '../../config.ts';
 import { processEnvironment } from '../../config.ts';
+import { orAborted } from '../../deadline.ts';
+import { READ_FLAGS } from '../../open-file.ts';
 import { homeOf, planCommands } from '../../tools/command-user.ts';
 import { execEnvironment } from '../../tools/start-shell.ts';
 import { runCommand } from '../../tools/run-command.ts';
@@ -23,7 +25,7 @@ const CHUNK_BYTES = 65_536;
 const KILL_GRACE_MS = 500;
 const REASON_CHARS_MAX = 500;
 
-/** Checks once. Never rejects. `pollId` identifies the check to a command. */
+/** Checks once. Never rejects, and ends at the deadline of the gate also when what it waits for does not. `pollId` identifies the check to a command. */
 export async function checkGate(
   gate: Gate,
   { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },
@@ -32,9 +34,12 @@ export async function checkGate(
   const bounded = AbortSignal.any([signal, deadline]);
   try {
     const hash = createHash('sha256');
-    if (gate.command !== undefined) await hashCommand(hash, gate.command, { agent, config, pollId, signal: bounded });
-    else if (gate.url !== undefined) await hashAnswer(hash, gate.url, config, bounded);
-    else await hashFile(hash, resolve(agent.workspaceDir, gate.file ?? ''), bounded);
+    await orAborted(bounded, () => {
+      if (gate.command !== undefined)
+        return hashCommand(hash, gate.command, { agent, config, pollId, signal: bounded });
+      if (gate.url !== undefined) return hashAnswer(hash, gate.url, config, bounded);
+      return hashFile(hash, resolve(agent.workspaceDir, gate.file ?? ''), bounded);
+    });
     return { kind: 'seen', sha256: hash.digest('hex') };
   } catch (error) {
     const reason = deadline.aborted ? `took longer than ${gate.timeoutSeconds} s` : String((error as Error).message);
@@ -73,13 +78,19 @@ async function hashAnswer(hash: Hash, url: string, config: Config, signal: Abort
 
 /** A file that is not there is a picture, too. */
 async function hashFile(hash: Hash, path: string, signal: AbortSignal): Promise<void> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  // The agent may put a link or a pipe in its place at any time.
+  const file = await realpath(path).then(
+    (real) => open(real, READ_FLAGS),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    },
+  );
   hash.update(file === null ? 'file absent' : 'file\n');
   if (file === null) return;
   try {
+    if (!(await file.stat()).isFile())
+      throw new Error(`${path} is not a regular file; name one in heartbeat.when.file`);
     const chunk = new Uint8Array(CHUNK_BYTES);
     for (let position = 0; position < FILE_BYTES_MAX;) {
       signal.throwIfAborted();

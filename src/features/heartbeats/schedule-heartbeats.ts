@@ -1,4 +1,4 @@
-// The heartbeats' part of a scheduler's round: claims the polls that are due, checks whether each needs a model call, and settles it.
+// The heartbeats' part of a scheduler: its rounds claim the polls that are due; beside them, it checks whether each needs a model call, and settles it.
 // Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
 import { HOST_TIMEZONE } from '../../clock.ts';
 import type { AgentSettings } from '../../config.ts';
@@ -24,6 +24,7 @@ import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 import { settlePolls, type PollSettlement } from './store/settle-polls.ts';
 import { loadWorkspaceFiles } from '../../kernel/turn/open/load-workspace.ts';
 import { checkGate } from './heartbeat-gate.ts';
+import { orAborted } from '../../deadline.ts';
 import type { Logger } from '../../logger.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
@@ -49,10 +50,10 @@ type SkipReason =
   | 'unknown-agent';
 
 const FILE_NAME = 'HEARTBEAT.md';
-/** Polls that are checked together. */
+/** Polls that are claimed together. */
 const POLLS_MAX = 16;
-/** Rounds of polls before other work of the scheduler continues. */
-const ROUNDS_MAX = 100;
+/** Polls that a scheduler checks at the same time. */
+const CHECKS_MAX = 64;
 
 /** Makes the rows of the polled agents match the configuration. */
 export async function syncHeartbeats(
@@ -76,27 +77,64 @@ export function hasHeartbeats(config: Config): boolean {
   return polledAgents(config).length > 0;
 }
 
-/** Checks the polls that are due, and makes those that are needed. One scheduler must not call it twice at the same time. */
-export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
-  const { config, database, owner, publish, signal } = parts;
+/** What a scheduler does with its polls. */
+export interface Polls {
+  /** Claims the polls that are due, and starts the check of each; not twice at the same time. False: no more can be checked now. */
+  start(): Promise<boolean>;
+  /** Resolves when none is being checked. */
+  ended(): Promise<void>;
+}
+
+/** Each poll is checked and settled for itself: one whose check takes its whole time, or hangs, delays nothing but the heartbeat of its agent. */
+export function openPolls(parts: HeartbeatParts): Polls {
+  const { config, database, owner, signal } = parts;
   const { leaseMs } = config.runtime;
+  const checks = new Map<string, Promise<void>>();
+  let renewing: NodeJS.Timeout | undefined;
   const renew = (): void =>
     void renewPolls(database, { owner, leaseMs }).catch((error: unknown) =>
       database.outages.report(error, 'Leases of polls could not be renewed'),
     );
-  for (let round = 1; round <= ROUNDS_MAX && !signal.aborted; round += 1) {
-    const ids = Array.from({ length: POLLS_MAX }, () => newId<string>());
-    const polls = await claimPolls(database, { owner, leaseMs, ids });
-    if (polls.length === 0) return;
-    const renewing = setInterval(renew, leaseMs / 3);
-    const judging = Promise.all(polls.map((poll) => judgePoll(parts, poll)));
-    const settlements = await judging.finally(() => clearInterval(renewing));
-    // Unfinished polls are left to the next scheduler.
-    const found = settlements.filter((one) => one !== null);
-    for (const { status, reason } of publish(await settlePolls(database, found)))
-      parts.onPolled?.(status === 'fired' ? 'made' : (reason ?? 'skipped'));
-    if (signal.aborted) await renewPolls(database, { owner, leaseMs: 0 });
+
+  async function check(poll: ClaimedPoll): Promise<void> {
+    try {
+      await settlePoll(parts, poll);
+    } catch (error) {
+      database.outages.report(error, 'Heartbeat could not be settled; it is checked again');
+    }
+    checks.delete(poll.id);
+    if (checks.size > 0) return;
+    clearInterval(renewing);
+    renewing = undefined;
   }
+
+  return {
+    async start() {
+      while (!signal.aborted && checks.size < CHECKS_MAX) {
+        const ids = Array.from({ length: Math.min(POLLS_MAX, CHECKS_MAX - checks.size) }, () => newId<string>());
+        const polls = await claimPolls(database, { owner, leaseMs, ids, checking: [...checks.keys()] });
+        if (polls.length === 0) return true;
+        renewing ??= setInterval(renew, leaseMs / 3);
+        for (const poll of polls) checks.set(poll.id, check(poll));
+      }
+      return false;
+    },
+    async ended() {
+      await Promise.all(checks.values());
+    },
+  };
+}
+
+/** Checks a claimed poll, and makes it if it is needed. One that is not known when the scheduler stops is left to the next scheduler. */
+async function settlePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<void> {
+  const { database, publish, onPolled, signal } = parts;
+  const settlement = await orAborted(signal, () => judgePoll(parts, poll)).catch((error: unknown) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
+  if (settlement === null) return;
+  for (const { status, reason } of publish(await settlePolls(database, [settlement])))
+    onPolled?.(status === 'fired' ? 'made' : (reason ?? 'skipped'));
 }
 
 /** The result of a poll's checks; null when the scheduler stops before it is known. */

@@ -4,7 +4,7 @@ import { metricIn } from '../../metrics.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { trims } from '../../kernel/queue/start-rounds.ts';
 import { readDatabaseTime } from '../../database/database-time.ts';
-import { hasHeartbeats, makeDuePolls, syncHeartbeats } from './schedule-heartbeats.ts';
+import { hasHeartbeats, openPolls, syncHeartbeats, type Polls } from './schedule-heartbeats.ts';
 import { nextPollInMs, renewPolls, trimPolls } from './store/heartbeats.ts';
 
 /** While no agent is polled: between two checks for polls that a request has opened and its process has left. */
@@ -21,21 +21,25 @@ export function openHeartbeats({
   const owner = newId<string>();
   const onPolled = (result: string): void => polls?.inc({ result });
   let madeAtMs = Number.NEGATIVE_INFINITY;
+  let opened: Polls | undefined;
   return {
     schedule: {
       sync: async () => syncHeartbeats(service, await readDatabaseTime(database)),
       async start(signal) {
         if (!hasHeartbeats(config) && performance.now() - madeAtMs < IDLE_MS) return null;
         madeAtMs = performance.now();
-        await makeDuePolls({ ...service, logger, owner, signal, onPolled });
-        return await nextPollInMs(database);
+        opened ??= openPolls({ ...service, logger, owner, signal, onPolled });
+        // With as many checks as there may be, the next tick looks again.
+        return (await opened.start()) ? await nextPollInMs(database) : null;
       },
     },
     rounds: [trims('heartbeats', () => trimPolls(database, config.events.retention), TRIM_MS)],
     // Any scheduler takes over what this one has claimed and not ended.
-    stop: () =>
-      renewPolls(database, { owner, leaseMs: 0 }).catch((error: unknown) =>
+    async stop() {
+      await opened?.ended();
+      await renewPolls(database, { owner, leaseMs: 0 }).catch((error: unknown) =>
         logger.debug({ err: error }, 'Leases of heartbeat polls could not be released'),
-      ),
+      );
+    },
   };
 }

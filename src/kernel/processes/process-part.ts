@@ -48,7 +48,7 @@ export interface ProcessPart {
 /** Starts the traces of a process, which its parts are given. */
 export type OpenTracing = (process: Omit<Process, 'tracing'>) => Tracing & { stop(): Promise<void> };
 
-/** What begins by the clock. The scheduler calls those of all features one after the other, in one round. */
+/** What begins by the clock. The scheduler calls those of all features one after the other, in one round: none may wait for anything but the database. */
 export interface ScheduleStep {
   /** Applies the configuration: at the beginning, after a reload, and again when it has failed. */
   sync: () => Promise<void>;

@@ -67,7 +67,7 @@ where hs.every_ms <> excluded.every_ms or hs.next_at is null or hs.session_id <>
 export const claimPolls = literalQuery({
   name: 'claim-heartbeats',
   purpose:
-    'Claim the polls that are due, and those of schedulers that have crashed or missed the answer of their claim; at most as many as there are `ids` for them. Not while polls of the same owner are being checked.',
+    'Claim the polls that are due, and those of schedulers that have crashed or missed the answer of their claim, but for those in `checking`, which the owner is checking; at most as many as there are `ids` for them.',
   locking: "The agents' rows, skipping those that are locked, then the polls in the same way.",
   retryMs: 0,
   text: `with clock as materialized (select clock_timestamp() as now),
@@ -93,7 +93,7 @@ opened as (
 ),
 left_behind as materialized (
   select h.id from holdfast.heartbeats h
-  where h.status = 'claimed' and (h.lease_expires_at <= (select now from clock) or h.owner = $owner)
+  where h.status = 'claimed' and (h.lease_expires_at <= (select now from clock) or h.owner = $owner) and h.id <> all ($checking::uuid[])
   order by h.lease_expires_at limit cardinality($ids::uuid[]) for no key update of h skip locked
 ),
 taken as (
@@ -110,7 +110,7 @@ select ours.id, ours.agent_id as "agentId", ours.session_id as "sessionId", ours
 from ours cross join clock left join holdfast.sessions s on s.id = ours.session_id
 left join holdfast.heartbeat_states hs on hs.agent_id = ours.agent_id
 order by ours.scheduled_for`,
-  values: (claim: { owner: string; leaseMs: number; ids: readonly string[] }) => claim,
+  values: (claim: { owner: string; leaseMs: number; ids: readonly string[]; checking: readonly string[] }) => claim,
   answer: (polls: ClaimedPoll[]) => polls,
 });
 
