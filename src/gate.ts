@@ -19,6 +19,8 @@ export class Gate {
     if (this.#free > 0) this.#free -= 1;
     else await this.#turn(signal);
     try {
+      // It may have aborted since it was passed the turn.
+      signal?.throwIfAborted();
       return await run();
     } finally {
       const next = this.#waiting.shift();
@@ -30,7 +32,9 @@ export class Gate {
   async #turn(signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const giveUp = (): void => {
-      this.#waiting.splice(this.#waiting.indexOf(resolve), 1);
+      const at = this.#waiting.indexOf(resolve);
+      if (at < 0) return;
+      this.#waiting.splice(at, 1);
       reject(signal?.reason);
     };
     this.#waiting.push(resolve);

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { FileSystemHangsError } from '../../src/files/file-slots.ts';
+import { LOST_CLAIMS_MAX } from '../../src/kernel/turn/open/start-turn.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { readToolCalls } from '../rows/calls.ts';
 import { countDeadLetters, readDeadLetters } from '../rows/dead-letters.ts';
@@ -97,6 +99,17 @@ describe('a turn', () => {
     expect(await statusOf(message)).toBe('answered');
     expect(await worker.run('plain')).toEqual({ kind: 'idle' });
     worker.stop();
+  });
+
+  test('that cannot be opened because a file system hangs is left to another worker, however often (G17)', async () => {
+    const hanging = rig.worker({ features: [{ tools: () => Promise.reject(new FileSystemHangsError()) }] });
+    const message = await rig.send('hanging', 'hello');
+    for (let attempt = 1; attempt <= LOST_CLAIMS_MAX + 1; attempt += 1) {
+      expect(await hanging.run('hanging')).toMatchObject({ kind: 'released', after: { rings: [{}] } });
+    }
+    expect(await statusOf(message)).toBe('claimed');
+    expect(await rig.worker().run('hanging')).toMatchObject({ kind: 'ended' });
+    expect(await statusOf(message)).toBe('answered');
   });
 
   test('runs tools in sequence and in parallel, with results in source order (G11)', async () => {

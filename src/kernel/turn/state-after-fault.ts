@@ -1,6 +1,8 @@
 // What becomes of a turn after an error. A stop and a failure end it, unless they leave it open for another worker. A fault of the database
-// that passes leaves it open, too; one that does not pass would meet every attempt, each with a model call of its own, so it ends the turn.
+// that passes leaves it open, too, and so does a file system that hangs; a fault that does not pass would meet every attempt, each with a model
+// call of its own, so it ends the turn.
 import { isPassingFault, findRefusal } from '../../database/database.ts';
+import { FileSystemHangsError } from '../../files/file-slots.ts';
 import type { TurnContext } from './context.ts';
 import type { HeldSession } from './held-session.ts';
 import { pickLogIds, type OpenedTurn } from './opened-turn.ts';
@@ -18,6 +20,11 @@ export function stateAfterFault(context: TurnContext, state: TurnState, error: u
     context.database.outages.failed(error);
     // The next claim need not wait until the lease expires.
     return { kind: 'leaving', held, broken: null };
+  }
+  if (error instanceof FileSystemHangsError) {
+    // It has been waited for, so the next attempt, here or in a worker that can read the files, does not follow at once.
+    context.logger.warn({ err: error, sessionId: held.sessionId }, 'Turn is left to be tried again');
+    return held.isTrusted ? { kind: 'leaving', held, broken: null } : { kind: 'lost' };
   }
   if (!('turn' in state)) throw error;
   return failedAfter(context, state, error);
