@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { longestFileCall } from '../src/files/file-slots.ts';
 import { newId } from '../src/ids.ts';
 import { WORKER_REPORT_MS } from '../src/kernel/rules/why.ts';
 import type { Database } from '../src/database/database.ts';
@@ -15,6 +16,9 @@ import {
 
 /** How often the delay of the event loop is measured, in milliseconds. */
 const LOOP_RESOLUTION_MS = 20;
+
+/** A file call that has not ended after this time is reported, in milliseconds. */
+const FILE_HANGS_MS = 5_000;
 
 export interface ReporterOptions {
   database: Database;
@@ -79,6 +83,7 @@ export async function startReports({
       isQueueAway: isQueueAway(),
       isDraining,
       isReconcilerStalled: isReconcilerStalled(),
+      hangingPath: findHangingPath(),
       memoryBytes: process.memoryUsage.rss(),
       loopDelayMs: loopDelayOf(delay),
       sandbox: sandbox?.() ?? null,
@@ -121,6 +126,11 @@ export async function startReports({
       );
     },
   };
+}
+
+function findHangingPath(): string | null {
+  const call = longestFileCall();
+  return call !== null && call.ms >= FILE_HANGS_MS ? call.path : null;
 }
 
 /** The delay beyond the interval of the measurement, in milliseconds; the first report is before the first measurement. */

@@ -15,7 +15,7 @@ export class FileSystemHangsError extends Error {
 
   constructor() {
     super(
-      `The file system has not answered for ${CALL_MS_MAX / 1000} s. Try again later. An operator finds the folder with "holdfast attention list", and checks its mount: the server of an NFS mount, or the process behind a FUSE mount.`,
+      `The file system has not answered for ${CALL_MS_MAX / 1000} s. Try again later. An operator finds the folder with "holdfast attention list", and checks its mount: the server of an NFS mount, or the process that serves a FUSE mount.`,
     );
   }
 }

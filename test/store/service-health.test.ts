@@ -39,15 +39,22 @@ interface Process {
   version?: string;
   slots?: number;
   isReconcilerStalled?: boolean;
+  hangingPath?: string;
   isQueueAway?: boolean;
 }
 
 async function report(more: Process = {}): Promise<string> {
   const { name = randomUUID(), roles = ['worker'], version = '1.0.0', slots = 1, isReconcilerStalled = false } = more;
-  const { isQueueAway = false } = more;
+  const { isQueueAway = false, hangingPath = null } = more;
   const identity = { id: randomUUID(), name, host: 'host', pid: 1, roles, version };
   const lanes = roles.includes('worker') ? { main: { slots, inUse: 0 } } : {};
-  await reportWorker(rig.database, identity, { lanes, isQueueAway, isDraining: false, isReconcilerStalled });
+  await reportWorker(rig.database, identity, {
+    lanes,
+    isQueueAway,
+    isDraining: false,
+    isReconcilerStalled,
+    hangingPath,
+  });
   return identity.id;
 }
 
@@ -142,6 +149,12 @@ test('a stalled reconciler, differing versions and a wrong clock are reported wi
     'versions_differ 1.0.0, 2.0.0 2',
     'clock_off late by -6000 ms 1',
   ]);
+});
+
+test('a process in which a file call hangs is reported with the path', async () => {
+  await report({ name: 'stuck', hangingPath: '/mnt/away/notes' });
+  await report();
+  expect(await troubles()).toEqual(['files_hang stuck at /mnt/away/notes 1']);
 });
 
 test('a process reports how far its clock is ahead of the clock of the database', async () => {

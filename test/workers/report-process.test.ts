@@ -1,6 +1,8 @@
 // The row of a process: written while it runs, used by an operator to drain it, and deleted when it has drained.
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { liveEvent } from '../../src/contract/events.ts';
+import { readServiceHealth } from '../../src/features/overview/views/service-health.ts';
+import { withFileSlot } from '../../src/files/file-slots.ts';
 import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/database/database.ts';
 import { viewWorker } from '../../src/kernel/views/workers.ts';
@@ -142,3 +144,20 @@ test('a process that was itself silent reports no other as lost before its next 
 async function silence(database: Database, ids: string[]): Promise<void> {
   await changeWorkers(database.hot, { id: ids }, { seenAt: ago('1 minute') });
 }
+
+test('a process reports a file call that has not ended for 5 s, until it ends', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { database, identity, reporter } = await startProcess();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const call = withFileSlot('/mnt/away/notes', () => promise);
+  const read = async () => (await readServiceHealth(database.reads)).filter(({ kind }) => kind === 'files_hang');
+  expect(await read()).toEqual([]);
+  vi.advanceTimersByTime(5_000);
+  const fact = { kind: 'files_hang', name: `${identity.name} at /mnt/away/notes`, count: 1, since: expect.any(String) };
+  await expect.poll(read).toEqual([fact]);
+  resolve();
+  await call;
+  await expect.poll(read).toEqual([]);
+  await reporter.stop();
+});

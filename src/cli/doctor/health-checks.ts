@@ -13,6 +13,7 @@ const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: str
   no_worker: { code: 'workers', title: 'workers', ok: 'every lane with work has a worker' },
   no_scheduler: { code: 'scheduler', title: 'scheduler', ok: 'a scheduler is running, or no work waits for one' },
   reconciler_stalled: { code: 'reconciler', title: 'reconcilers', ok: 'no reconciler has stalled' },
+  files_hang: { code: 'files', title: 'file systems', ok: 'no file call hangs' },
   outbox_stalled: { code: 'outbox', title: 'outbox', ok: 'no delivery is overdue' },
   deliveries_failing: { code: 'deliveries', title: 'deliveries', ok: 'no delivery is retried' },
   versions_differ: { code: 'versions', title: 'versions of the processes', ok: 'all processes run the same version' },

@@ -30,6 +30,8 @@ export interface WorkerReport {
   isQueueAway: boolean;
   isDraining: boolean;
   isReconcilerStalled: boolean;
+  /** What a file call works on that does not end; null: there is none. */
+  hangingPath?: string | null;
   /** Its resident memory, and the 99th percentile of the delay of its event loop. */
   memoryBytes?: number;
   loopDelayMs?: number;
@@ -56,17 +58,19 @@ export const reportWorker = literalQuery({
 ),
 reported as (
   insert into holdfast.workers as w (id, name, host, pid, roles, version, lanes, queue_away_since, draining_at, clock_ahead_ms,
-    reconciler_stalled_since, memory_bytes, loop_delay_ms, sandbox)
+    reconciler_stalled_since, memory_bytes, loop_delay_ms, sandbox, files_hang_since, hanging_path)
   -- Selected from the row as it was, so that it is read and locked before it is written.
   select $id, $name, $host, $pid, $roles, $version, $lanes, case when $isQueueAway then clock_timestamp() end, case when $isDraining then clock_timestamp() end,
     $nowMs::bigint - (extract(epoch from clock_timestamp()) * 1000)::bigint, case when $isReconcilerStalled then clock_timestamp() end,
-    $memoryBytes::bigint, $loopDelayMs::real, $sandbox::jsonb
+    $memoryBytes::bigint, $loopDelayMs::real, $sandbox::jsonb, case when $hangingPath::text is not null then clock_timestamp() end, $hangingPath
   from (select count(*) from before) as counted
   on conflict (id) do update set seen_at = clock_timestamp(), lost_at = null, lanes = excluded.lanes,
     memory_bytes = excluded.memory_bytes, loop_delay_ms = excluded.loop_delay_ms, sandbox = excluded.sandbox,
     queue_away_since = case when $isQueueAway then coalesce(w.queue_away_since, clock_timestamp()) end,
     draining_at = coalesce(w.draining_at, excluded.draining_at), clock_ahead_ms = excluded.clock_ahead_ms,
-    reconciler_stalled_since = case when $isReconcilerStalled then coalesce(w.reconciler_stalled_since, clock_timestamp()) end
+    reconciler_stalled_since = case when $isReconcilerStalled then coalesce(w.reconciler_stalled_since, clock_timestamp()) end,
+    files_hang_since = case when excluded.hanging_path is not null then coalesce(w.files_hang_since, clock_timestamp()) end,
+    hanging_path = excluded.hanging_path
   returning id, name, host, pid, roles, version, draining_at
 ),
 started as (
@@ -97,6 +101,8 @@ select draining_at is not null as "isDraining", array(select name from lost) as 
     lanes: JSON.stringify(report.lanes),
     memoryBytes: report.memoryBytes ?? null,
     loopDelayMs: report.loopDelayMs ?? null,
+    // PostgreSQL stores no half characters.
+    hangingPath: report.hangingPath?.toWellFormed() ?? null,
     sandbox: report.sandbox == null ? null : JSON.stringify(report.sandbox),
     nowMs: Date.now(),
   }),

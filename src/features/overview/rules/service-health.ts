@@ -9,6 +9,7 @@ export const HEALTH_KINDS = [
   'no_worker',
   'no_scheduler',
   'reconciler_stalled',
+  'files_hang',
   'outbox_stalled',
   'deliveries_failing',
   'versions_differ',
@@ -103,6 +104,12 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
     text: `The reconciler of the process ${name} has not completed a round for ten intervals`,
     href: '/processes',
     fix: 'Look for "Part of a reconciler round failed" in its log, and restart the process if the database answers.',
+  }),
+  files_hang: (name) => ({
+    severity: 'error',
+    text: `A file system does not answer a process: ${name}`,
+    href: '/processes',
+    fix: 'Check the mount of this path: the server of an NFS mount, or the process that serves a FUSE mount. Tools and turns that need files fail or wait in this process until it answers; restart the process to move its turns to another one.',
   }),
   outbox_stalled: (channel, count) => ({
     severity: 'error',

@@ -73,6 +73,8 @@ export const HEALTH_FACTS_SQL = `${PARKED_SQL}
   where due.count > 0 and not exists (select from holdfast.workers w where ${WORKING_SQL} and 'scheduler' = any (w.roles)))
   union all (${factSql('reconciler_stalled', 'w.name', '1', 'w.reconciler_stalled_since')}
   from holdfast.workers w where ${RUNNING_SQL} and w.reconciler_stalled_since is not null order by w.reconciler_stalled_since limit ${NAMES_MAX})
+  union all (${factSql('files_hang', "concat(w.name, ' at ', w.hanging_path)", '1', 'w.files_hang_since')}
+  from holdfast.workers w where ${RUNNING_SQL} and w.files_hang_since is not null order by w.files_hang_since limit ${NAMES_MAX})
   union all (${factSql('outbox_stalled', 'channel', 'count(*)', 'min(due_at)')}
   from (
     (select d.channel, d.due_at from holdfast.deliveries d
