@@ -2,14 +2,16 @@
 // here or in what this file imports: `--help` must be instant, and each command loads its own file.
 import { CommanderError, type Command } from 'commander';
 import { CliError, EXIT, usageError, type ExitCode } from './cli-error.ts';
+import { endProcess } from './end-process.ts';
 import { buildProgram } from './program.ts';
 import { FEATURES } from '../features.ts';
 
 /** Runs a command line (without node and script) and sets the exit code of the process. */
 export async function main(argv: string[]): Promise<void> {
-  process.exitCode = await runCommandLine(argv);
+  const exitCode = await runCommandLine(argv);
+  process.exitCode = exitCode;
   // An open connection must not keep a finished command alive. Pending output gets this long.
-  setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();
+  setTimeout(() => void endProcess(exitCode), EXIT_WITHIN_MS).unref();
 }
 
 const EXIT_WITHIN_MS = 1000;

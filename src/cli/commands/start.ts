@@ -1,7 +1,7 @@
 // `holdfast start`: runs the service and ends it well. The first signal drains; a second one, a second or more later, ends
 // immediately; a drain that takes longer than `shutdown.graceMs` is abandoned, because the next process can resume everything that
-// it waits for.
-import { existsSync } from 'node:fs';
+// it waits for. Threads that hang do not keep the process.
+import { existsSync, rmSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -17,6 +17,7 @@ import { holdPort, type HeldPort } from '../../network/hold-port.ts';
 import { reloadConfig } from '../../kernel/use-cases/record-change.ts';
 import { placeWorkspaces } from '../../tools/open-workspace.ts';
 import { EXIT, usageError, type ExitCode } from '../cli-error.ts';
+import { endProcess } from '../end-process.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -41,10 +42,11 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   const signal = await Promise.race([stop, service.drainRequested.then(() => 'request' as const)]);
   if (signal === 'request') logger.info({ signal }, 'Draining, as requested through the API');
   const isDrained = await drainInTime(service, { graceMs: config.shutdown.graceMs, logger });
-  if (service.url !== null) await rm(urlFile, { force: true });
+  // Without a thread: all of them may hang.
+  if (service.url !== null) rmSync(urlFile, { force: true });
   if (isDrained) logger.info({ signal }, 'Drained');
   // An open socket or timer must not keep a drained process alive.
-  process.exit(isDrained ? EXIT.ok : EXIT.failed);
+  return await endProcess(isDrained ? EXIT.ok : EXIT.failed);
 }
 
 function openConfig(): LiveConfig {
@@ -158,7 +160,7 @@ function stopSignal(logger: Logger, reload: () => void): Promise<StopSignal> {
       resolve(signal);
     } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
       logger.warn({ signal }, 'Process ended without draining');
-      process.exit(SIGNAL_EXITS[signal]);
+      void endProcess(SIGNAL_EXITS[signal]);
     }
   };
   process.on('SIGINT', onSignal);
