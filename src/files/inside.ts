@@ -1,10 +1,13 @@
 // Files that an agent, a message or a workspace names. The real path of the name, every link resolved, is inside one of the folders that it may lead into;
 // its parent folder is then held, and all that follows happens in that folder (held-folder.ts). What was exchanged in between is resolved again, up to
 // ATTEMPTS_MAX times. What is written goes into a new file, which is renamed; missing folders are made one level at a time.
+//
+// Each function here has a slot for file calls (file-slots.ts) while it works, so none may be called within `use` or `work` of another.
 import { randomUUID } from 'node:crypto';
 import { constants, type BigIntStats, type Dirent, type Stats } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { withFileSlot } from './file-slots.ts';
 import {
   assertOpenable,
   changed,
@@ -46,7 +49,16 @@ export interface OpenedFile {
  * The real path of a name, whether it exists or not, and the real path of the folder that it is in. It says where the name leads now; to use the file,
  * open it by its name. Throws `PathRefusedError` or the error of the file system.
  */
-export async function resolveInside(name: string, { base, roots }: Confines): Promise<{ path: string; root: string }> {
+export function resolveInside(name: string, confines: Confines): Promise<ResolvedPath> {
+  return withFileSlot(resolve(confines.base, name), () => resolveName(name, confines));
+}
+
+interface ResolvedPath {
+  path: string;
+  root: string;
+}
+
+async function resolveName(name: string, { base, roots }: Confines): Promise<ResolvedPath> {
   if (name.includes('\0'))
     throw new PathRefusedError('invalid', `path ${JSON.stringify(name)} contains a NUL character`);
   const { canonicalize, isWithin } = await loadLibrary();
@@ -61,27 +73,31 @@ export async function resolveInside(name: string, { base, roots }: Confines): Pr
 
 /** Opens a regular file to be read. Throws `PathRefusedError` or the error of the file system. */
 export function openInside(name: string, confines: Confines): Promise<OpenedFile> {
-  return untilUnchanged(name, confines, async ({ path, root }) => {
-    const folder = await HeldFolder.open(dirname(path));
-    try {
-      return { path, ...(await openEntry(folder, basename(path), { root, name })) };
-    } finally {
-      folder.close();
-    }
-  });
+  return untilUnchanged(name, confines, openFile);
 }
 
 /** Uses a regular file, and closes it. Throws what `openInside` and `use` throw. */
-export async function withFileInside<Result>(
+export function withFileInside<Result>(
   name: string,
   confines: Confines,
   use: (opened: OpenedFile) => Promise<Result>,
 ): Promise<Result> {
-  const opened = await openInside(name, confines);
+  return untilUnchanged(name, confines, async (found) => {
+    const opened = await openFile(found);
+    try {
+      return await use(opened);
+    } finally {
+      await opened.file.close();
+    }
+  });
+}
+
+async function openFile({ path, root, name }: ResolvedPath & { name: string }): Promise<OpenedFile> {
+  const folder = await HeldFolder.open(dirname(path));
   try {
-    return await use(opened);
+    return { path, ...(await openEntry(folder, basename(path), { root, name })) };
   } finally {
-    await opened.file.close();
+    folder.close();
   }
 }
 
@@ -215,18 +231,26 @@ async function makeFolder(place: string, owner: Owner | null): Promise<void> {
   }
 }
 
-async function untilUnchanged<Result>(
+function untilUnchanged<Result>(
   name: string,
   confines: Confines,
-  use: (found: { path: string; root: string }) => Promise<Result>,
+  use: (found: ResolvedPath & { name: string }) => Promise<Result>,
 ): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
+  return withFileSlot(resolve(confines.base, name), () => attempt(name, confines, use));
+}
+
+async function attempt<Result>(
+  name: string,
+  confines: Confines,
+  use: (found: ResolvedPath & { name: string }) => Promise<Result>,
+): Promise<Result> {
+  for (let attempts = 1; ; attempts += 1) {
     try {
-      return await use(await resolveInside(name, confines));
+      return await use({ ...(await resolveName(name, confines)), name });
     } catch (error) {
       if (!(error instanceof PathRefusedError)) throw withoutPlace(error, name);
       if (error.fault !== 'changed') throw error;
-      if (attempt === ATTEMPTS_MAX) throw changed(name);
+      if (attempts === ATTEMPTS_MAX) throw changed(name);
     }
   }
 }

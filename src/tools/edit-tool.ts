@@ -7,7 +7,7 @@ import { replaceInside } from '../files/inside.ts';
 import { defineTool } from './define-tool.ts';
 import { readText, TextFileError, WHOLE_BYTES_MAX, type NamedFile } from './text-files.ts';
 import { errorOutcome, type Tool } from './tool.ts';
-import { PATH_ALIASES, runOnFile } from './workspace-files.ts';
+import { PATH_ALIASES, runInWorkspace, useFile } from './workspace-files.ts';
 
 /** The longest text that replacing all occurrences may come to in the worst case. */
 const RESULT_CHARS_MAX = 16 * 1024 * 1024;
@@ -38,10 +38,11 @@ export const editTool: Tool = defineTool({
         `edit: new_string: ${new_string.length} characters for each of an unknown number of occurrences of ${old_string.length} may exceed the size limit; use a longer old_string, or edit the places one by one`,
       );
     }
-    return runOnFile({ tool: 'edit', name: input.file_path, call }, async (file, confines) => {
-      const { bytes, count } = await edited(file, input);
-      await replaceInside(file.name, confines, bytes);
-      return `edited ${file.name} (${count} replacement(s))`;
+    const name = input.file_path;
+    return runInWorkspace({ tool: 'edit', name, call }, async (confines) => {
+      const { bytes, count } = await useFile(name, confines, (file) => edited(file, input));
+      await replaceInside(name, confines, bytes);
+      return `edited ${name} (${count} replacement(s))`;
     });
   },
 });

@@ -6,11 +6,12 @@
 import { lstat } from 'node:fs/promises';
 import { join, matchesGlob } from 'node:path';
 import { z } from 'zod';
+import { withFileSlot } from '../files/file-slots.ts';
 import { resolveInside } from '../files/inside.ts';
 import { defineTool } from './define-tool.ts';
 import { faultOfGlobPattern, findLiteralPrefix } from './glob-pattern.ts';
 import { errorOutcome, type Tool } from './tool.ts';
-import { walkFiles, WALKED_ENTRIES_MAX } from './walk-files.ts';
+import { orUnreadable, walkFiles, WALKED_ENTRIES_MAX } from './walk-files.ts';
 import { runInWorkspace } from './workspace-files.ts';
 
 const RESULTS_MAX = 200;
@@ -37,7 +38,7 @@ export const globTool: Tool = defineTool({
       const found: Match[] = [];
       const isComplete = await walkFiles({ root, start, signal: call.signal }, async ({ folder, entry, relative }) => {
         if (!matchesGlob(relative, pattern)) return true;
-        const facts = await lstat(folder.at(entry)).catch(() => null);
+        const facts = await withFileSlot(join(root, relative), () => lstat(folder.at(entry))).catch(orUnreadable);
         found.push({ path: join(root, relative), modifiedMs: facts?.mtimeMs ?? 0 });
         return true;
       });

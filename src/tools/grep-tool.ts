@@ -1,11 +1,12 @@
 // The `grep` tool: searches the contents of the workspace's files. It opens them as every file tool does, and a thread of its own matches their lines.
 // A program such as ripgrep walks by path, and a command could redirect it; where one was installed, the same pattern had another meaning.
 import { once } from 'node:events';
-import { stat, type FileHandle } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { orAborted } from '../deadline.ts';
+import { withFileSlot } from '../files/file-slots.ts';
 import { HeldFolder, openEntry } from '../files/held-folder.ts';
 import { confinedTo, readBytes, resolveInside } from '../files/inside.ts';
 import { Gate } from '../gate.ts';
@@ -62,20 +63,27 @@ async function findLines(pattern: RegExp, name: string, { workspaceDir, signal }
   const thread = startThread(pattern);
   const found = new FoundLines();
   const matchFile = async ({ folder, entry }: Pick<WalkedFile, 'folder' | 'entry'>): Promise<boolean> => {
-    const opened = await openEntry(folder, entry, { root, name: entry }).catch(orUnreadable);
+    const shown = join(folder.path, entry);
+    const work = <Result>(run: () => Promise<Result>): Promise<Result> => withFileSlot(shown, run, either);
+    const opened = await work(() => openEntry(folder, entry, { root, name: entry })).catch(orUnreadable);
     if (opened === null) return true;
     try {
-      const shown = join(folder.path, entry);
-      for await (const lines of matchPieces(thread, opened.file, either)) if (!found.add(shown, lines)) return false;
-      return true;
+      for (let at = 0; ; at += PIECE_BYTES) {
+        const bytes = await work(() => readBytes(opened.file, at, PIECE_BYTES));
+        const isLast = bytes.length < PIECE_BYTES;
+        const { lines, isBinary } = await matchPiece(thread, { bytes, isFirst: at === 0, isLast }, either);
+        if (!found.add(shown, lines)) return false;
+        if (isLast || isBinary) return true;
+      }
     } finally {
       await opened.file.close();
     }
   };
   try {
     const isComplete = await orAborted(either, async () => {
-      if ((await stat(path)).isDirectory()) return walkFiles({ root: path, start: '', signal: either }, matchFile);
-      const folder = await HeldFolder.open(dirname(path));
+      const facts = await withFileSlot(path, () => stat(path), either);
+      if (facts.isDirectory()) return walkFiles({ root: path, start: '', signal: either }, matchFile);
+      const folder = await withFileSlot(path, () => HeldFolder.open(dirname(path)), either);
       await matchFile({ folder, entry: basename(path) }).finally(() => folder.close());
       return true;
     });
@@ -129,18 +137,8 @@ function startThread(pattern: RegExp): Worker {
   });
 }
 
-/** The matches of a file, piece by piece. */
-async function* matchPieces(
-  thread: Worker,
-  file: FileHandle,
-  signal: AbortSignal,
-): AsyncGenerator<PieceMatches['lines']> {
-  for (let at = 0; ; at += PIECE_BYTES) {
-    const bytes = await readBytes(file, at, PIECE_BYTES);
-    const isLast = bytes.length < PIECE_BYTES;
-    thread.postMessage({ bytes, isFirst: at === 0, isLast } satisfies Piece);
-    const [{ lines, isBinary }] = (await once(thread, 'message', { signal })) as [PieceMatches];
-    yield lines;
-    if (isLast || isBinary) return;
-  }
+async function matchPiece(thread: Worker, piece: Piece, signal: AbortSignal): Promise<PieceMatches> {
+  thread.postMessage(piece);
+  const [matches] = (await once(thread, 'message', { signal })) as [PieceMatches];
+  return matches;
 }

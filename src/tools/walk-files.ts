@@ -1,7 +1,9 @@
 // The regular files below a folder, for the tools that search: bounded in number and depth. Only real folders are entered, each as the place that it is
 // (src/files/inside.ts), so an exchange for a link leads nowhere. The toolset of the model's provider walks by path, which a command can redirect.
+import type { Dirent } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withFileSlot } from '../files/file-slots.ts';
 import { HeldFolder, isAbsent, PathRefusedError } from '../files/held-folder.ts';
 
 export const WALKED_ENTRIES_MAX = 50_000;
@@ -23,30 +25,46 @@ export interface WalkedFile {
  */
 export async function walkFiles(
   { root, start, signal }: { root: string; start: string; signal: AbortSignal },
-  visit: (file: WalkedFile) => Promise<boolean> | boolean,
+  visit: (file: WalkedFile) => Promise<boolean>,
 ): Promise<boolean> {
   const waiting = [{ relative: start, depth: 0 }];
   let walked = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const folder = await HeldFolder.open(join(root, next.relative)).catch(orUnreadable);
+    const path = join(root, next.relative);
+    const room = WALKED_ENTRIES_MAX - walked;
+    const folder = await withFileSlot(path, () => readFolder(path, room + 1), signal).catch(orUnreadable);
     if (folder === null) continue;
     try {
-      for await (const entry of await opendir(folder.at('.'))) {
-        signal.throwIfAborted();
-        if (++walked > WALKED_ENTRIES_MAX) return false;
+      for (const entry of folder.entries.slice(0, room)) {
         const relative = join(next.relative, entry.name);
         if (entry.isDirectory()) {
           if (next.depth < WALK_DEPTH_MAX && !SKIPPED_FOLDERS.has(entry.name))
             waiting.push({ relative, depth: next.depth + 1 });
-        } else if (entry.isFile() && !(await visit({ folder, entry: entry.name, relative }))) return true;
+        } else if (entry.isFile()) {
+          signal.throwIfAborted();
+          if (!(await visit({ folder: folder.held, entry: entry.name, relative }))) return true;
+        }
       }
-    } catch (error) {
-      orUnreadable(error);
     } finally {
-      folder.close();
+      folder.held.close();
     }
+    if (folder.entries.length > room) return false;
+    walked += folder.entries.length;
   }
   return true;
+}
+
+/** A folder that is held open, with its first entries. */
+async function readFolder(path: string, entriesMax: number): Promise<{ held: HeldFolder; entries: Dirent[] }> {
+  const held = await HeldFolder.open(path);
+  try {
+    const entries: Dirent[] = [];
+    for await (const entry of await opendir(held.at('.'))) if (entries.push(entry) >= entriesMax) break;
+    return { held, entries };
+  } catch (error) {
+    held.close();
+    throw error;
+  }
 }
 
 /** Deleted or exchanged meanwhile, no folder, or not readable for this process: it has no matches. Throws any other error. */

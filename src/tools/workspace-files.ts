@@ -1,4 +1,5 @@
 // The file tools' work in the workspace of a call. When it fails, the model receives the reason without a path of the host.
+import { FileSystemHangsError } from '../files/file-slots.ts';
 import { PathRefusedError } from '../files/held-folder.ts';
 import { confinedTo, loadLibrary, withFileInside, type Confines } from '../files/inside.ts';
 import { TextFileError, type NamedFile } from './text-files.ts';
@@ -32,18 +33,22 @@ export async function runInWorkspace(
 }
 
 /** Works on one file that is open, as `runInWorkspace` does. */
-export function runOnFile(
-  options: FileWork,
-  work: (file: NamedFile, confines: Confines) => Promise<string>,
-): Promise<ToolOutcome> {
-  const { name } = options;
-  return runInWorkspace(options, (confines) =>
-    withFileInside(name, confines, ({ file, facts }) => work({ file, name, size: Number(facts.size) }, confines)),
-  );
+export function runOnFile(options: FileWork, work: (file: NamedFile) => Promise<string>): Promise<ToolOutcome> {
+  return runInWorkspace(options, (confines) => useFile(options.name, confines, work));
+}
+
+/** Uses one file, and closes it. Throws what `withFileInside` and `use` throw. */
+export function useFile<Result>(
+  name: string,
+  confines: Confines,
+  use: (file: NamedFile) => Promise<Result>,
+): Promise<Result> {
+  return withFileInside(name, confines, ({ file, facts }) => use({ file, name, size: Number(facts.size) }));
 }
 
 /** Why the work on a file failed. */
 export async function describeFault(error: unknown, name: string): Promise<string> {
-  if (error instanceof TextFileError || error instanceof PathRefusedError) return error.message;
+  if ([TextFileError, PathRefusedError, FileSystemHangsError].some((known) => error instanceof known))
+    return (error as Error).message;
   return (await loadLibrary()).fsErrorMessage(error, name);
 }

@@ -2,11 +2,11 @@
 // text is not replaced: the model has not seen what it would destroy.
 import { z } from 'zod';
 import { isAbsent } from '../files/held-folder.ts';
-import { replaceInside, withFileInside } from '../files/inside.ts';
+import { replaceInside } from '../files/inside.ts';
 import { defineTool } from './define-tool.ts';
 import type { Tool } from './tool.ts';
 import { assertText } from './text-files.ts';
-import { PATH_ALIASES, runInWorkspace } from './workspace-files.ts';
+import { PATH_ALIASES, runInWorkspace, useFile } from './workspace-files.ts';
 
 /** A path whose last part can only be a folder; resolved, it would be a file without the slash. */
 const FOLDER = /(?:^|\/)\.{0,2}$/;
@@ -32,9 +32,7 @@ export const writeTool: Tool = defineTool({
   isReadOnly: false,
   run: ({ file_path: name, content }, call) =>
     runInWorkspace({ tool: 'write', name, call }, async (confines) => {
-      await withFileInside(name, confines, ({ file, facts }) =>
-        assertText({ file, name, size: Number(facts.size) }, call.signal),
-      ).catch((error: unknown) => {
+      await useFile(name, confines, (file) => assertText(file, call.signal)).catch((error: unknown) => {
         if (!isAbsent(error)) throw error;
       });
       await replaceInside(name, confines, content);

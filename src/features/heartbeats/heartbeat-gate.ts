@@ -1,13 +1,15 @@
 // Checks what may have changed since the last poll of an agent: the output of a command, the answer of a URL, the content of a file. The
 // content becomes a hash; nothing of it is stored or shown to a model. Every check is bounded in time and size.
 import { createHash, type Hash } from 'node:crypto';
-import { open, realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { isAtOrBelow } from '../../core/sandbox/policy.ts';
 import { cutHead } from '../../core/text.ts';
 import type { AgentSettings, Config } from '../../config.ts';
 import { processEnvironment } from '../../config.ts';
 import { orAborted } from '../../deadline.ts';
-import { READ_FLAGS } from '../../open-file.ts';
+import { withFileSlot } from '../../files/file-slots.ts';
+import { isAbsent } from '../../files/held-folder.ts';
+import { confinedTo, openInside, readBytes } from '../../files/inside.ts';
 import { homeOf, planCommands } from '../../tools/command-user.ts';
 import { execEnvironment } from '../../tools/start-shell.ts';
 import { runCommand } from '../../tools/run-command.ts';
@@ -38,7 +40,8 @@ export async function checkGate(
       if (gate.command !== undefined)
         return hashCommand(hash, gate.command, { agent, config, pollId, signal: bounded });
       if (gate.url !== undefined) return hashAnswer(hash, gate.url, config, bounded);
-      return hashFile(hash, resolve(agent.workspaceDir, gate.file ?? ''), bounded);
+      const { workspaceDir } = agent;
+      return hashFile(hash, resolve(workspaceDir, gate.file ?? ''), workspaceDir, bounded);
     });
     return { kind: 'seen', sha256: hash.digest('hex') };
   } catch (error) {
@@ -76,32 +79,26 @@ async function hashAnswer(hash: Hash, url: string, config: Config, signal: Abort
   hash.update(`url ${answer.status}\n`).update(answer.body);
 }
 
-/** A file that is not there is a picture, too. */
-async function hashFile(hash: Hash, path: string, signal: AbortSignal): Promise<void> {
-  // The agent may put a link or a pipe in its place at any time.
-  const file = await realpath(path).then(
-    (real) => open(real, READ_FLAGS),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    },
-  );
-  hash.update(file === null ? 'file absent' : 'file\n');
-  if (file === null) return;
+/** A file that is not there is a picture, too. In the workspace the agent may put anything in its place, so a file there is nowhere else. */
+async function hashFile(hash: Hash, path: string, workspaceDir: string, signal: AbortSignal): Promise<void> {
+  const root = isAtOrBelow(path, workspaceDir) ? workspaceDir : '/';
+  const opened = await openInside(path, confinedTo(root)).catch((error: unknown) => {
+    if (isAbsent(error)) return null;
+    throw error;
+  });
+  hash.update(opened === null ? 'file absent' : 'file\n');
+  if (opened === null) return;
+  const { file, facts } = opened;
   try {
-    if (!(await file.stat()).isFile())
-      throw new Error(`${path} is not a regular file; name one in heartbeat.when.file`);
-    const chunk = new Uint8Array(CHUNK_BYTES);
     for (let position = 0; position < FILE_BYTES_MAX;) {
       signal.throwIfAborted();
-      const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
-      if (bytesRead === 0) return;
-      hash.update(chunk.subarray(0, bytesRead));
-      position += bytesRead;
+      const bytes = await withFileSlot(path, () => readBytes(file, position, CHUNK_BYTES), signal);
+      if (bytes.length === 0) return;
+      hash.update(bytes);
+      position += bytes.length;
     }
     // For a longer one, its size and the time of its last change represent the rest.
-    const { size, mtimeMs } = await file.stat();
-    hash.update(`${size} ${mtimeMs}`);
+    hash.update(`${facts.size} ${facts.mtimeNs}`);
   } finally {
     await file.close();
   }

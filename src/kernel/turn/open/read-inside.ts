@@ -3,6 +3,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeToShow, detectEncoding, fromWholeCharacter } from '../../../core/text.ts';
+import { FileSystemHangsError } from '../../../files/file-slots.ts';
 import { isAbsent, PathRefusedError } from '../../../files/held-folder.ts';
 import { confinedTo, readBytes, withFileInside } from '../../../files/inside.ts';
 
@@ -56,6 +57,8 @@ export async function orAbsent<Found>(path: string, read: () => Promise<Found>):
     return await read();
   } catch (cause) {
     if (isAbsent(cause) || (cause instanceof PathRefusedError && cause.fault !== 'invalid')) return null;
+    // It passes, and the turn is tried again.
+    if (cause instanceof FileSystemHangsError) throw cause;
     throw new WorkspaceFileError(path, cause);
   }
 }
