@@ -4,6 +4,8 @@ import { ConfigError } from '../config.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
 import { CliError, EXIT, explainConfigError, type ExitCode } from './cli-error.ts';
 
+const MAKE_ROOM = 'make room on the disk of the data directory, or set HOLDFAST_DATA_DIR to a directory on another one';
+
 /** By the code of Node or of PostgreSQL: the exit code, the fix, and what is said before the message of the error. */
 const EXPLANATIONS: Record<string, [exitCode: ExitCode, fix: string, before?: string]> = {
   EADDRINUSE: [
@@ -21,6 +23,18 @@ const EXPLANATIONS: Record<string, [exitCode: ExitCode, fix: string, before?: st
     EXIT.notAllowed,
     'give this user write access to the data directory, or set HOLDFAST_DATA_DIR to another directory',
     'not allowed: ',
+  ],
+  ENOSPC: [EXIT.failed, MAKE_ROOM, 'the disk is full: '],
+  EDQUOT: [EXIT.failed, MAKE_ROOM, 'the disk quota of this user is used up: '],
+  EIO: [
+    EXIT.failed,
+    'check the disk, or set HOLDFAST_DATA_DIR to a directory on another one',
+    'the disk reports a fault: ',
+  ],
+  EROFS: [
+    EXIT.notAllowed,
+    'set HOLDFAST_DATA_DIR to a directory that can be written',
+    'the file system is read-only: ',
   ],
   '28000': [
     EXIT.notAllowed,

@@ -11,8 +11,15 @@ const REASONS: Readonly<Record<string, string>> = {
   // Of a folder that is to be made.
   EEXIST: 'a part of its path is not a folder',
   ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota of this user is used up',
+  EFBIG: 'it is too large for its file system or for the limits of this process',
+  EIO: 'the disk reports a fault',
   EROFS: 'its file system is read-only',
+  ENAMETOOLONG: 'its name is too long',
 };
+
+/** What ends a write that had begun. */
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']);
 
 /** `cause`: the error of Node, or what is wrong with the file. */
 export function fileError(
@@ -22,22 +29,27 @@ export function fileError(
 ): CliError {
   return new CliError({
     code: 'bad_file',
-    exitCode: EXIT.usage,
+    exitCode: FULL.has((cause as NodeJS.ErrnoException | null)?.code ?? '') ? EXIT.failed : EXIT.usage,
     message: `cannot ${act} ${resolve(file)}: ${explainCause(act, cause)}`,
     fix,
     cause,
   });
 }
 
-function explainCause(act: 'read' | 'write', cause: unknown): string {
+/** The reason in words. */
+export function explainCause(act: 'read' | 'write', cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   const { code } = cause as NodeJS.ErrnoException;
   if (code === 'ENOENT') return act === 'read' ? 'there is no such file' : 'there is no such folder';
   return REASONS[code ?? ''] ?? cause.message;
 }
 
-/** The error of a file that could not be opened for writing; null: something else has failed. */
-export function openError(file: string, cause: unknown): CliError | null {
-  if ((cause as NodeJS.ErrnoException | null)?.syscall !== 'open') return null;
-  return fileError('write', file, { cause, fix: 'pass the name of a file that this user may write' });
+/** The error of a file that could not be written; null: something else has failed. */
+export function writeError(file: string, cause: unknown): CliError | null {
+  const { code = '', syscall } = (cause ?? {}) as NodeJS.ErrnoException;
+  if (syscall !== 'open' && REASONS[code] === undefined) return null;
+  const fix = FULL.has(code)
+    ? 'make room on the disk, or pass the name of a file on another one, and run the command again'
+    : 'pass the name of a file that this user may write';
+  return fileError('write', file, { cause, fix });
 }

@@ -2,6 +2,8 @@
 // names) loses its control characters on a terminal, so that no message can control the terminal.
 import { styleText } from 'node:util';
 import { terminalSettings } from '../config/client-settings.ts';
+import { EXIT } from './cli-error.ts';
+import { explainCause } from './file-error.ts';
 import { layOutTable, type Style, type TableColumn } from './table.ts';
 
 export type Terminal = ReturnType<typeof openTerminal>;
@@ -11,8 +13,10 @@ export function openTerminal({ isJson, mayColor }: { isJson: boolean; mayColor: 
   const { stdout, stderr } = process;
   // A reader that has seen enough (`| head`) is no fault.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    if (error.code === 'EPIPE') process.exit(EXIT.ok);
+    const reason = explainCause('write', error);
+    process.stderr.write(`holdfast: cannot write to standard output: ${reason}\nFix: write it to another place\n`);
+    process.exit(EXIT.failed);
   });
   const settings = terminalSettings();
   const hasColor = (isTty: boolean) =>

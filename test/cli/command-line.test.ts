@@ -1,4 +1,5 @@
 // Commands that need no service: help, usage errors, version, configuration.
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { Help } from 'commander';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { FEATURES } from '../../src/features.ts';
-import { runCli, type CliOptions } from './run-cli.ts';
+import { BIN, runCli, type CliOptions } from './run-cli.ts';
 
 /** A plugin with one tool, `lamp`. */
 const LAMP_PLUGIN = `export const tools = [{
@@ -35,6 +36,16 @@ test('--help names every command and the exit codes, on stdout', async () => {
   );
   for (const name of names) expect(result.stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
   expect(result.stdout).toContain('124 wait ended');
+});
+
+test('output to a full disk is an error without a stack', () => {
+  const { status, stderr } = spawnSync('sh', ['-c', '"$@" > /dev/full', 'sh', process.execPath, BIN, 'version'], {
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'holdfast: cannot write to standard output: the disk is full\nFix: write it to another place\n',
+  });
 });
 
 // This keeps the command line quick: such a module takes longer to load than an empty Node takes to start.

@@ -1,5 +1,5 @@
-// A restore that fails leaves what was there, and nothing of its own but the log and the locks of the database that it has made.
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+// A backup that cannot be written says why. A restore that fails leaves what was there, and nothing of its own but the log and the locks of the database that it has made.
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -42,4 +42,16 @@ test('a restore that fails keeps the database that was there', async () => {
   expect((await readdir(dataDir)).toSorted()).toEqual(names);
   expect(await readFile(join(dataDir, 'postgres/holdfast-password'), 'utf8')).toBe(password);
   expect(await run('migrate')).toMatchObject({ stdout: '', stderr: expect.stringContaining('nothing to apply') });
+});
+
+test('a backup to a full disk says so, and leaves no part of it', async () => {
+  const { dataDir, run } = await openFolder();
+  expect(await run('migrate')).toMatchObject({ code: 0 });
+  const file = join(dataDir, '..', 'full.backup');
+  await symlink('/dev/full', `${file}.partial`);
+  expect(await run('backup', file)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^holdfast: cannot write .*full\.backup: the disk is full\nFix: make room/m),
+  });
+  expect(await readdir(join(dataDir, '..'))).not.toContain('full.backup.partial');
 });

@@ -41,6 +41,10 @@ test('export writes every record to a private file, or to stdout', async () => {
   expect((await stat(out)).mode & 0o777).toBe(0o600);
   expect((await run('export', 'exported')).stdout).toBe(written);
   expect(await run('export', 'nobody')).toMatchObject({ code: 5 });
+  expect(await run('export', 'exported', '--out', '/dev/full')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('cannot write /dev/full: the disk is full'),
+  });
 });
 
 test('compact runs when the session is idle, and with --wait prints the result', async () => {

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ApiClient } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { command, type InputOf } from '../command.ts';
-import { openError } from '../file-error.ts';
+import { writeError } from '../file-error.ts';
 import { ITS_KEY } from '../options.ts';
 import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
@@ -42,9 +42,9 @@ async function writeLines({ key, out }: InputOf<typeof TAKES>, api: ApiClient, t
     if (!END.test(tail)) throw new Error('the connection ended before the last line');
   } catch (error) {
     if (signal.aborted) return EXIT.interrupted;
-    const unopened = out === undefined ? null : openError(out, error);
+    const unwritten = out === undefined ? null : writeError(out, error);
     throw (
-      unopened ??
+      unwritten ??
       new CliError({
         code: 'export_incomplete',
         exitCode: EXIT.failed,

@@ -13,7 +13,7 @@ import { CliError, conflict, EXIT, notFound, usageError, type ExitCode } from '.
 import { localCommand, type Words } from '../../cli/command.ts';
 import { withDatabase } from '../../cli/with-database.ts';
 import { explainStartFault } from '../../cli/explain-start-fault.ts';
-import { fileError } from '../../cli/file-error.ts';
+import { fileError, writeError } from '../../cli/file-error.ts';
 import { holdfastVersion } from '../../cli/holdfast-version.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { loadOrRefuse } from '../../cli/commands/config.ts';
@@ -51,7 +51,7 @@ async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<Exit
     await mkdir(folder, { recursive: true });
     await access(folder, constants.W_OK);
   } catch (cause) {
-    throw fileError('write', path, { cause, fix: 'name a file in a folder that this user may write' });
+    throw writeError(path, cause) ?? fileError('write', path, { cause, fix: 'name a file in another folder' });
   }
   const { databaseFrames } = await import('./backup-file.ts');
   const { encodeFrame: frameOf } = await import('./backup-file.ts');
@@ -68,7 +68,10 @@ async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<Exit
       },
     });
     for await (const { name, path: at, mode } of filesIn(runtime.dataDir)) {
-      yield frameOf({ file: name, mode }, await readFile(at));
+      const bytes = await readData(at);
+      // The service runs: it may have deleted the file meanwhile.
+      if (bytes === null) continue;
+      yield frameOf({ file: name, mode }, bytes);
       counted.files += 1;
     }
     yield frameOf({ isComplete: true, ...counted });
@@ -80,8 +83,9 @@ async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<Exit
       await pipeline(Readable.from(frames(url)), createGzip(), target);
       await rename(partial, path);
     } catch (error) {
-      await rm(partial, { force: true });
-      throw error;
+      // On a broken disk this fails, too.
+      await rm(partial, { force: true }).catch(() => undefined);
+      throw writeError(path, error) ?? error;
     }
   });
   const { size } = await stat(path);
@@ -89,6 +93,16 @@ async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<Exit
   else terminal.print(`${path}: ${sizeText(size)}, ${counted.tables} tables, ${counted.files} files`);
   terminal.note('It has all conversations and the keys of the service: keep it as safe as those.');
   return EXIT.ok;
+}
+
+/** A file of the data directory; null: it is gone. */
+async function readData(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw fileError('read', path, { cause, fix: 'run the command as the user of the service' });
+  }
 }
 
 function sizeText(bytes: number): string {
@@ -108,7 +122,12 @@ async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<Exi
   const { startEmbeddedPostgres } = await import('../../embedded-postgres/start-embedded-postgres.ts');
   const database = await startEmbeddedPostgres({ dataDir });
   const staged: StagedFiles = { names: [], folders: [] };
-  const source = createReadStream(path).pipe(createGunzip());
+  const source = createGunzip();
+  createReadStream(path)
+    .on('error', (cause) =>
+      source.destroy(fileError('read', path, { cause, fix: 'name a file that this user may read' })),
+    )
+    .pipe(source);
   try {
     if (await placeWorkspaces(config)) staged.folders.push(workspacesFolderOf(dataDir), workspacesLinkOf(dataDir));
     const restored = await restoreDatabase({
@@ -195,7 +214,8 @@ async function* filesIn(dataDir: string): AsyncGenerator<{ name: string; path: s
       const path = join(entry.parentPath, entry.name);
       const name = relative(folder, path);
       if (LEFT_OUT.some((begin) => name.startsWith(begin)) || name.endsWith('.partial')) continue;
-      yield { name, path, mode: (await stat(path)).mode & 0o777 };
+      const found = await stat(path).catch(() => null);
+      if (found !== null) yield { name, path, mode: found.mode & 0o777 };
     }
   }
 }

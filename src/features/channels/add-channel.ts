@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { CliError, EXIT, explainConfigError, usageError, type ExitCode } from '../../cli/cli-error.ts';
 import { loadOrRefuse } from '../../cli/commands/config.ts';
+import { writeError } from '../../cli/file-error.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { ConfigError, loadConfigFile, type Config } from '../../config.ts';
 import { given } from '../../core/given.ts';
@@ -128,7 +129,8 @@ function writeAccount(
     loadConfigFile(beside);
     renameSync(beside, file);
   } catch (error) {
-    throw error instanceof ConfigError ? explainConfigError(error, EXIT.badConfiguration) : error;
+    if (error instanceof ConfigError) throw explainConfigError(error, EXIT.badConfiguration);
+    throw writeError(file, error) ?? error;
   } finally {
     rmSync(beside, { force: true });
   }

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ApiClient } from '../../../cli/api-client.ts';
 import { CliError, EXIT, usageError, type ExitCode } from '../../../cli/cli-error.ts';
 import { command, type InputOf } from '../../../cli/command.ts';
-import { fileError, openError } from '../../../cli/file-error.ts';
+import { fileError, writeError } from '../../../cli/file-error.ts';
 import { ITS_ID } from '../../../cli/options.ts';
 import { interruption } from '../../../cli/poll-until-end.ts';
 import type { Terminal } from '../../../cli/terminal.ts';
@@ -56,7 +56,7 @@ async function writeResults(
     if (signal.aborted) return EXIT.interrupted;
     if (error instanceof CliError) throw error;
     throw (
-      openError(out, error) ??
+      writeError(out, error) ??
       new CliError({
         code: 'results_incomplete',
         exitCode: EXIT.failed,
