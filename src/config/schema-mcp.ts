@@ -9,6 +9,7 @@ import {
   names,
   optional,
   path,
+  plainText,
   reachable,
   LIST_MAX,
   section,
@@ -50,9 +51,9 @@ export const mcpServerSchema = z.strictObject({
     'as other clients write it; `command` or `url` says the same',
   ),
   command: optional(path).describe('the program of a server that is a process (stdio); each worker starts its own'),
-  args: z.array(z.string().max(20_000)).max(1000).default([]).describe('its arguments. Put secrets into `env`'),
+  args: z.array(plainText(20_000)).max(1000).default([]).describe('its arguments. Put secrets into `env`'),
   env: z
-    .record(z.string().regex(/^[A-Za-z_]\w*$/, 'the name of an environment variable'), z.string().max(100_000))
+    .record(z.string().regex(/^[A-Za-z_]\w*$/, 'the name of an environment variable'), plainText(100_000))
     .default({})
     .describe('its environment, beside HOME, LOGNAME, PATH, SHELL, TERM and USER of the worker'),
   cwd: optional(path).describe(

@@ -73,9 +73,15 @@ export const storedMs = (min = 0) => duration(1, min, STORED_MAX_MS);
 export const seconds = (min = 1) => duration(1000, min * 1000, TIMER_MAX_MS);
 export const count = (min: number, max: number) => z.int().min(min).max(max);
 export const ratio = z.number().min(0).max(1);
-export const text = z.string().min(1).max(TEXT_MAX);
+/** A text that may reach a command, a process, a database: none of them takes a NUL. */
+export const plainText = (charsMax: number) =>
+  z
+    .string()
+    .max(charsMax)
+    .refine((value) => !value.includes('\0'), 'a text without NUL characters');
+export const text = plainText(TEXT_MAX).min(1);
 /** A text that is part of a prompt, of many lines. */
-export const promptText = z.string().min(1).max(200_000);
+export const promptText = plainText(200_000).min(1);
 /** A time with its zone. All times that come from outside as a text pass this check. */
 export const timeText = z.iso
   .datetime({ offset: true, abort: true, error: 'expected a time with its zone, such as 2026-11-25T08:00:00Z' })

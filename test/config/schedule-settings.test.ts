@@ -52,6 +52,12 @@ test.each([
     'cron.jobs[1].name',
   ],
   ['{agents: {defaults: {heartbeat: {every: 10}}}}', 'agents.defaults.heartbeat.every'],
+  [
+    String.raw`{agents: {defaults: {heartbeat: {when: {command: "a\u0000b"}}}}}`,
+    'agents.defaults.heartbeat.when.command',
+  ],
+  [String.raw`{mcp: {servers: {a: {command: "x", args: ["a\u0000b"]}}}}`, 'mcp.servers.a.args[0]'],
+  [String.raw`{mcp: {servers: {a: {command: "x", env: {A: "a\u0000b"}}}}}`, 'mcp.servers.a.env.A'],
   ['{agents: {defaults: {heartbeat: {when: {}}}}}', 'agents.defaults.heartbeat.when'],
   ['{agents: {defaults: {heartbeat: {when: {file: "a", url: "http://x"}}}}}', 'agents.defaults.heartbeat.when'],
   [

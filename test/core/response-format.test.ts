@@ -154,6 +154,10 @@ test('the arguments of the tool are the text of the answer, unless other tools a
   expect(takeOutput({ ...answer, malformedInputs: { c: '{"a"' } }, REQUEST).content).toEqual([
     { type: 'text', text: '{"a"' },
   ]);
+  const nul = String.raw`{"a":"x\u0000y\\\\u0000"}`;
+  expect(takeOutput({ ...answer, malformedInputs: { c: nul } }, REQUEST).content).toEqual([
+    { type: 'text', text: String.raw`{"a":"xy\\\\u0000"}` },
+  ]);
   const look = { ...call, id: 'd', name: 'look' };
   expect(takeOutput({ ...answer, content: [look, call] }, REQUEST)).toMatchObject({
     stopReason: 'tool_use',

@@ -112,6 +112,15 @@ describe('a turn', () => {
     expect(await statusOf(message)).toBe('answered');
   });
 
+  test('refuses a call whose arguments have a NUL, and runs none without it', async () => {
+    const worker = rig.worker();
+    await rig.send('nul', String.raw`[[tool: effect {"key":"a\u0000nul"}]] [[reply: done]]`);
+    await worker.run('nul');
+    expect(effect.runs).not.toContain('anul');
+    expect(JSON.stringify(lastRequest('nul'))).toContain('has a NUL character');
+    worker.stop();
+  });
+
   test('runs tools in sequence and in parallel, with results in source order (G11)', async () => {
     const worker = rig.worker();
     await rig.send(

@@ -40,11 +40,14 @@ export function repairArguments(answer: DraftAnswer, rules: AnswerRules): DraftA
   );
 }
 
-/** Step: no argument, no thought and no call has half a character or a NUL. A thought that is changed is no longer the signed one. */
+/**
+ * Step: no argument, no thought and no call has half a character or a NUL. Arguments with a NUL cannot be read: without it, they would be
+ * another command or another file. A thought that is changed is no longer the signed one.
+ */
 export function keepWholeCharacters(answer: DraftAnswer): DraftAnswer {
   const mended = changeCalls(
     answer,
-    (call) => storableValue(call),
+    (call) => (hasNul(call.input) ? { ...storableValue(call), input: null } : storableValue(call)),
     (before, after) => ({ step: 'whole-characters', callId: after.id, was: before.raw }),
   );
   const blocks = changeEach(mended.blocks, (block) => (isThinking(block) ? mendThought(block) : block));
@@ -65,6 +68,10 @@ function findCutCall({ blocks, wireStopReason }: DraftAnswer, { decodeText }: An
   const last = blocks.at(-1);
   if (last?.type !== 'tool_use' || !isCut(wireStopReason)) return null;
   return isObject(parse(last.raw)) || isObject(parse(decodeText?.(last.raw) ?? '')) ? null : last;
+}
+
+function hasNul(input: DraftCall['input']): boolean {
+  return changeTexts(input, (text) => text.replaceAll('\0', '')) !== input;
 }
 
 function withInput(call: DraftCall, value: unknown): DraftCall {

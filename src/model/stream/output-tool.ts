@@ -56,11 +56,16 @@ export function takeOutput(answer: ModelAnswer, { responseFormat, tools }: Model
   if (responseFormat === undefined || output === undefined) return answer;
   const rest = answer.content.filter((block) => block.type !== 'tool_use' || block.name !== own);
   if (rest.some(({ type }) => type === 'tool_use')) return { ...answer, content: rest };
-  const text = answer.malformedInputs?.[output.id] ?? JSON.stringify(output.input);
+  const text = withoutNuls(answer.malformedInputs?.[output.id] ?? JSON.stringify(output.input));
   const { malformedInputs: _read, ...others } = answer;
   return {
     ...others,
     stopReason: answer.stopReason === 'tool_use' ? 'end_turn' : answer.stopReason,
     content: [...rest.filter(({ type }) => type !== 'text'), { type: 'text', text }],
   };
+}
+
+/** JSON without escaped NULs, which no database and no client of one takes; a backslash before another one escapes that. */
+function withoutNuls(json: string): string {
+  return json.replace(/\\(?:\\|u0000)/g, (found) => (found === '\\u0000' ? '' : found));
 }

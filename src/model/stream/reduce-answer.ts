@@ -10,7 +10,8 @@
 //   read-arguments      arguments become objects
 //   decode-arguments    entities in them become characters, for providers that encode them
 //   repair-arguments    arguments that are nearly JSON are repaired
-//   whole-characters    halves of surrogate pairs become U+FFFD and NULs go: providers refuse them in every later request
+//   whole-characters    halves of surrogate pairs become U+FFFD and NULs go: providers refuse them in every later request.
+//                       Arguments with a NUL are not read
 //   mark-malformed      those that are not, or may be cut off, are marked: such a call is never run
 //   stop-reason         an answer that a filter or an unknown reason ended gets a text instead of its calls
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn

@@ -172,6 +172,13 @@ describe('half a character or a NUL in an answer', () => {
     expect(answer.repairs).toEqual([{ step: 'whole-characters', callId: 'toolu_0', was: raw }]);
   });
 
+  test('in the arguments of a call keeps it from being run: without the NUL it would be another call', () => {
+    const raw = String.raw`{"command":"echo a\u0000b"}`;
+    const { answer } = reduce([START, ...toolBlock(0, CALL, raw), ...end('tool_use')]);
+    expect(answer.content).toMatchObject([{ input: {} }]);
+    expect(answer.malformedInputs).toEqual({ toolu_0: raw });
+  });
+
   test('changes nothing else: any answer of whole characters stays as it is', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary', minLength: 1 })), (texts) => {

@@ -109,8 +109,10 @@ function held(
 const NOT_PLANNED = 'This call was not run: its input could not be read. Call it again with valid JSON.';
 
 function notRun({ stopReason }: ModelAnswer, input: string): string {
-  return stopReason === 'max_tokens'
-    ? `This call was cut off at the token limit of the answer, and was not run. Call it again, with less text in its input or in parts: ${input}`
+  if (stopReason === 'max_tokens')
+    return `This call was cut off at the token limit of the answer, and was not run. Call it again, with less text in its input or in parts: ${input}`;
+  return input.includes(String.raw`\u0000`)
+    ? String.raw`The input of this call has a NUL character (\u0000), so it was not run. Call it again without that character: ${input}`
     : `The input of this call is not valid JSON and was not run: ${input}`;
 }
 
