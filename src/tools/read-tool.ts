@@ -20,6 +20,9 @@ export function createReadTool(roots: readonly string[]): Tool {
       view_range: z
         .array(z.number().int().min(-1).max(1_000_000_000))
         .length(2)
+        .refine(([start = 0, end = 0]) => start >= 1 && (end === -1 || end >= start), {
+          error: 'must be [start_line, end_line], with a start_line from 1 on, and an end_line from there on or -1',
+        })
         .optional()
         .describe('[start_line, end_line], 1-indexed, inclusive; an end_line of -1 reads to the end'),
     }),

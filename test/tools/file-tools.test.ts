@@ -397,6 +397,10 @@ describe('bad input is an error result that names the field', () => {
   test.each<[string, Tool, unknown, string]>([
     ['a missing field', readTool, {}, 'read: file_path: '],
     ['a wrong type', writeTool, { file_path: 'a', content: 3 }, 'write: content: '],
+    ['a range that is turned round', readTool, { file_path: 'a', view_range: [10, 2] }, 'read: view_range: must be'],
+    ['a range from line 0', readTool, { file_path: 'a', view_range: [0, 2] }, 'read: view_range: must be'],
+    ['a range from line -1', readTool, { file_path: 'a', view_range: [-1, 2] }, 'read: view_range: must be'],
+    ['a range to line 0', readTool, { file_path: 'a', view_range: [1, 0] }, 'read: view_range: must be'],
     ['a wrong type within a list', readTool, { file_path: 'a', view_range: [1, 'x'] }, 'read: view_range.1: '],
     ['an empty text', editTool, { file_path: 'a', old_string: '', new_string: '' }, 'edit: old_string: '],
     ['an unknown field', grepTool, { pattern: 'a', glob: 'b' }, '"glob"'],
