@@ -114,10 +114,15 @@ export function listInside(name: string, confines: Confines): Promise<Dirent[]> 
 }
 
 /**
- * Writes a file, whole or not at all, with the folders that it needs. A file that is replaced keeps its mode. As root, what is new belongs to the owner of
+ * Writes a file, whole or not at all, with the folders that it needs. A file that is replaced keeps its mode, if none is given. As root, what is new belongs to the owner of
  * the folder that the name leads into: the user that commands run as. Throws `PathRefusedError` or the error of the file system.
  */
-export function replaceInside(name: string, confines: Confines, content: string | Uint8Array): Promise<void> {
+export function replaceInside(
+  name: string,
+  confines: Confines,
+  content: string | Uint8Array,
+  { mode }: { mode?: number } = {},
+): Promise<void> {
   return intoFolder(name, confines, async (folder, entry, owner) => {
     const before = await lstat(folder.at(entry)).catch(orAbsent);
     if (before?.isSymbolicLink()) throw changed(name);
@@ -127,7 +132,8 @@ export function replaceInside(name: string, confines: Confines, content: string 
     try {
       try {
         await file.writeFile(content);
-        if (before !== null) await file.chmod(before.mode & 0o777);
+        const kept = mode ?? (before === null ? undefined : before.mode & 0o777);
+        if (kept !== undefined) await file.chmod(kept);
         if (owner !== null) await file.chown(owner.uid, owner.gid);
         await file.sync();
       } finally {

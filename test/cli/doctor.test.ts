@@ -54,6 +54,7 @@ test('a fresh machine is in order: a warning for the model, exit 0', async () =>
     workers: 'skipped',
     scheduler: 'skipped',
     reconciler: 'skipped',
+    files: 'skipped',
     outbox: 'skipped',
     deliveries: 'skipped',
     versions: 'skipped',
@@ -135,7 +136,7 @@ test.each([200, 503])('a program that answers %i with other JSON is not taken fo
 test('for a person it is numbered lines with fixes', async () => {
   const { stdout, stderr } = await runCli(['doctor'], { cwd, env: { HOLDFAST_PORT: '0' } });
   expect(stdout).toMatch(/^ 1 {2}ok {7}node: Node version: \d/m);
-  expect(stdout).toMatch(/^25 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
+  expect(stdout).toMatch(/^26 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
   expect(stderr).toMatch(/^0 errors, [1-3] warnings\n$/);
 });
 

@@ -1,12 +1,21 @@
 // `holdfast backup` and `holdfast restore`: the embedded database and the files of the data directory as one file. Databases of other servers
 // have tools of their own (docs/operations.md).
-import { createReadStream, createWriteStream } from 'node:fs';
-import { access, chmod, constants, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, normalize, relative, resolve } from 'node:path';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { access, constants, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, normalize, relative, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-folder.ts';
+import { isAbsent, PathRefusedError } from '../../files/held-folder.ts';
+import {
+  confinedTo,
+  openInside,
+  removeInside,
+  renameInside,
+  replaceInside,
+  type Confines,
+} from '../../files/inside.ts';
 import type { Frame } from './backup-file.ts';
 import { placeWorkspaces } from '../../tools/open-workspace.ts';
 import { CliError, conflict, EXIT, notFound, usageError, type ExitCode } from '../../cli/cli-error.ts';
@@ -67,11 +76,11 @@ async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<Exit
         if (bytes >= NOTED_BYTES) terminal.note(`${table}: ${(bytes / NOTED_BYTES).toFixed(0)} MB`);
       },
     });
-    for await (const { name, path: at, mode } of filesIn(runtime.dataDir)) {
-      const bytes = await readData(at);
-      // The service runs: it may have deleted the file meanwhile.
-      if (bytes === null) continue;
-      yield frameOf({ file: name, mode }, bytes);
+    for await (const found of filesIn(runtime.dataDir)) {
+      const data = await readData(found);
+      // The service runs, and commands of agents with it.
+      if (data === null) continue;
+      yield frameOf({ file: found.name, mode: data.mode }, data.bytes);
       counted.files += 1;
     }
     yield frameOf({ isComplete: true, ...counted });
@@ -95,13 +104,18 @@ async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<Exit
   return EXIT.ok;
 }
 
-/** A file of the data directory; null: it is gone. */
-async function readData(path: string): Promise<Buffer | null> {
+/** A file of the data directory; null: it is gone, or a command has put something else in its place. */
+async function readData({ name, folder }: DataFile): Promise<{ bytes: Buffer; mode: number } | null> {
   try {
-    return await readFile(path);
+    const { file, facts } = await openInside(name, confinedTo(folder));
+    try {
+      return { bytes: await file.readFile(), mode: Number(facts.mode) & 0o777 };
+    } finally {
+      await file.close();
+    }
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw fileError('read', path, { cause, fix: 'run the command as the user of the service' });
+    if (isAbsent(cause) || cause instanceof PathRefusedError) return null;
+    throw fileError('read', join(folder, name), { cause, fix: 'run the command as the user of the service' });
   }
 }
 
@@ -138,7 +152,7 @@ async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<Exi
     });
     // From here on, they hold restored files.
     staged.folders = [];
-    for (const name of staged.names) await rename(partialOf(dataDir, name), joinPath(dataDir, name));
+    for (const name of staged.names) await renameInside(partialOf(name), confinesOf(dataDir, name), basename(name));
     show(terminal, { ...restored, files: staged.names.length });
     return EXIT.ok;
   } catch (error) {
@@ -155,6 +169,8 @@ async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<Exi
 async function explainRestoreFault(error: unknown, path: string): Promise<unknown> {
   const { RestoreRefused } = await import('./backup-file.ts');
   if (error instanceof RestoreRefused) return refusal(error.code, error.message);
+  if (error instanceof PathRefusedError)
+    return refusal('leads_outside', `A file cannot be restored: ${error.message}.`);
   if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code?.startsWith('Z_') === true)
     return refusal('not_a_backup', `${path} is damaged, or no backup of Holdfast: ${(error as Error).message}.`);
   return error instanceof CliError ? error : explainStartFault(error);
@@ -186,6 +202,8 @@ function show(terminal: Terminal, { header, doubts, ...counts }: Restored & { fi
 function refusal(code: string, message: string): CliError {
   const fixes: Record<string, string> = {
     in_use: 'Stop it, and run the command again.',
+    leads_outside:
+      'Remove the link in the data directory that this path goes through, and run the command again. Nothing was restored.',
     not_empty: 'Set HOLDFAST_DATA_DIR to an empty folder, or replace what is there with --yes.',
   };
   return new CliError({
@@ -206,16 +224,19 @@ function embeddedOnly(command: string, other: string) {
   );
 }
 
-/** The files of the data directory. Those of workspaces outside have the names that they would have in it. */
-async function* filesIn(dataDir: string): AsyncGenerator<{ name: string; path: string; mode: number }> {
+interface DataFile {
+  /** In the data directory, also where workspaces are outside. */
+  name: string;
+  /** That it is in, however deep. */
+  folder: string;
+}
+
+async function* filesIn(dataDir: string): AsyncGenerator<DataFile> {
   for (const folder of new Set([dataDir, workspacesFolderOf(dataDir)])) {
     for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
-      const path = join(entry.parentPath, entry.name);
-      const name = relative(folder, path);
-      if (LEFT_OUT.some((begin) => name.startsWith(begin)) || name.endsWith('.partial')) continue;
-      const found = await stat(path).catch(() => null);
-      if (found !== null) yield { name, path, mode: found.mode & 0o777 };
+      const name = relative(folder, join(entry.parentPath, entry.name));
+      const isLeftOut = LEFT_OUT.some((begin) => name.startsWith(begin)) || name.endsWith('.partial');
+      if (entry.isFile() && !isLeftOut) yield { name, folder };
     }
   }
 }
@@ -227,25 +248,31 @@ interface StagedFiles {
   folders: string[];
 }
 
-const partialOf = (dataDir: string, name: string): string => joinPath(dataDir, `${name}.partial`);
+const partialOf = (name: string): string => `${name}.partial`;
 
-function joinPath(dataDir: string, name: string): string {
-  return join(name.startsWith('workspace') ? workspacesFolderOf(dataDir) : dataDir, name);
+/** A folder in a workspace may have become a link since the backup was made. */
+function confinesOf(dataDir: string, name: string): Confines {
+  return confinedTo(name.startsWith('workspace') ? workspacesFolderOf(dataDir) : dataDir);
 }
 
 async function stage(staged: StagedFiles, dataDir: string, { head, bytes }: Frame): Promise<void> {
   const name = normalize(String(head['file']));
   if (name.startsWith('..') || name.startsWith('/') || LEFT_OUT.some((path) => name.startsWith(path)))
     throw refusal('not_a_backup', `The backup has a file ${name}, which does not belong into a data directory.`);
-  const partial = partialOf(dataDir, name);
-  const made = await mkdir(dirname(partial), { recursive: true, mode: 0o700 });
-  if (made !== undefined) staged.folders.push(made);
+  const confines = confinesOf(dataDir, name);
+  const made = firstMissing(dirname(join(confines.base, name)));
+  if (made !== null) staged.folders.push(made);
   staged.names.push(name);
-  await writeFile(partial, bytes, { mode: 0o600 });
-  await chmod(partial, Number(head['mode']) & 0o777);
+  await replaceInside(partialOf(name), confines, bytes, { mode: Number(head['mode']) & 0o777 });
+}
+
+/** The topmost folder that is made for another one; null: that is there. */
+function firstMissing(folder: string): string | null {
+  if (existsSync(folder)) return null;
+  return firstMissing(dirname(folder)) ?? folder;
 }
 
 async function removeStaged({ names, folders }: StagedFiles, dataDir: string): Promise<void> {
-  for (const name of names) await rm(partialOf(dataDir, name), { force: true });
+  for (const name of names) await removeInside(partialOf(name), confinesOf(dataDir, name)).catch(() => undefined);
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 }
