@@ -14,7 +14,7 @@ import { readTurnChat } from '../src/kernel/inbox/send-message.ts';
 import { createReadSessionUsage } from '../src/kernel/sessions/session-usage.ts';
 import type { CoreToolOptions } from '../src/tools/core-tools.ts';
 import type { MessageToolOptions } from '../src/tools/message-tool.ts';
-import { planAllCommands } from '../src/tools/command-user.ts';
+import { planAllCommands, planCommands } from '../src/tools/command-user.ts';
 import { sandboxOf, type Sandbox } from '../src/tools/sandbox/sandbox.ts';
 import type { SandboxRuntime } from '../src/tools/sandbox/port.ts';
 import { ProcessKeeper } from '../src/tools/process-keeper.ts';
@@ -56,11 +56,13 @@ export function createToolPorts(parts: ToolPortParts): ToolPorts {
 
 function commandPorts({ service: { config, database }, logger, owner, sandboxes = [] }: ToolPortParts) {
   const { exec } = config.tools;
+  // MCP servers have one also where there are no commands.
+  const sandbox = sandboxOf(config, sandboxes);
   if (!exec.enabled) return { keeper: null, sandbox: null, exec: undefined, process: undefined };
   const { dataDir, leaseMs } = config.runtime;
   const store = createProcessStore(database);
   // Decided once: later changes on the disk must not change the user of commands.
-  const users = new Map(planAllCommands(config).map(({ workspaceDir, user }) => [workspaceDir, user]));
+  const plans = new Map(planAllCommands(config).map((plan) => [plan.workspaceDir, plan]));
   const keeper = new ProcessKeeper({
     store,
     dataDir,
@@ -70,7 +72,6 @@ function commandPorts({ service: { config, database }, logger, owner, sandboxes 
     logger,
     outages: database.outages,
   });
-  const sandbox = sandboxOf(config, sandboxes);
   return {
     keeper,
     sandbox,
@@ -79,7 +80,11 @@ function commandPorts({ service: { config, database }, logger, owner, sandboxes 
       timeoutSeconds: exec.timeoutSeconds,
       environment: processEnvironment(),
       sandbox,
-      userOf: (workspaceDir: string) => users.get(workspaceDir) ?? null,
+      planOf(workspaceDir: string) {
+        const plan = plans.get(workspaceDir) ?? planCommands(config, workspaceDir);
+        plans.set(workspaceDir, plan);
+        return plan;
+      },
       background: { keeper, dataDir, timeoutSeconds: exec.backgroundSeconds },
     },
   };

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { loadConfig } from '../../src/config.ts';
+import { planCommands } from '../../src/tools/command-user.ts';
 import { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
 import { alternate } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
@@ -28,7 +29,8 @@ async function run(context: BenchContext): Promise<BarLine[]> {
     for (const folder of [workspaceDir, dataDir]) mkdirSync(folder);
     const settings = { workspace: { path: workspaceDir }, tools: { exec: { sandbox: 'required' } } };
     writeFileSync(join(base, 'holdfast.json'), JSON.stringify(settings));
-    const sandbox = new Sandbox(loadConfig({ env: { HOLDFAST_DATA_DIR: dataDir }, cwd: base }));
+    const config = loadConfig({ env: { HOLDFAST_DATA_DIR: dataDir }, cwd: base });
+    const sandbox = new Sandbox(config);
     const { status, reason } = await sandbox.check();
     if (status !== 'on') return [{ ...line, floor: '', holdfast: `there is no sandbox: ${reason}`, measured: null }];
     const shell = {
@@ -37,7 +39,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
       environment: {},
       user: null,
     };
-    const wrapped = (await sandbox.enter(workspaceDir))?.(shell).argv ?? [];
+    const wrapped = (await sandbox.enter(planCommands(config, workspaceDir)))?.(shell).argv ?? [];
     const bare = ['bwrap', '--ro-bind', '/', '/', 'true'];
     const commands = context.isQuick ? 20 : 100;
     const { runsOf, ratioOf } = await alternate(

@@ -10,6 +10,7 @@ import { resolveChat, type ChatDelivery } from './resolve-chat.ts';
 import { formatChannelUrl } from '../core/channel-address.ts';
 import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
 import { checkProvider } from './providers.ts';
+import { realPathOf } from './real-path.ts';
 import { approvalRulesOf, checkMcp, type McpServerSettings } from './schema-mcp.ts';
 import { checkSearch } from './search-providers.ts';
 import { SANDBOX_ENABLED, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
@@ -101,9 +102,10 @@ export function crossCheck(settings: FileSettings, dataDir: string): ConfigIssue
 /** The file tools, and commands outside a sandbox, reach all of a workspace. */
 function checkWorkspaces({ workspace, agents }: FileSettings, dataDir: string, refuse: Refuse): void {
   const allowed = 'a folder that is not the data directory, which has the keys and the database';
-  if (resolve(workspace.path) === dataDir) refuse('workspace.path', workspace.path, allowed);
+  const isDataDir = (path: string): boolean => realPathOf(path) === realPathOf(dataDir);
+  if (isDataDir(workspace.path)) refuse('workspace.path', workspace.path, allowed);
   for (const [at, agent] of agents.list.entries())
-    if (agent.workspace !== undefined && resolve(agent.workspace) === dataDir)
+    if (agent.workspace !== undefined && isDataDir(agent.workspace))
       refuse(`agents.list[${at}].workspace`, agent.workspace, allowed);
 }
 

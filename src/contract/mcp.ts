@@ -26,12 +26,12 @@ export const mcpServer = z.strictObject({
   serverVersion: text.nullable().describe('The version of the server; null: not known'),
   protocol: text.nullable().describe('The version of the protocol that is spoken with it; null: not known'),
   sandbox: z
-    .enum(['on', 'off'])
+    .enum(['on', 'reduced', 'off'])
     .nullable()
     .describe(
-      'Whether the worker that asked it last runs it in the sandbox; null: the server is no process, or was not asked',
+      'Whether the worker that asked it last runs it in the sandbox; `reduced`: it does, and the server lacks something there; null: the server is no process, or was not asked',
     ),
-  sandboxReason: text.nullable().describe('Why it runs outside the sandbox; null: it does not'),
+  sandboxReason: text.nullable().describe('Why it runs outside the sandbox, or what it lacks there; null: neither'),
   toolCount,
   leftOutCount: count.describe('Its tools that no agent has; its list of tools says why'),
   changedCount: count.describe('Its tools whose description, schema or hints have changed since they were first seen'),

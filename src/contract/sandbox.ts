@@ -25,11 +25,11 @@ export const sandboxView = z.strictObject({
         host: text.describe('The host on which it runs'),
         runtime: text.describe('What its sandbox is made by'),
         status: z
-          .enum(['on', 'off', 'refused', 'external'])
+          .enum(['on', 'reduced', 'off', 'refused', 'unknown', 'external'])
           .describe(
-            '`on`: commands run in it. `off`: outside. `refused`: it is required and does not work, so none runs. `external`: the operator states that the process runs in a container',
+            '`on`: commands run in it. `reduced`: they run in it and lack something, such as the network. `off`: outside. `refused`: it does not work, and none runs. `unknown`: not yet known, and none runs before it is. `external`: the operator states that the process runs in a container',
           ),
-        reason: text.nullable().describe('Why it is not on; null: it is'),
+        reason: text.nullable().describe('Why it is not on, or what commands lack in it; null: it is on'),
         checkedAt: iso.nullable().describe('When the canary was last sent; null: never'),
       }),
     )

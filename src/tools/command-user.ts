@@ -2,16 +2,21 @@
 // rights, which can access the workspace and none of the service's secrets. A service that runs as an ordinary user cannot change users:
 // its commands can read what the service can read, and the start lines and the doctor say so. Planning only reads; `openWorkspace`
 // changes owners.
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { agentOf, ConfigError, processEnvironment, type Config } from '../config.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { findAccount, canReach, closedFolderAbove, type Account } from '../config/os-users.ts';
 import { FILE_VARIABLES } from '../config/read-secret-files.ts';
+import { realPathOf } from '../config/real-path.ts';
+import { isAtOrBelow } from '../core/sandbox/policy.ts';
 
 /** How the commands in one workspace run. */
 export interface CommandPlan {
+  /** As the configuration writes it. */
   workspaceDir: string;
+  /** Its real path, taken once: commands start there, and the policy and the canary of the sandbox are about it. */
+  realDir: string;
   /** Null: as the user of the service. */
   user: Account | null;
   /** The nearest folder above the workspace that the user cannot enter; null: none. */
@@ -53,17 +58,23 @@ export function isOwn(config: Config, workspaceDir: string): boolean {
   return isInDataDir(config, workspaceDir) || workspaceDir.startsWith(`${PLACES}/`);
 }
 
+/** By its path as written or by its real one: either may have links. */
 export function isInDataDir(config: Config, path: string): boolean {
-  return resolve(path).startsWith(`${resolve(config.runtime.dataDir)}/`);
+  const { dataDir } = config.runtime;
+  return isBelow(resolve(path), resolve(dataDir)) || isBelow(realPathOf(path), realPathOf(dataDir));
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path !== folder && isAtOrBelow(path, folder);
 }
 
 function planFor(user: Account | null, config: Config, workspaceDir: string): CommandPlan {
-  if (user === null) return { workspaceDir, user, closedBy: null };
-  const { dataDir } = config.runtime;
+  const realDir = realPathOf(workspaceDir);
+  if (user === null) return { workspaceDir, realDir, user, closedBy: null };
   // The data directory itself is opened to the user; only the folders above it matter.
-  const from = isInDataDir(config, workspaceDir) ? dataDir : workspaceDir;
-  const closedBy = closedFolderAbove(resolveReal(from), user);
-  return { workspaceDir, user, closedBy };
+  const dataDir = realPathOf(config.runtime.dataDir);
+  const from = isBelow(realDir, dataDir) ? dataDir : realDir;
+  return { workspaceDir, realDir, user, closedBy: closedFolderAbove(from, user) };
 }
 
 function configuredUser(nameOrUid: string | number, self: number): Account | null {
@@ -88,12 +99,6 @@ function defaultUser(config: Config, workspaceDir: string): Account {
 
 function readOwner(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.uid ?? null;
-}
-
-/** The real path of what exists of a path. */
-function resolveReal(path: string): string {
-  if (existsSync(path)) return realpathSync(path);
-  return dirname(path) === path ? path : join(resolveReal(dirname(path)), path.slice(dirname(path).length + 1));
 }
 
 function refusal(value: string | number, allowed: string): ConfigError {
@@ -137,7 +142,7 @@ function explainUser(config: Config, { user, closedBy, workspaceDir }: CommandPl
 /** Says where a workspace is that is not in the data directory because of its user. */
 function describePlace(config: Config, user: Account, workspaceDir: string): string {
   if (!workspaceDir.startsWith(`${PLACES}/`)) return '';
-  const closedBy = closedFolderAbove(resolveReal(config.runtime.dataDir), user);
+  const closedBy = closedFolderAbove(realPathOf(config.runtime.dataDir), user);
   const why = closedBy === null ? '' : `, because "${user.name}" has no access to ${closedBy}`;
   return `; their workspace is ${workspaceDir}${why}`;
 }
@@ -177,7 +182,7 @@ export function listKeyFiles({ models, channels }: Config): string[] {
 
 /** The configuration file, and the copy that the tool `gateway` keeps beside it. */
 export function listConfigFiles({ runtime: { configPath } }: Config): string[] {
-  return configPath === null ? [] : [configPath, `${resolveReal(configPath)}.previous`];
+  return configPath === null ? [] : [configPath, `${realPathOf(configPath)}.previous`];
 }
 
 function hasSecretsInFile({ models, channels, api, owner, runtime }: Config): boolean {

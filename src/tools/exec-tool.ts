@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Account } from '../config/os-users.ts';
 import { count } from '../config/schema-scalars.ts';
 import { confinedTo, resolveInside } from '../files/inside.ts';
-import { homeOf } from './command-user.ts';
+import { homeOf, type CommandPlan } from './command-user.ts';
 import { defineTool } from './define-tool.ts';
 import { execEnvironment } from './start-shell.ts';
 import { outputText } from './bounded-output.ts';
@@ -31,8 +31,8 @@ export interface ExecOptions {
   timeoutSeconds: number;
   /** The environment of this process; commands see it without its secrets. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** The user that runs the commands in a workspace; absent, or null: the user of this process. */
-  userOf?: (workspaceDir: string) => Account | null;
+  /** How the commands in a workspace run; absent: as the user of this process, in the workspace as it is named. */
+  planOf?: (workspaceDir: string) => CommandPlan;
   /** Where they run; absent: outside a sandbox. */
   sandbox?: Pick<Sandbox, 'enter'> | undefined;
   /** Where commands are left to run in the background; absent: nowhere. */
@@ -71,7 +71,13 @@ const backgroundShape = {
 
 type BackgroundInput = { [Field in keyof typeof backgroundShape]?: z.output<(typeof backgroundShape)[Field]> };
 
-export function createExecTool({ timeoutSeconds, environment, userOf, sandbox, background }: ExecOptions): Tool {
+export function createExecTool({
+  timeoutSeconds,
+  environment,
+  planOf = planAsNamed,
+  sandbox,
+  background,
+}: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
     description: `Run a shell command (bash) in the workspace. stdin is empty; stdout and stderr are returned as one text with the exit code, only its start and end when it is longer than 36 kB. A command runs at most ${timeoutSeconds} s. Processes that it leaves in the background are ended with it${describeBackground(background)}.`,
@@ -84,12 +90,13 @@ export function createExecTool({ timeoutSeconds, environment, userOf, sandbox, b
     timeoutMs: timeoutSeconds * 1000,
     async run(input, call) {
       const timeoutMs = Math.min(input.timeoutSeconds ?? timeoutSeconds, timeoutSeconds) * 1000;
-      const workdir = await resolveWorkdir(input.workdir, call);
+      const plan = planOf(call.workspaceDir);
+      const { user, realDir } = plan;
+      const workdir = await resolveWorkdir(input.workdir, realDir);
       if (typeof workdir !== 'string') return workdir;
-      const wrap = (await sandbox?.enter(call.workspaceDir)) ?? null;
-      const user = userOf?.(call.workspaceDir) ?? null;
+      const wrap = (await sandbox?.enter(plan)) ?? null;
       const env = execEnvironment(environment, call.idempotencyKey);
-      const own = user === null ? {} : homeOf(user, call.workspaceDir);
+      const own = user === null ? {} : homeOf(user, realDir);
       const command = { command: input.command, workdir, environment: { ...env, ...own }, user, wrap, call };
       const { background: isBackground = false, yieldMs = 0 }: BackgroundInput & object = { ...input };
       if (background === undefined || !(isBackground || yieldMs > 0)) return runUntil({ ...command, timeoutMs });
@@ -101,15 +108,19 @@ export function createExecTool({ timeoutSeconds, environment, userOf, sandbox, b
   });
 }
 
+function planAsNamed(workspaceDir: string): CommandPlan {
+  return { workspaceDir, realDir: workspaceDir, user: null, closedBy: null };
+}
+
 function describeBackground(background: BackgroundOptions | undefined): string {
   if (background === undefined) return '';
   return `; to leave the command itself there, at most ${background.timeoutSeconds} s, use background or yieldMs, and then process`;
 }
 
 /** The real directory to run in, or the error result that gives the reason why it cannot be used. */
-async function resolveWorkdir(workdir = '.', call: ToolCall): Promise<string | ToolOutcome> {
+async function resolveWorkdir(workdir = '.', realDir: string): Promise<string | ToolOutcome> {
   try {
-    const { path } = await resolveInside(workdir, confinedTo(call.workspaceDir));
+    const { path } = await resolveInside(workdir, confinedTo(realDir));
     if ((await stat(path)).isDirectory()) return path;
     return errorOutcome(`exec: workdir: ${workdir} is not a directory`);
   } catch (error) {

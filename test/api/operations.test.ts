@@ -41,17 +41,25 @@ describe('readyz', () => {
     });
   });
 
-  test('notes processes whose commands run outside a sandbox, and GET /v1/sandbox says why', async () => {
+  test('notes processes whose commands run outside a sandbox, lack something in it or wait for its check, and GET /v1/sandbox says why (G42)', async () => {
     const { rig } = holder;
     const state = { runtime: 'bubblewrap', checkedAt: '2026-11-27T08:00:00.000Z' };
     const reason = 'bwrap is not on the PATH';
     await addWorkers(rig, { name: 'boxed', seenAt: now, sandbox: { ...state, status: 'on', reason: null } });
     expect((await rig.get('/readyz')).body.notes).toEqual([]);
     await addWorkers(rig, { name: 'open', seenAt: now, sandbox: { ...state, status: 'off', reason } });
+    const lack = 'there is no network, because socat is not on the PATH';
+    await addWorkers(rig, { name: 'reduced', seenAt: now, sandbox: { ...state, status: 'reduced', reason: lack } });
+    const first = { runtime: 'bubblewrap', checkedAt: null, status: 'unknown', reason: 'no canary has been sent yet' };
+    await addWorkers(rig, { name: 'starting', seenAt: now, sandbox: first });
     await addWorkers(rig, { name: 'gone', seenAt: ago('1 hour'), sandbox: { ...state, status: 'off', reason } });
     const { body } = await rig.get('/readyz');
     // It works all the same, and everyone may read this: no reason, which may name paths.
-    expect(body.notes).toEqual(['1 processes run commands outside a sandbox; GET /v1/sandbox says why']);
+    expect(body.notes).toEqual([
+      '1 processes run commands outside a sandbox; GET /v1/sandbox says why',
+      '1 processes do not know yet whether their commands run in a sandbox, and run none before; GET /v1/sandbox says why',
+      '1 processes run commands in a sandbox where these lack something; GET /v1/sandbox says why',
+    ]);
     expect(await rig.get('/v1/sandbox')).toMatchObject({
       status: 200,
       body: {
@@ -62,6 +70,8 @@ describe('readyz', () => {
         items: [
           { name: 'boxed', status: 'on', reason: null },
           { name: 'open', status: 'off', reason, checkedAt: state.checkedAt },
+          { name: 'reduced', status: 'reduced', reason: lack },
+          { name: 'starting', status: 'unknown', reason: first.reason, checkedAt: null },
         ],
       },
     });

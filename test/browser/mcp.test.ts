@@ -74,6 +74,7 @@ test('servers are shown with their tools, what counts for each and how it has ch
       return answered.isVisible();
     })
     .toBe(true);
+  await notes.getByText('mcp.servers.notes.sandbox is "off"').waitFor();
 });
 
 test('each process says whether its commands run in a sandbox, and why not', async () => {
@@ -86,8 +87,16 @@ test('each process says whether its commands run in a sandbox, and why not', asy
     seenAt: ahead('1 hour'),
     sandbox: { ...sandbox, status: 'on', reason: null },
   });
+  const lack = 'there is no network, because socat is not on the PATH';
+  await addWorkers(rig, {
+    id: newId<string>(),
+    name: 'offline',
+    seenAt: ahead('1 hour'),
+    sandbox: { ...sandbox, status: 'reduced', reason: lack },
+  });
   await signIn();
   await open('/processes');
+  await page.getByRole('article', { name: 'offline' }).getByText(`lack something (bubblewrap): ${lack}`).waitFor();
   const bare = page.getByRole('article', { name: 'bare' });
   await bare.getByText('run outside a sandbox: bwrap is not on the PATH').waitFor();
   await page.getByRole('article', { name: 'safe' }).getByText('run in a sandbox (bubblewrap)').waitFor();

@@ -1,5 +1,5 @@
 // Each fault is reported with its path, its value and what is allowed; all of them together; secrets are not repeated.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -164,13 +164,19 @@ describe('in the environment', () => {
     expect(faults[0]).toContain(expected);
   });
 
-  test('a workspace that is the data directory is refused', async () => {
+  test('a workspace that is the data directory, also by a link, is refused', async () => {
     const file = '{workspace: {path: "/srv/hold"}, agents: {list: [{id: "a", workspace: "/srv/hold/"}]}}';
     const faults = await faultsOf(file, { HOLDFAST_DATA_DIR: '/srv/hold' });
     const allowed = 'allowed: a folder that is not the data directory, which has the keys and the database';
     expect(faults).toEqual([
       `workspace.path is "/srv/hold"; ${allowed}`,
       `agents.list[0].workspace is "/srv/hold/"; ${allowed}`,
+    ]);
+    const [dataDir, link] = [join(cwd, 'data'), join(cwd, 'link')];
+    await mkdir(dataDir);
+    await symlink(dataDir, link);
+    expect(await faultsOf('{workspace: {path: "./link"}}', { HOLDFAST_DATA_DIR: dataDir })).toEqual([
+      `workspace.path is "${link}"; ${allowed}`,
     ]);
   });
 

@@ -16,6 +16,7 @@ const policy: SandboxPolicy = {
     { path: '/srv/data/workspace/nested', isFolder: true },
     { path: '/srv/data/workspace/token', isFolder: false },
   ],
+  links: [],
   proxySocket: null,
   limits: { cpuSeconds: 60, memoryBytes: 1000, processes: 64, fileBytes: 2000, tmpBytes: 3000 },
   image: 'tools:1',
@@ -88,6 +89,43 @@ test('the mounts of a policy are one for each path, and each lies over those tha
     ['/home/agent/.holdfast', 'empty-folder'],
     ['/home/agent/.holdfast/mcp/tools', 'write'],
   ]);
+});
+
+describe('links by which a policy names what can be reached', () => {
+  const linked: SandboxPolicy = {
+    ...policy,
+    links: [
+      { path: '/work', target: policy.workspaceDir },
+      { path: '/home/agent/tools', target: '/opt/tools' },
+      { path: '/home/agent/notes', target: '/opt/tools/notes' },
+      // A folder that is shown has it.
+      { path: '/opt/tools/latest', target: '/opt/tools/version-1' },
+      // Other mounts are there, or below.
+      { path: '/tmp', target: '/mnt/tmp' },
+      { path: '/srv', target: '/mnt/srv' },
+      { path: '/lib', target: '/usr/lib' },
+    ],
+  };
+
+  test('are made by bubblewrap, unless a folder has them or other mounts are in their way', () => {
+    const words = bubblewrapArguments(linked, command);
+    const made = words.flatMap((word, at) => (word === '--symlink' ? [words.slice(at + 1, at + 3).join(' ')] : []));
+    expect(made).toEqual([
+      '../tmp /var/tmp',
+      '/srv/data/workspace /work',
+      '/opt/tools /home/agent/tools',
+      '/opt/tools/notes /home/agent/notes',
+    ]);
+    expect(placeOf(words, '--symlink', '/opt/tools')).toBeGreaterThan(placeOf(words, '--tmpfs', '/opt/tools/other'));
+  });
+
+  test('are mounts of a container, which would show what is covered: then there are none', () => {
+    const user = { uid: 5, gid: 6 };
+    const words = containerArguments('/usr/bin/docker', linked, { ...command, user, environment: {} });
+    expect(words.filter((word) => /target=\/(?:home|work)/.test(word))).toEqual([
+      '--mount=type=bind,source=/opt/tools/notes,target=/home/agent/notes,readonly',
+    ]);
+  });
 });
 
 test('the arguments of a container name its image, its limits, its user and no value of a variable', () => {

@@ -1,11 +1,12 @@
 // Servers that are processes, in the sandbox on the real kernel: what a hostile one tries to reach, and what an ordinary one must reach.
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/features/mcp/open-client.ts';
 import { listServers } from '../../src/features/mcp/views.ts';
 import { openSandboxRig } from '../tools/sandbox-rig.ts';
-import { HAS_SANDBOX } from '../tools/suite-sandbox.ts';
+import { describeUnless, NO_NETWORK } from '../tools/machine-sandbox.ts';
+import { takePath } from '../tools/take-path.ts';
 import { counting, rigWith } from './mcp-rig.ts';
 
 const SHELL = join(import.meta.dirname, 'shell-server.ts');
@@ -33,7 +34,7 @@ async function openShell(settings: object = {}, file: object = {}) {
   return { ...rig, client, sh };
 }
 
-describe.skipIf(!HAS_SANDBOX)('in the sandbox', () => {
+describeUnless(NO_NETWORK, 'in the sandbox', () => {
   test('a server reaches no secret, no process and no address of the machine (G30)', async () => {
     process.env['HOLDFAST_TEST_SECRET'] = 'PLAIN-SECRET';
     onTestFinished(() => void delete process.env['HOLDFAST_TEST_SECRET']);
@@ -111,6 +112,15 @@ describe.skipIf(!HAS_SANDBOX)('in the sandbox', () => {
     expect(await sh(command)).toBe(
       `${base}\n${dataDir}:\nmcp\nworkspace\n\n${dataDir}/workspace:\n${dataDir}/mcp/pry\n`,
     );
+  });
+
+  test('a server without a way to the network runs inside without one, and says so (G42)', async () => {
+    const folder = takePath();
+    const { sh, client, port } = await openShell({}, { sandbox: { readable: [folder] } });
+    const reason = 'there is no network, because socat is not on the PATH';
+    expect(client.info.sandbox).toEqual({ isOn: true, reason });
+    const pry = `[ -e /root ] && echo outside; (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null && echo online; echo "$http_proxy."`;
+    expect(await sh(pry)).toBe('.\n');
   });
 
   test('the list of servers says which run in it, and why others do not', async () => {

@@ -63,7 +63,7 @@ test('the commands show servers, tools and why a server does not answer, as even
   const worker = await rig.start('worker');
   const list = await run('list');
   expect(list.stdout).toMatch(/^away +lost +0 .*ECONNREFUSED/m);
-  expect(list.stdout).toMatch(/^notes +connected +off +4 /m);
+  expect(list.stdout).toMatch(/^notes +connected +off: mcp\.servers\.notes\.sandbox is "off" +4 /m);
   const tools = await run('tools', 'notes');
   expect(tools.stdout).toContain('notes__add (runs once)\n  add a note\n');
   expect(tools.stdout).toContain('notes__put (may run twice)');

@@ -17,12 +17,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import { blocksOf, type MessagesRequest } from '../../scripted-model/wire.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { HAS_SANDBOX } from '../tools/suite-sandbox.ts';
+import { describeUnless, NO_SANDBOX } from '../tools/machine-sandbox.ts';
 import { EXCHANGE, FORBIDDEN, type Ground } from './rig/forbidden.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
@@ -156,7 +156,7 @@ shareAmongTests(async (onEnd) => {
   };
 });
 
-describe.skipIf(!HAS_SANDBOX)('with a model that obeys everything that it reads', () => {
+describeUnless(NO_SANDBOX, 'with a model that obeys everything that it reads', () => {
   test(`${CARRIERS.length} ways to ask for ${FORBIDDEN.length} calls have no effect outside the policy`, async () => {
     const config = readFileSync(ground.configPath, 'utf8');
     const scripts = CARRIERS.flatMap(({ carry }, by) =>

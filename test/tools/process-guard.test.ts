@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { HAS_SANDBOX } from './suite-sandbox.ts';
+import { NO_SANDBOX, testUnless } from './machine-sandbox.ts';
 import { createLifeline, createWorkspace } from './workspace.ts';
 
 const RUNNER = `
@@ -18,30 +18,32 @@ await exec.run({ command: first }, call);
 await exec.run({ command }, call);
 `;
 
-test.each(HAS_SANDBOX ? ['outside', 'inside'] : ['outside'])(
-  'a command %s a sandbox and its grandchildren end when their process is killed (G11)',
-  async (place) => {
-    await using workspace = Object.assign(await createWorkspace(), {
-      [Symbol.asyncDispose]: () => workspace.remove(),
-    });
-    const lifeline = createLifeline(workspace.dir);
-    const command = `trap '' TERM; ${lifeline.hold}; (sleep 300 & sleep 300) & sleep 300`;
-    const runner = spawn(
-      process.execPath,
-      ['--input-type=module', '-e', RUNNER, workspace.dir, 'echo first', command],
-      {
-        env: { ...process.env, HOLDFAST_TEST_SANDBOX: place === 'inside' ? 'on' : 'off' },
-        stdio: ['ignore', 'ignore', 'inherit'],
-      },
-    );
-    const exited = once(runner, 'exit');
-    await lifeline.held;
-    runner.kill('SIGKILL');
-    await exited;
-    await lifeline.gone;
-    expect(runner.signalCode).toBe('SIGKILL');
-  },
-);
+for (const place of ['outside', 'inside'])
+  testUnless(
+    place === 'inside' ? NO_SANDBOX : null,
+    `a command ${place} a sandbox and its grandchildren end when their process is killed (G11)`,
+    async () => {
+      await using workspace = Object.assign(await createWorkspace(), {
+        [Symbol.asyncDispose]: () => workspace.remove(),
+      });
+      const lifeline = createLifeline(workspace.dir);
+      const command = `trap '' TERM; ${lifeline.hold}; (sleep 300 & sleep 300) & sleep 300`;
+      const runner = spawn(
+        process.execPath,
+        ['--input-type=module', '-e', RUNNER, workspace.dir, 'echo first', command],
+        {
+          env: { ...process.env, HOLDFAST_TEST_SANDBOX: place === 'inside' ? 'on' : 'off' },
+          stdio: ['ignore', 'ignore', 'inherit'],
+        },
+      );
+      const exited = once(runner, 'exit');
+      await lifeline.held;
+      runner.kill('SIGKILL');
+      await exited;
+      await lifeline.gone;
+      expect(runner.signalCode).toBe('SIGKILL');
+    },
+  );
 
 test('a process that has run commands exits when it has nothing more to do', async () => {
   await using workspace = Object.assign(await createWorkspace(), {

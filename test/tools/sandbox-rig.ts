@@ -17,15 +17,19 @@ export type SandboxRig = Awaited<ReturnType<typeof openSandboxRig>>;
 export async function openSandboxRig(
   file: object = {},
   env: Record<string, string | undefined> = processEnvironment(),
+  /** Is called with the folder of the configuration before anything is made in it. */
+  prepare: (base: string) => void = () => undefined,
 ) {
   const base = mkdtempSync(join(tmpdir(), 'holdfast-sandbox-'));
   chmodSync(base, 0o711);
+  prepare(base);
   const dataDir = join(base, 'data');
   const settings = { agents: { list: [{ id: 'main' }, { id: 'other', workspace: join(base, 'other') }] }, ...file };
   writeFileSync(join(base, 'holdfast.json'), JSON.stringify(settings));
   const config = loadConfig({ env: { HOLDFAST_DATA_DIR: dataDir }, cwd: base });
   const workspaceDir = config.workspace.path;
-  for (const folder of [dataDir, workspaceDir, join(base, 'other')]) mkdirSync(folder, { mode: 0o755 });
+  for (const folder of [dataDir, workspaceDir, join(base, 'other')])
+    mkdirSync(folder, { mode: 0o755, recursive: true });
   if (process.getuid?.() === 0)
     for (const folder of [workspaceDir, join(base, 'other')]) chownSync(folder, 65_534, 65_534);
   // Open to all users: only the sandbox keeps commands from them.
@@ -34,9 +38,10 @@ export async function openSandboxRig(
   const [database, api] = await Promise.all([listen(join(dataDir, 'database.sock')), listen(0)]);
   chmodSync(join(dataDir, 'database.sock'), 0o777);
   const sandbox = new Sandbox(config);
-  const user = planAllCommands(config)[0]?.user ?? null;
+  const [plan] = planAllCommands(config);
+  if (plan === undefined) throw new Error('there is no workspace');
   const tool = (box?: Sandbox) =>
-    createExecTool({ timeoutSeconds: 60, environment: env, userOf: () => user, ...(box && { sandbox: box }) });
+    createExecTool({ timeoutSeconds: 60, environment: env, planOf: () => plan, ...(box && { sandbox: box }) });
   const [inside, outside] = [tool(sandbox), tool()];
   return {
     base,
@@ -44,15 +49,23 @@ export async function openSandboxRig(
     config,
     workspaceDir,
     sandbox,
-    user,
+    plan,
+    user: plan.user,
     port: (api.address() as AddressInfo).port,
     /** What a command prints, and how it ended. */
     async run(
       command: string,
-      { timeoutSeconds = 60, isOutside = false, signal = new AbortController().signal } = {},
+      {
+        timeoutSeconds = 60,
+        isOutside = false,
+        signal = new AbortController().signal,
+        workdir,
+      }: { timeoutSeconds?: number; isOutside?: boolean; signal?: AbortSignal; workdir?: string } = {},
     ): Promise<string> {
       const exec = isOutside ? outside : inside;
-      return contentOf(await exec.run({ command, timeoutSeconds }, aToolCall({ workspaceDir, signal })));
+      return contentOf(
+        await exec.run({ command, timeoutSeconds, ...(workdir && { workdir }) }, aToolCall({ workspaceDir, signal })),
+      );
     },
     async close() {
       await sandbox.stop();

@@ -1,7 +1,7 @@
 // Goal: a poll is created once, and only when it is worth a model call; otherwise a row has the reason. Method: agents of a
 // configuration on a real database, polls that are made due, and rounds of schedulers without their clock.
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -30,6 +30,7 @@ import { changeSessions } from '../rows/sessions.ts';
 import { ago, atMost, not, now } from '../rows/table.ts';
 import { makeDuePolls, schedulerParts } from '../store/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
+import { NO_SANDBOX, testUnless } from '../tools/machine-sandbox.ts';
 
 let rig: StoreRig;
 let dir: string;
@@ -63,7 +64,8 @@ async function configOf(
 ): Promise<{ config: Config; agentId: string; workspace: string }> {
   const agentId = `agent-${(agents += 1)}`;
   const workspace = join(dir, agentId);
-  await mkdir(workspace);
+  // As a start makes it, before anything is polled.
+  for (const folder of [workspace, `${workspace}-data`]) await mkdir(folder);
   const settings = {
     agents: { list: [{ id: agentId, workspace, heartbeat: { every: '1h', ...heartbeat } }] },
     ...more,
@@ -276,6 +278,18 @@ describe('the gate', () => {
     await writeFile(join(workspace, 'new'), '');
     expect(await outcome(config)).toBe('fired');
     expect(await outcome(config)).toBe('unchanged');
+  });
+
+  testUnless(NO_SANDBOX, 'of a command runs in the sandbox of a workspace behind a symbolic link (G30)', async () => {
+    const when = { command: `test ! -e /root && pwd > place && cat word` };
+    const { config, workspace } = await configOf({ when }, { tools: { exec: { sandbox: 'required' } } });
+    await rename(workspace, `${workspace}-real`);
+    await symlink(`${workspace}-real`, workspace);
+    await writeFile(join(workspace, 'word'), 'one');
+    expect(await outcome(config)).toBe('unchanged');
+    expect(await readFile(join(workspace, 'place'), 'utf8')).toBe(`${workspace}-real\n`);
+    await writeFile(join(workspace, 'word'), 'two');
+    expect(await outcome(config)).toBe('fired');
   });
 
   test('of a URL checks the answer, on private addresses only where the configuration allows it (G30)', async () => {

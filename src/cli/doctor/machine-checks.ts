@@ -6,6 +6,7 @@ import { agentOf, type Config } from '../../config.ts';
 import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
 import { areSecretsOutOfReach } from '../../tools/command-user.ts';
 import { describeExec, sandboxOf } from '../../tools/sandbox/sandbox.ts';
+import { isOfMachine } from '../../tools/sandbox/runtimes.ts';
 import { isPlaceNeeded } from '../../tools/open-workspace.ts';
 import { loadWorkspaceFiles } from '../../kernel/turn/open/load-workspace.ts';
 import { failure, ok, explain, skipped, warning, type Finding } from './check.ts';
@@ -80,12 +81,16 @@ export async function commandsFinding(config: Config): Promise<Finding> {
   try {
     if (isPlaceNeeded(config))
       return skipped('the first start decides where the workspaces are and which user runs commands');
+    if (!isOfMachine(config.sandbox.runtime) && config.sandbox.runtime !== 'external')
+      return skipped('only workers load the plugin that makes the sandbox; see GET /v1/sandbox');
     const sandbox = sandboxOf(config);
     const state = await sandbox.check();
     await sandbox.stop();
     const reason = describeExec(config, state);
     if (state.status === 'refused')
       return failure(reason, 'see "holdfast sandbox check", or set tools.exec.sandbox to "auto"');
+    if (state.status === 'unknown') return skipped(reason);
+    if (state.status === 'reduced') return warning(reason, 'give the sandbox what it lacks: see docs/sandbox.md');
     if (state.status === 'on' || areSecretsOutOfReach(config)) return ok(reason);
     const fix =
       'start Holdfast as root with tools.exec.user, run it in a container, or set tools.exec.enabled to false';

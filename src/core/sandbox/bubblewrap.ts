@@ -3,10 +3,12 @@
 // The first process in the sandbox is a shell that waits for the command: when it ends, the kernel ends all that the command left running. It gets
 // no TERM (nothing reaches the first process of a namespace but KILL), so a command that is ended still has its time to clean up.
 import {
+  listLinks,
   listMounts,
   PROXY_PORT,
   SYSTEM_PATHS,
   type CommandLine,
+  type Mount,
   type MountKind,
   type SandboxPolicy,
 } from './policy.ts';
@@ -19,7 +21,8 @@ const SOCKET = '/tmp/.holdfast-proxy';
 const SHM_BYTES = 67_108_864;
 
 /** Starts the bridge to the proxy and waits until it listens. Ports are hexadecimal there. */
-const BRIDGE = `socat TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${SOCKET} ${LEFTOVERS_FD}>&- & bridge=$!
+const BRIDGE = `command -v socat > /dev/null || { echo 'socat is not on the PATH' >&2; exit 126; }
+socat TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${SOCKET} ${LEFTOVERS_FD}>&- & bridge=$!
 until grep -q ':${PROXY_PORT.toString(16).toUpperCase().padStart(4, '0')} ' /proc/net/tcp; do kill -0 $bridge || exit 126; sleep 0.01; done
 `;
 /** What a shell says about a signal that ended its command is not output of the command. */
@@ -58,10 +61,18 @@ function mounts(policy: SandboxPolicy): string[] {
     ...tmpfs('/tmp', limits.tmpBytes),
     ...'--symlink ../tmp /var/tmp'.split(' '),
     ...listMounts(policy, SYSTEM_PATHS).flatMap(([path, kind]) => MOUNTS[kind](path)),
+    ...listLinks(policy, OWN_MOUNTS).flatMap(({ path, target }) => ['--symlink', target, path]),
     ...(proxySocket === null ? [] : ['--ro-bind', proxySocket, SOCKET]),
     ...'--remount-ro /'.split(' '),
   ];
 }
+
+/** Where there is something already. */
+const OWN_MOUNTS: readonly Mount[] = [
+  ...[...SYSTEM_PATHS, '/proc', '/dev'].map((path) => [path, 'read'] as const),
+  ['/tmp', 'empty-folder'],
+  ['/var/tmp', 'empty-folder'],
+];
 
 const MOUNTS: Record<MountKind, (path: string) => string[]> = {
   read: (path) => ['--ro-bind-try', path, path],

@@ -1,5 +1,16 @@
 // The arguments of docker and podman for a policy: a container for each command, of an image that the operator has made.
-import { listMounts, PROXY_PORT, type CommandLine, type MountKind, type SandboxPolicy } from './policy.ts';
+import {
+  isAtOrBelow,
+  isShown,
+  kindAt,
+  listLinks,
+  listMounts,
+  PROXY_PORT,
+  type CommandLine,
+  type Mount,
+  type MountKind,
+  type SandboxPolicy,
+} from './policy.ts';
 
 export interface ContainerCommand extends CommandLine {
   /** The user that runs it, as on the machine: what it writes into the workspace belongs to it. */
@@ -26,7 +37,8 @@ while kill -0 $client 2>/dev/null; do wait $client; code=$?; done
 kill -KILL $held; rm -r "$folder"; exit $code`;
 const INSIDE = `exec 6< ${LIFE}; (read -r _ <&6; kill -KILL -1) & exec 6<&-
 `;
-const BRIDGE = `socat TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${SOCKET} & sleep 0.1
+const BRIDGE = `command -v socat > /dev/null || { echo 'the image has no socat' >&2; exit 126; }
+socat TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${SOCKET} & sleep 0.1
 `;
 
 /** The command line of a command: it runs as the user of the service, which may use the engine. */
@@ -51,6 +63,7 @@ export function containerArguments(program: string, policy: SandboxPolicy, comma
     '--tmpfs=/run:ro,size=4096',
     // Engines mount outer paths first, in whichever order they are named.
     ...listMounts(policy).map(([path, kind]) => MOUNTS[kind](path, program)),
+    ...linkMounts(policy),
     ...(proxySocket === null ? [] : [`${bind(proxySocket, SOCKET)},readonly`]),
     `--ulimit=cpu=${cpuSeconds === Infinity ? -1 : cpuSeconds}`,
     `--ulimit=fsize=${fileBytes}`,
@@ -65,6 +78,24 @@ export function containerArguments(program: string, policy: SandboxPolicy, comma
     'sh',
     ...command.argv,
   ];
+}
+
+/** Where there is something already. */
+const OWN_MOUNTS: readonly Mount[] = [
+  ...['/proc', '/sys', '/dev'].map((path) => [path, 'read'] as const),
+  ['/tmp', 'empty-folder'],
+  ['/run', 'empty-folder'],
+];
+
+/** Engines make no links: what one leads to is mounted at its name, too, unless a part of that is covered. */
+function linkMounts(policy: SandboxPolicy): string[] {
+  const mounts = listMounts(policy);
+  return listLinks(policy, OWN_MOUNTS).flatMap(({ path, target }) => {
+    const kind = kindAt(target, mounts);
+    const isCovered = mounts.some(([other, cover]) => isAtOrBelow(other, target) && !isShown(cover));
+    if (!isShown(kind) || isCovered) return [];
+    return [`${bind(target, path)}${kind === 'write' ? '' : ',readonly'}`];
+  });
 }
 
 const MOUNTS: Record<MountKind, (path: string, program: string) => string> = {

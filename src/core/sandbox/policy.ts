@@ -15,7 +15,7 @@ export interface SandboxLimits {
 }
 
 export interface SandboxPolicy {
-  /** Real path; the folder of the machine that it may write, and its home. */
+  /** Its real path; the folder of the machine that it may write, and its home. */
   workspaceDir: string;
   isReadOnly: boolean;
   /** Real paths of further folders that it may write. */
@@ -24,6 +24,8 @@ export interface SandboxPolicy {
   readable: readonly string[];
   /** Real paths that it must not reach, even below one that it can read. */
   hidden: readonly HiddenPath[];
+  /** Links by which the configuration names what it can reach: the real path of their folder with their name, and the real path that they lead to. */
+  links: readonly { path: string; target: string }[];
   /** The socket of the proxy through which it reaches the network; null: there is no network. */
   proxySocket: string | null;
   limits: SandboxLimits;
@@ -58,11 +60,13 @@ export const SYSTEM_PATHS: readonly string[] = [
 /** What is at a path in the sandbox: what the machine has there, or an empty folder or file that covers it. */
 export type MountKind = 'read' | 'write' | 'empty-folder' | 'empty-file';
 
+export type Mount = readonly [path: string, kind: MountKind];
+
 /** The mounts of a policy, one for each path, outer ones first: each lies over those that it is in. `systemPaths` can be read anyway. */
 export function listMounts(
   { workspaceDir, isReadOnly, writable, readable, hidden }: SandboxPolicy,
   systemPaths: readonly string[] = [],
-): [path: string, kind: MountKind][] {
+): Mount[] {
   const written = [workspaceDir, ...writable];
   const shown = [...systemPaths, ...readable, ...written];
   const isIn = (path: string, folders: readonly string[]) => folders.some((folder) => isAtOrBelow(path, folder));
@@ -77,6 +81,24 @@ export function listMounts(
       .map(({ path, isFolder }) => [path, isFolder ? 'empty-folder' : 'empty-file'] as const),
   ]);
   return [...mounts].toSorted(([one], [other]) => one.length - other.length);
+}
+
+/** The links of a policy that a runtime with these `own` mounts has to make: those that no folder shows, and where nothing else is mounted at or below them. */
+export function listLinks(policy: SandboxPolicy, own: readonly Mount[]): SandboxPolicy['links'] {
+  const mounts = [...own, ...listMounts(policy)];
+  return policy.links.filter(
+    ({ path }) => !isShown(kindAt(path, mounts)) && !mounts.some(([other]) => isAtOrBelow(other, path)),
+  );
+}
+
+/** What the innermost mount around a path is; undefined: nothing is there. */
+export function kindAt(path: string, mounts: readonly Mount[]): MountKind | undefined {
+  const around = mounts.filter(([outer]) => isAtOrBelow(path, outer));
+  return around.toSorted(([one], [other]) => one.length - other.length).at(-1)?.[1];
+}
+
+export function isShown(kind: MountKind | undefined): boolean {
+  return kind === 'read' || kind === 'write';
 }
 
 /** Where a command that may reach hosts finds the proxy. */

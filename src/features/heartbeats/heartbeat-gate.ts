@@ -56,15 +56,15 @@ async function hashCommand(
   { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },
 ): Promise<void> {
   // It may run a script of the workspace, which the agent can change.
-  const { workspaceDir } = agent;
-  const { user } = planCommands(config, workspaceDir);
+  const plan = planCommands(config, agent.workspaceDir);
+  const { user, realDir } = plan;
   const environment = execEnvironment(processEnvironment(), pollId);
   const end = await runCommand({
     command,
-    workdir: workspaceDir,
-    environment: user === null ? environment : { ...environment, ...homeOf(user, workspaceDir) },
+    workdir: realDir,
+    environment: user === null ? environment : { ...environment, ...homeOf(user, realDir) },
     user,
-    wrap: await sandboxOf(config).enter(workspaceDir),
+    wrap: await sandboxOf(config).enter(plan),
     outputBytesMax: OUTPUT_BYTES_MAX,
     signal,
     killGraceMs: () => KILL_GRACE_MS,

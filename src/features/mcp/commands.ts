@@ -15,7 +15,12 @@ export const words: Words = {
         (terminal) => [
           { title: 'SERVER', value: (row) => row.name },
           { title: 'STATE', value: (row) => row.state, style: (row) => (row.state === 'lost' ? 'red' : 'green') },
-          { title: 'SANDBOX', value: (row) => row.sandbox ?? '', dropOrder: 5 },
+          {
+            title: 'SANDBOX',
+            value: ({ sandbox, sandboxReason }) => (sandboxReason === null ? sandbox : `${sandbox}: ${sandboxReason}`),
+            dropOrder: 5,
+            isProse: true,
+          },
           { title: 'TOOLS', value: (row) => row.toolCount },
           { title: 'LEFT OUT', value: (row) => row.leftOutCount, dropOrder: 2 },
           { title: 'CHANGED', value: (row) => row.changedCount, dropOrder: 3 },

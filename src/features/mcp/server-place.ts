@@ -7,6 +7,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Config, McpServerSettings } from '../../config.ts';
 import { canReach, closedFolderAbove, type OsUser } from '../../config/os-users.ts';
 import { ensurePassableFolder, ensurePrivateFolder } from '../../config/private-folder.ts';
+import { realPathOf } from '../../config/real-path.ts';
 import { workspacesFolderOf } from '../../config/workspaces-folder.ts';
 import { planCommands } from '../../tools/command-user.ts';
 import { HostProxy } from '../../tools/sandbox/host-proxy.ts';
@@ -17,7 +18,7 @@ import { sandboxOf } from '../../tools/sandbox/sandbox.ts';
 export interface ServerPlace {
   /** Null: it runs outside. */
   wrap: WrapCommand | null;
-  /** Why it runs outside; null: it does not. */
+  /** Why it runs outside, or what it lacks inside; null: it runs inside and lacks nothing. */
   reason: string | null;
   /** Null: the user of this process. */
   user: OsUser | null;
@@ -31,23 +32,31 @@ type PlacedServer = Pick<McpServerSettings, 'command' | 'args' | 'cwd' | 'sandbo
 /** Throws `SandboxRequiredError` where the sandbox is required and does not work. */
 export async function placeServer(config: Config, name: string, settings: PlacedServer): Promise<ServerPlace> {
   const { cwd, sandbox = 'auto', network = ['*'] } = settings;
-  const outside = (reason: string): ServerPlace => ({ wrap: null, reason, user: null, workdir: cwd, close: closeNone });
+  const outside = (reason: string | null): ServerPlace => ({
+    wrap: null,
+    reason,
+    user: null,
+    workdir: cwd,
+    close: closeNone,
+  });
   if (sandbox === 'off') return outside(`mcp.servers.${name}.sandbox is "off"`);
   if (config.tools.exec.sandbox === 'off') return outside('tools.exec.sandbox is "off"');
   const readable = readableOf(settings);
   // Beside the workspaces that are not configured, where the user of commands can come.
-  const home = join(workspacesFolderOf(config.runtime.dataDir), 'mcp', name);
-  await ensurePassableFolder(dirname(home));
-  await ensurePrivateFolder(home);
+  const folder = join(workspacesFolderOf(config.runtime.dataDir), 'mcp', name);
+  await ensurePassableFolder(dirname(folder));
+  await ensurePrivateFolder(folder);
+  const home = realPathOf(folder);
   const user = await userOf(config, { home, cwd, readable });
   const proxy = network === 'none' ? null : new HostProxy(network);
   const server = { readable, writable: cwd === undefined ? [] : [cwd] };
   try {
-    const wrap = await sandboxOf(config).enterAsServer({ workspaceDir: home, user, proxy, server });
-    if (typeof wrap !== 'string')
-      return { wrap, reason: null, user, workdir: cwd ?? home, close: () => proxy?.close() ?? closeNone() };
+    const place = { workspaceDir: folder, realDir: home, user, proxy, server };
+    const { wrap, reason } = await sandboxOf(config).enterAsServer(place);
+    const workdir = cwd === undefined ? home : realPathOf(cwd);
+    if (wrap !== null) return { wrap, reason, user, workdir, close: () => proxy?.close() ?? closeNone() };
     await proxy?.close();
-    return outside(wrap);
+    return outside(reason);
   } catch (error) {
     await proxy?.close();
     throw error;
@@ -64,8 +73,7 @@ async function userOf(
   const { user } = planCommands(config, cwd ?? home);
   if (user === null) return null;
   const needed = [...(cwd === undefined ? [] : [cwd]), ...readable];
-  const isReached =
-    needed.every((path) => canReach(path, user)) && closedFolderAbove(realpathSync(home), user) === null;
+  const isReached = needed.every((path) => canReach(path, user)) && closedFolderAbove(home, user) === null;
   // Without capabilities, root enters no folder of another user.
   const owner = isReached ? user : { uid: 0, gid: 0 };
   if (statSync(home).uid !== owner.uid) await chown(home, owner.uid, owner.gid);

@@ -4,7 +4,7 @@ import type { McpServerView, McpToolView } from '../../contract/mcp.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { findClosest } from '../../config/find-closest.ts';
 import { describeChange, judgeTools, type ListedTool } from './rules.ts';
-import { viewMcpServers, type ServerRow } from './store/servers.ts';
+import { viewMcpServers, type ServerInfo, type ServerRow } from './store/servers.ts';
 
 export async function listServers({ mcp }: Pick<Config, 'mcp'>, db: ViewDatabase): Promise<McpServerView[]> {
   const names = Object.keys(mcp.servers);
@@ -29,7 +29,7 @@ function viewServer(name: string, settings: McpServerSettings, row: ServerRow | 
     serverName: row?.info?.name ?? null,
     serverVersion: row?.info?.version ?? null,
     protocol: row?.info?.protocol ?? null,
-    sandbox: sandbox === undefined ? null : sandbox.isOn ? 'on' : 'off',
+    sandbox: sandbox === undefined ? null : placeOf(sandbox),
     sandboxReason: sandbox?.reason ?? null,
     toolCount: settings.enabled ? offered.length : 0,
     leftOutCount: tools.length - offered.length,
@@ -38,6 +38,11 @@ function viewServer(name: string, settings: McpServerSettings, row: ServerRow | 
     listedAt: time(row?.listedAt),
     checkedAt: time(row?.checkedAt),
   };
+}
+
+function placeOf({ isOn, reason }: NonNullable<ServerInfo['sandbox']>): 'on' | 'reduced' | 'off' {
+  if (!isOn) return 'off';
+  return reason === null ? 'on' : 'reduced';
 }
 
 /** The names in the configuration that none of the tools has, with what was probably meant. */

@@ -7,7 +7,7 @@ import { describeSandbox, Sandbox } from '../../tools/sandbox/sandbox.ts';
 export const words: Words = {
   sandbox: {
     check: localCommand({
-      summary: 'send a canary on this machine; 1: the sandbox does not work',
+      summary: 'send a canary on this machine; 1: commands would not run in a sandbox',
       async run(_input, { terminal }) {
         const config = loadConfig();
         const { exec } = config.tools;
@@ -21,7 +21,7 @@ export const words: Words = {
           terminal.print(describeSandbox(state));
           if (exec.sandbox === 'off') terminal.note('tools.exec.sandbox is "off": it is not used');
         }
-        return state.status === 'on' || state.status === 'external' ? EXIT.ok : EXIT.failed;
+        return ['on', 'reduced', 'external'].includes(state.status) ? EXIT.ok : EXIT.failed;
       },
     }),
   },

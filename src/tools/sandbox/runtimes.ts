@@ -1,9 +1,10 @@
 // The programs that make sandboxes: bubblewrap, docker or podman, or one of a plugin.
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { processEnvironment } from '../../config.ts';
 import { bubblewrapArguments } from '../../core/sandbox/bubblewrap.ts';
 import { containerCommand } from '../../core/sandbox/container.ts';
+import type { SandboxLimits } from '../../core/sandbox/policy.ts';
 import type { SandboxRuntime } from './port.ts';
 
 /** The runtime of that name, or why there is none. */
@@ -14,7 +15,7 @@ export function findRuntime(name: string, ofPlugins: readonly SandboxRuntime[]):
     return {
       name,
       wrap: (policy, { environment, ...command }) => ({
-        argv: [program, ...bubblewrapArguments(policy, command)],
+        argv: [program, ...bubblewrapArguments({ ...policy, limits: withinOwn(policy.limits) }, command)],
         environment,
       }),
     };
@@ -32,7 +33,31 @@ export function findRuntime(name: string, ofPlugins: readonly SandboxRuntime[]):
       }),
     };
   }
-  return ofPlugins.find((each) => each.name === name) ?? `no plugin has registered the runtime ${JSON.stringify(name)}`;
+  return (
+    ofPlugins.find((each) => each.name === name) ??
+    `no plugin has registered the runtime ${JSON.stringify(name)} in this process`
+  );
+}
+
+/** True for the runtimes that every process finds, if the machine has them. */
+export function isOfMachine(runtime: string): boolean {
+  return runtime === 'bubblewrap' || runtime === 'container';
+}
+
+/** Without capabilities, a limit can only become lower than that of this process: where that is lower already, it counts. */
+function withinOwn(limits: SandboxLimits): SandboxLimits {
+  const own = readFileSync('/proc/self/limits', 'utf8');
+  const within = (value: number, name: string): number => {
+    const [, hard = ''] = new RegExp(`^Max ${name} +\\S+ +(\\d+)`, 'm').exec(own) ?? [];
+    return hard === '' ? value : Math.min(value, Number(hard));
+  };
+  return {
+    ...limits,
+    cpuSeconds: within(limits.cpuSeconds, 'cpu time'),
+    memoryBytes: within(limits.memoryBytes, 'data size'),
+    processes: within(limits.processes, 'processes'),
+    fileBytes: within(limits.fileBytes, 'file size'),
+  };
 }
 
 /** What the client of an engine needs of the service: where the engine is, and its own settings. */

@@ -1,23 +1,27 @@
 // The sandbox of the commands of agents: a port in front of the shell. It is used where a canary says that it works, at the start and every ten
 // minutes: a command that tries to reach what it must not (`canary.ts`). That a program is installed says nothing. Where the sandbox is required and
-// the canary fails, no command runs (G37).
+// the canary fails, no command runs (G37). What is missing takes away and never gives (G42): without a way to the network commands run inside without
+// one, and a sandbox that has worked in this process, or whose check had no answer, lets no command run outside.
 import type { Config } from '../../config.ts';
 import type { OsUser } from '../../config/os-users.ts';
 import { sandboxEnvironment } from '../../core/sandbox/policy.ts';
 import type { Logger } from '../../logger.ts';
 import { describeCommands, planAllCommands, type CommandPlan } from '../command-user.ts';
-import { sendCanary } from './canary.ts';
+import { sendCanary, type CanaryEnd } from './canary.ts';
 import { HostProxy } from './host-proxy.ts';
 import { policyOf, type ServerAccess } from './policy-of.ts';
 import type { SandboxRuntime, WrapCommand } from './port.ts';
-import { findRuntime } from './runtimes.ts';
+import { findRuntime, isOfMachine } from './runtimes.ts';
 
 export interface SandboxState {
   mode: Config['tools']['exec']['sandbox'];
   runtime: string;
   network: 'none' | readonly string[];
-  /** `on`: commands run in it. `off`: they run outside. `refused`: it is required and does not work, so none runs. `external`: the operator states that this process runs in one. */
-  status: 'on' | 'off' | 'refused' | 'external';
+  /**
+   * `on`: commands run in it. `reduced`: they run in it and lack something, such as the network. `off`: they run outside. `refused`: it does not work, and none
+   * runs. `unknown`: no canary has answered yet, and none runs before one does. `external`: the operator states that this process runs in one.
+   */
+  status: 'on' | 'reduced' | 'off' | 'refused' | 'unknown' | 'external';
   /** Why it is not on; null: it is. */
   reason: string | null;
   /** When the canary was last sent; null: never. */
@@ -28,22 +32,35 @@ export interface SandboxState {
 export class SandboxRequiredError extends Error {
   readonly code = 'sandbox_required';
 
-  constructor(reason: string, what = 'commands are off') {
-    super(
-      `${what}: the sandbox is required, and ${reason}. The operator can run "holdfast sandbox check", or set tools.exec.sandbox to "auto"`,
-    );
+  constructor(reason: string, { mode, what }: { mode: SandboxState['mode']; what: string }) {
+    const [why, instead] =
+      mode === 'required'
+        ? ['is required', ', or set tools.exec.sandbox to "auto"']
+        : ['cannot be used now', '; the next call tries again'];
+    super(`${what}: the sandbox ${why}, and ${reason}. The operator can run "holdfast sandbox check"${instead}`);
     this.name = 'SandboxRequiredError';
   }
 }
 
 /** A place where programs run in the sandbox: the workspace of an agent, or the folder of a server of tools. */
-interface SandboxPlace {
-  workspaceDir: string;
+interface SandboxPlace extends Pick<CommandPlan, 'workspaceDir' | 'realDir'> {
   user: OsUser | null;
   /** The way to the network; null: there is none. */
   proxy: HostProxy | null;
   /** Absent: commands run there. */
   server?: ServerAccess;
+}
+
+/** What a place has according to its canary: a sandbox, with its way to the network; none; or none that lets programs run outside (`kept`). */
+type Verdict =
+  | { kind: 'inside'; lack: string | null; proxy: HostProxy | null }
+  | { kind: 'none' | 'unsure' | 'kept'; reason: string };
+
+/** How a program gets into the sandbox of its place, and what it lacks there; null: it runs outside. */
+export interface Entrance {
+  wrap: WrapCommand | null;
+  /** Null: it lacks nothing. */
+  reason: string | null;
 }
 
 const CHECK_MS = 600_000;
@@ -60,10 +77,12 @@ export class Sandbox {
   readonly #plans: readonly CommandPlan[];
   readonly #runtime: SandboxRuntime | string;
   readonly #proxy: HostProxy | null;
-  /** By workspace, why it does not work there; null: it works. */
-  #faults = new Map<string, string | null>();
+  /** By the real paths of workspaces. */
+  readonly #verdicts = new Map<string, Verdict & { at: number }>();
+  /** Places where it has worked in this process. */
+  readonly #worked = new Set<string>();
   #checkedAt: Date | null = null;
-  #checking: Promise<void> | null = null;
+  readonly #checking = new Map<string, Promise<Verdict>>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(config: Config, ofPlugins: readonly SandboxRuntime[] = []) {
@@ -83,14 +102,14 @@ export class Sandbox {
   /** Sends the first canary, and one every ten minutes until `stop`; logs that it works no longer, or again. */
   start(logger: Pick<Logger, 'info' | 'warn'>): void {
     if (!this.#isUsed) return;
-    // The start lines say that it is off.
+    // The start lines say in which state it begins.
     let before: SandboxState['status'] | null = null;
     const send = async (): Promise<void> => {
       const { status, reason } = await this.check();
-      if (status === 'refused' && before === null) logger.warn({ status, reason }, 'Commands are off');
-      else if (before !== null && status !== before && status === 'on') logger.info('Sandbox of commands works again');
-      else if (before !== null && status !== before)
-        logger.warn({ status, reason }, 'Sandbox of commands does not work');
+      if (before === null ? status === 'refused' : status !== before) {
+        if (status === 'on') logger.info('Sandbox of commands works again');
+        else logger.warn({ status, reason }, CHANGES[status]);
+      }
       before = status;
     };
     void send();
@@ -104,60 +123,83 @@ export class Sandbox {
 
   /** Sends a canary now. Never rejects. */
   async check(): Promise<SandboxState> {
-    if (this.#isUsed) await (this.#checking ??= this.#checkAll().finally(() => (this.#checking = null)));
-    return this.#stateNow();
+    if (this.#isUsed) {
+      for (const plan of this.#plans) await this.#checkPlan(plan);
+      this.#checkedAt = new Date();
+    }
+    return this.known;
   }
 
   /** As the last canary found it; waits for the first one. */
   async state(): Promise<SandboxState> {
-    return this.#checkedAt === null ? this.check() : this.#stateNow();
-  }
-
-  /** The state if a canary has been sent, for reports; null: not yet. */
-  get known(): SandboxState | null {
-    return this.#isUsed && this.#checkedAt === null ? null : this.#stateNow();
+    return this.#checkedAt === null ? this.check() : this.known;
   }
 
   /** How commands get into the sandbox of a workspace; null: they run outside. Throws `SandboxRequiredError`. */
-  async enter(workspaceDir: string): Promise<WrapCommand | null> {
+  async enter(plan: CommandPlan): Promise<WrapCommand | null> {
     if (!this.#isUsed) return null;
-    // A process without `start` sends one when it is needed.
-    if (this.#checkedAt === null || Date.now() - this.#checkedAt.getTime() > STALE_MS) await this.check();
-    const fault = this.#faults.get(workspaceDir);
-    if (fault === null) return this.#wrapFor({ workspaceDir, user: null, proxy: this.#proxy });
-    if (this.#config.tools.exec.sandbox === 'required') throw new SandboxRequiredError(fault ?? 'it was not checked');
-    return null;
+    const known = this.#verdicts.get(plan.realDir);
+    // A process without `start` sends a canary when it is needed, and so does one whose last canary had no answer.
+    const isFresh = known !== undefined && known.kind !== 'unsure' && Date.now() - known.at < STALE_MS;
+    const verdict = isFresh ? known : await this.#checkPlan(plan);
+    return this.#enterBy(verdict, { ...plan, proxy: null }, 'commands are off').wrap;
   }
 
-  /**
-   * How a server of tools gets into the sandbox of its folder, which a canary of its own has checked; a text: it runs outside, for this reason. Throws
-   * `SandboxRequiredError`.
-   */
-  async enterAsServer(place: SandboxPlace & { server: ServerAccess }): Promise<WrapCommand | string> {
-    if (!this.#isUsed) return this.#stateNow().reason ?? '';
-    const fault = await this.#checkOne(place);
-    if (fault === null) return this.#wrapFor(place);
-    if (this.#config.tools.exec.sandbox === 'required') throw new SandboxRequiredError(fault, 'it is not started');
-    return fault;
+  /** How a server of tools gets into the sandbox of its folder, which a canary of its own has checked. Throws `SandboxRequiredError`. */
+  async enterAsServer(place: SandboxPlace & { server: ServerAccess }): Promise<Entrance> {
+    if (!this.#isUsed) return { wrap: null, reason: this.known.reason };
+    return this.#enterBy(await this.#judge(place), place, 'it is not started');
   }
 
-  async #checkAll(): Promise<void> {
-    const found = new Map<string, string | null>();
-    for (const plan of this.#plans) found.set(plan.workspaceDir, await this.#checkOne({ ...plan, proxy: this.#proxy }));
-    this.#faults = found;
-    this.#checkedAt = new Date();
+  #enterBy(verdict: Verdict, place: SandboxPlace, what: string): Entrance {
+    if (verdict.kind === 'inside') {
+      const { proxy, lack } = verdict;
+      return { wrap: this.#wrapFor({ ...place, proxy }), reason: lack };
+    }
+    const mode = this.#config.tools.exec.sandbox;
+    if (mode === 'required' || verdict.kind !== 'none') throw new SandboxRequiredError(verdict.reason, { mode, what });
+    return { wrap: null, reason: verdict.reason };
   }
 
-  async #checkOne(place: SandboxPlace): Promise<string | null> {
-    const { workspaceDir, user, proxy, server } = place;
-    if (typeof this.#runtime === 'string') return this.#runtime;
+  /** Sends a canary into the sandbox of a workspace, and keeps what it finds. */
+  async #checkPlan(plan: CommandPlan): Promise<Verdict> {
+    const { realDir } = plan;
+    const checking = this.#checking.get(realDir) ?? this.#judge({ ...plan, proxy: this.#proxy });
+    this.#checking.set(realDir, checking);
+    const verdict = await checking;
+    this.#checking.delete(realDir);
+    this.#verdicts.set(realDir, { ...verdict, at: Date.now() });
+    return verdict;
+  }
+
+  /** Never rejects. */
+  async #judge(place: SandboxPlace): Promise<Verdict> {
+    const { sandbox, tools } = this.#config;
+    if (typeof this.#runtime === 'string')
+      return { kind: isOfMachine(sandbox.runtime) ? 'none' : 'kept', reason: this.#runtime };
+    const { proxy, realDir } = place;
+    const end = await this.#send(place);
+    const less = end.kind === 'inside' || proxy === null ? end : await this.#send({ ...place, proxy: null });
+    if (less.kind === 'inside') {
+      this.#worked.add(realDir);
+      if (end.kind === 'inside') return { ...end, proxy };
+      const noNetwork = `there is no network, because ${end.reason}`;
+      return { kind: 'inside', lack: less.lack === null ? noNetwork : `${noNetwork}; ${less.lack}`, proxy: null };
+    }
+    // A command may have caused the fault.
+    if (less.kind === 'none' && this.#worked.has(realDir) && tools.exec.sandbox === 'auto')
+      return { kind: 'kept', reason: `${less.reason}; it has worked, so nothing runs outside until a restart` };
+    return less;
+  }
+
+  async #send(place: SandboxPlace): Promise<CanaryEnd> {
+    const { realDir, user, proxy, server } = place;
     try {
       await proxy?.open();
       const isReadOnly = server === undefined && this.#config.sandbox.workspaceAccess === 'read-only';
-      const wrap = this.#wrapFor(place);
-      return await sendCanary({ config: this.#config, workspaceDir, isReadOnly, user, wrap });
+      return await sendCanary({ config: this.#config, realDir, isReadOnly, user, wrap: this.#wrapFor(place) });
     } catch (error) {
-      return `its check failed: ${(error as Error).message}`;
+      return { kind: 'unsure', reason: `its check failed: ${(error as Error).message}` };
     }
   }
 
@@ -169,7 +211,8 @@ export class Sandbox {
       runtime.wrap(policy, { ...command, environment: { ...sandboxEnvironment(environment, policy), ...own } });
   }
 
-  #stateNow(): SandboxState {
+  /** The state for reports, also before the first canary has been sent. */
+  get known(): SandboxState {
     const { tools, sandbox } = this.#config;
     const facts = { mode: tools.exec.sandbox, runtime: sandbox.runtime, network: sandbox.network };
     const off = (status: SandboxState['status'], reason: string): SandboxState => ({
@@ -181,11 +224,31 @@ export class Sandbox {
     if (sandbox.runtime === 'external')
       return off('external', 'the operator states that the worker runs in a container');
     if (facts.mode === 'off') return off('off', 'tools.exec.sandbox is "off"');
-    const fault = [...this.#faults.values()].find((each) => each !== null);
-    if (fault !== undefined) return off(facts.mode === 'required' ? 'refused' : 'off', fault);
+    if (this.#checkedAt === null) return off('unknown', 'no canary has been sent yet');
+    const found = [...this.#verdicts.values()];
+    const faults = found.flatMap((each) => (each.kind === 'inside' ? [] : [each]));
+    const [fault] = FAULTS.flatMap((kind) => faults.filter((each) => each.kind === kind));
+    if (fault !== undefined) {
+      const isOutside = fault.kind === 'none' && facts.mode === 'auto';
+      return off(isOutside ? 'off' : fault.kind === 'unsure' ? 'unknown' : 'refused', fault.reason);
+    }
+    const lacks = found.flatMap((each) => (each.kind === 'inside' && each.lack !== null ? [each.lack] : []));
+    if (lacks[0] !== undefined) return off('reduced', lacks[0]);
     return { ...facts, status: 'on', reason: null, checkedAt: this.#checkedAt };
   }
 }
+
+/** The faults of workspaces, the one that counts most first. */
+const FAULTS = ['none', 'kept', 'unsure'] as const;
+
+/** What the log says when the state has become another. */
+const CHANGES: Record<Exclude<SandboxState['status'], 'on'>, string> = {
+  reduced: 'Commands in the sandbox lack something',
+  off: 'Sandbox of commands does not work',
+  refused: 'Commands are off',
+  unknown: 'Sandbox of commands could not be checked',
+  external: 'Commands run in the container of the process',
+};
 
 const known = new WeakMap<Config, Sandbox>();
 
@@ -200,23 +263,27 @@ export function sandboxOf(config: Config, ofPlugins: readonly SandboxRuntime[] =
 export function describeExec(config: Config, state: SandboxState): string {
   const users = describeCommands(config);
   if (!config.tools.exec.enabled || state.mode === 'off' || state.status === 'external') return users;
-  if (state.status !== 'on') return `${users}; sandbox ${describeSandbox(state)}`;
+  if (state.status !== 'on' && state.status !== 'reduced') return `${users}; sandbox ${describeSandbox(state)}`;
   const names = new Set(planAllCommands(config).map(({ user }) => user?.name ?? 'the user of the service'));
   return `run as ${[...names].join(', ')} in a sandbox: ${describeSandbox(state)}`;
 }
 
 /** A state in a few words, for people. */
-export function describeSandbox({ status, reason, runtime, network }: SandboxState): string {
+export function describeSandbox({ mode, status, reason, runtime, network }: SandboxState): string {
   const reach = network === 'none' ? 'no network' : `network: ${network.join(', ') || 'no hosts'}`;
   switch (status) {
     case 'on':
       return `on (${runtime}, ${reach})`;
+    case 'reduced':
+      return `reduced (${runtime}): ${reason}; see docs/sandbox.md`;
     case 'external':
       return `external: ${reason}`;
     case 'off':
       return `off: ${reason}; ${howToGetIt(runtime)}`;
     case 'refused':
-      return `required, but ${reason}: no command runs; ${howToGetIt(runtime)}`;
+      return `${mode === 'required' ? 'required, but' : 'refused:'} ${reason}: no command runs; ${howToGetIt(runtime)}`;
+    case 'unknown':
+      return `not yet known: ${reason}; no command runs before it is`;
   }
   return status satisfies never;
 }

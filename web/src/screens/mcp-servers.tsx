@@ -52,6 +52,7 @@ function ServerPanel({ server }: { server: Server }): ReactElement {
           ),
           Error: server.error !== null && <SafeText text={server.error} />,
           Runs: transport === 'stdio' ? 'as a process of each worker' : 'elsewhere, over HTTP',
+          Sandbox: server.sandbox !== null && <ServerSandbox server={server} />,
           Server: known !== '' && <SafeText text={known} />,
           Protocol: protocol !== null && <SafeText text={protocol} />,
           Agents: agents === null ? 'all' : <SafeText text={agents.join(', ')} />,
@@ -64,6 +65,15 @@ function ServerPanel({ server }: { server: Server }): ReactElement {
         {isOpen && <Tools server={name} />}
       </details>
     </Panel>
+  );
+}
+
+function ServerSandbox({ server: { sandbox, sandboxReason } }: { server: Server }): ReactElement {
+  return (
+    <>
+      <Chip tone={sandbox === 'on' ? 'good' : 'warn'}>{sandbox}</Chip>{' '}
+      {sandboxReason !== null && <SafeText text={sandboxReason} />}
+    </>
   );
 }
 

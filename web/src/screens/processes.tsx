@@ -137,8 +137,10 @@ function Process({ worker, sandbox }: ProcessProps): ReactElement {
 
 const SANDBOXES = {
   on: { words: 'run in a sandbox', tone: 'good' },
+  reduced: { words: 'run in a sandbox and lack something', tone: 'warn' },
   off: { words: 'run outside a sandbox', tone: 'warn' },
-  refused: { words: 'do not run: the sandbox is required and does not work', tone: 'bad' },
+  refused: { words: 'do not run: the sandbox does not work', tone: 'bad' },
+  unknown: { words: 'do not run before it is known whether in a sandbox', tone: 'warn' },
   external: { words: 'run in the container of the process', tone: undefined },
 } as const;
 
@@ -147,7 +149,7 @@ function SandboxState({ sandbox: { status, runtime, reason, checkedAt } }: { san
   return (
     <>
       <Chip tone={tone}>{status}</Chip> {words}
-      {status === 'on' && (
+      {(status === 'on' || status === 'reduced') && (
         <>
           {' ('}
           <SafeText text={runtime} />)
