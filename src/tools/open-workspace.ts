@@ -2,13 +2,15 @@
 // ordinary user has folders with mode 0700. Where root runs the service in a data directory that the user of the commands cannot enter, for example
 // below /root, commands could only run as root: a new data directory then gets a folder for its workspaces outside, with a link to it.
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { chmod, chown, lchown, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { chmod, chown, lchown, lstat, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { ConfigError, type Config } from '../config.ts';
 import { ensurePrivateFolder } from '../config/private-folder.ts';
 import { workspacesLinkOf } from '../config/workspaces-folder.ts';
 import { isInDataDir, isOwn, PLACES, planAllCommands, planCommands, type CommandPlan } from './command-user.ts';
 import { canWrite, type OsUser } from '../config/os-users.ts';
+import { isAtOrBelow } from '../core/sandbox/policy.ts';
+import { HeldFolder } from '../files/held-folder.ts';
 
 /** All users may pass the folders above a workspace, and none may list them. */
 const PASSABLE = 0o711;
@@ -89,14 +91,17 @@ export async function openDataDir(config: Config): Promise<void> {
 
 /** Makes the workspaces and gives each to the user that its commands run as. Throws `ConfigError` when that user could not write there. */
 export async function openWorkspaces(config: Config): Promise<void> {
-  for (const plan of planAllCommands(config)) await openWorkspace(config, plan);
+  const plans = planAllCommands(config);
+  for (const plan of plans) await openWorkspace(config, plan, plans);
 }
 
-async function openWorkspace(config: Config, { workspaceDir, user }: CommandPlan): Promise<void> {
+async function openWorkspace(config: Config, plan: CommandPlan, plans: readonly CommandPlan[]): Promise<void> {
+  const { workspaceDir, user } = plan;
   // What others made elsewhere keeps its mode.
   if (isOwn(config, workspaceDir) || !existsSync(workspaceDir)) await ensurePrivateFolder(workspaceDir);
+  assertOwnPlace(plan, plans);
   if (user === null) return;
-  const folder = resolve(workspaceDir);
+  const folder = plan.realDir;
   if (statSync(folder).uid === 0 && !SYSTEM_FOLDERS.has(folder)) await giveFolder(folder, user).catch(() => undefined);
   if (canWrite(folder, user)) return;
   const value = config.tools.exec.user ?? user.name;
@@ -105,12 +110,27 @@ async function openWorkspace(config: Config, { workspaceDir, user }: CommandPlan
   throw new ConfigError([{ path: 'tools.exec.user', value, allowed, message }]);
 }
 
-/** Gives a user a folder of root with all that root owns in it. No other user has had rights in it yet, so nothing in it can be exchanged meanwhile. */
-async function giveFolder(folder: string, { uid, gid }: OsUser): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) await giveFolder(path, { uid, gid });
-    else await lchown(path, uid, gid);
+/** Commands in one workspace can put a link in the place of another one that is below it. Throws `ConfigError` where one leads out. */
+function assertOwnPlace({ workspaceDir, realDir }: CommandPlan, plans: readonly CommandPlan[]): void {
+  for (const outer of plans) {
+    if (!isAtOrBelow(workspaceDir, outer.workspaceDir) || isAtOrBelow(realDir, outer.realDir)) continue;
+    const allowed = `a folder that stays in the workspace ${outer.workspaceDir}, or one outside of it`;
+    const message = `is ${workspaceDir}, which leads to ${realDir}; allowed: ${allowed}; remove the link`;
+    throw new ConfigError([{ path: 'agents.list', value: workspaceDir, allowed, message }]);
   }
-  await chown(folder, uid, gid);
+}
+
+/** Gives a user a folder of root with the files and folders in it. A file with several names stays root's: another name may be outside. */
+async function giveFolder(path: string, { uid, gid }: OsUser): Promise<void> {
+  const folder = await HeldFolder.open(path);
+  try {
+    for (const { name } of await readdir(folder.at('.'), { withFileTypes: true })) {
+      const facts = await lstat(folder.at(name));
+      if (facts.isDirectory()) await giveFolder(join(path, name), { uid, gid });
+      else if (facts.nlink === 1) await lchown(folder.at(name), uid, gid);
+    }
+    await chown(folder.at('.'), uid, gid);
+  } finally {
+    folder.close();
+  }
 }

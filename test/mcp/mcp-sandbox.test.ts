@@ -1,5 +1,5 @@
 // Servers that are processes, in the sandbox on the real kernel: what a hostile one tries to reach, and what an ordinary one must reach.
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/features/mcp/open-client.ts';
@@ -12,9 +12,9 @@ import { counting, rigWith } from './mcp-rig.ts';
 const SHELL = join(import.meta.dirname, 'shell-server.ts');
 
 /** A server with a shell in a service that has secrets; what its shell prints. */
-async function openShell(settings: object = {}, file: object = {}) {
+async function openShell(settings: object = {}, file: object = {}, prepare?: (base: string) => void) {
   const pry = { command: process.execPath, args: [SHELL], env: { TOKEN: 'OWN-TOKEN' }, ...settings };
-  const rig = await openSandboxRig({ ...file, mcp: { servers: { pry } } });
+  const rig = await openSandboxRig({ ...file, mcp: { servers: { pry } } }, undefined, prepare);
   onTestFinished(() => rig.close());
   const server = rig.config.mcp.servers['pry'];
   if (server === undefined) throw new Error('there is no server');
@@ -112,6 +112,22 @@ describeUnless(NO_NETWORK, 'in the sandbox', () => {
     expect(await sh(command)).toBe(
       `${base}\n${dataDir}:\nmcp\nworkspace\n\n${dataDir}/workspace:\n${dataDir}/mcp/pry\n`,
     );
+  });
+
+  test('a server in a folder of a workspace starts there, and not where a link that a command made leads (G41)', async () => {
+    const cwd = './data/workspace/server';
+    const { sh, base, workspaceDir, client } = await openShell({ cwd }, {}, (at) =>
+      mkdirSync(join(at, cwd), { recursive: true }),
+    );
+    expect(client.info.sandbox).toEqual({ isOn: true, reason: null });
+    renameSync(join(workspaceDir, 'server'), join(workspaceDir, 'moved'));
+    symlinkSync(join(base, 'other'), join(workspaceDir, 'server'));
+    expect(await sh(`cat ${workspaceDir}/server/diary 2>/dev/null; pwd -P`)).toBe(`${workspaceDir}/moved\n`);
+    const linked = openShell({ cwd }, {}, (at) => {
+      mkdirSync(join(at, 'data/workspace'), { recursive: true });
+      symlinkSync('/usr/share', join(at, cwd));
+    });
+    await expect(linked).rejects.toThrow(/mcp\.servers\.pry\.cwd is .*\/server, which leads out of the workspace/);
   });
 
   test('a server without a way to the network runs inside without one, and says so (G42)', async () => {

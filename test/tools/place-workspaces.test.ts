@@ -1,12 +1,12 @@
 // Only root can give the commands of agents to another user, so only root has workspaces to place; CI runs as root.
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { workspacesFolderOf } from '../../src/config/workspaces-folder.ts';
-import { placeWorkspaces } from '../../src/tools/open-workspace.ts';
+import { openWorkspaces, placeWorkspaces } from '../../src/tools/open-workspace.ts';
 
 const OTHER_FILE_SYSTEM = '/dev/shm';
 
@@ -53,4 +53,37 @@ describe.runIf(process.getuid?.() === 0)('workspaces of a new data directory tha
       expect(await readdir(dataDir)).toEqual([]);
     },
   );
+});
+
+describe.runIf(process.getuid?.() === 0)('opening workspaces gives their user', () => {
+  test('no second name of a file, and nothing that a link leads to', async () => {
+    const { cwd } = await openFolder();
+    const [outside, workspace] = [join(cwd, 'outside'), join(cwd, '.holdfast/workspace')];
+    await mkdir(outside);
+    await mkdir(workspace, { recursive: true });
+    for (const name of ['linked', 'named']) await writeFile(join(outside, name), '');
+    await writeFile(join(workspace, 'own'), '');
+    await symlink(outside, join(workspace, 'folder'));
+    await link(join(outside, 'named'), join(workspace, 'named'));
+    await writeFile(join(cwd, 'holdfast.json'), '{tools: {exec: {user: "nobody"}}}');
+    await openWorkspaces(loadConfig({ env: {}, cwd }));
+    expect((await stat(join(workspace, 'own'))).uid).toBe(65_534);
+    for (const path of [outside, join(outside, 'linked'), join(outside, 'named')])
+      expect((await stat(path)).uid, path).toBe(0);
+  });
+
+  test('no workspace within another one that has become a link out of it', async () => {
+    const { cwd } = await openFolder();
+    await mkdir(join(cwd, 'agents/main'), { recursive: true });
+    await mkdir(join(cwd, 'elsewhere'));
+    await symlink(join(cwd, 'elsewhere'), join(cwd, 'agents/main/other'));
+    const list = [
+      { id: 'main', workspace: './agents/main' },
+      { id: 'other', workspace: './agents/main/other' },
+    ];
+    await writeFile(join(cwd, 'holdfast.json'), JSON.stringify({ agents: { list } }));
+    await expect(openWorkspaces(loadConfig({ env: {}, cwd }))).rejects.toThrow(
+      /agents\/main\/other, which leads to .*\/elsewhere; allowed: a folder that stays in the workspace/,
+    );
+  });
 });

@@ -9,7 +9,8 @@ import { canReach, closedFolderAbove, type OsUser } from '../../config/os-users.
 import { ensurePassableFolder, ensurePrivateFolder } from '../../config/private-folder.ts';
 import { realPathOf } from '../../config/real-path.ts';
 import { workspacesFolderOf } from '../../config/workspaces-folder.ts';
-import { planCommands } from '../../tools/command-user.ts';
+import { isAtOrBelow } from '../../core/sandbox/policy.ts';
+import { planAllCommands, planCommands } from '../../tools/command-user.ts';
 import { HostProxy } from '../../tools/sandbox/host-proxy.ts';
 import type { WrapCommand } from '../../tools/sandbox/port.ts';
 import { findProgram } from '../../tools/sandbox/runtimes.ts';
@@ -49,7 +50,7 @@ export async function placeServer(config: Config, name: string, settings: Placed
   const home = realPathOf(folder);
   const user = await userOf(config, { home, cwd, readable });
   const proxy = network === 'none' ? null : new HostProxy(network);
-  const server = { readable, writable: cwd === undefined ? [] : [cwd] };
+  const server = { readable, writable: cwd === undefined ? [] : [writableFor(config, name, cwd)] };
   try {
     const place = { workspaceDir: folder, realDir: home, user, proxy, server };
     const { wrap, reason } = await sandboxOf(config).enterAsServer(place);
@@ -61,6 +62,17 @@ export async function placeServer(config: Config, name: string, settings: Placed
     await proxy?.close();
     throw error;
   }
+}
+
+/**
+ * What is mounted for a server that starts in this folder. Commands of an agent can put a link in the place of a folder of its workspace, and the mount
+ * would follow it: there the workspace is mounted, and the link leads nowhere. Throws if the folder has left the workspace already.
+ */
+function writableFor(config: Config, name: string, cwd: string): string {
+  const plan = planAllCommands(config).find(({ workspaceDir }) => isAtOrBelow(cwd, workspaceDir));
+  if (plan === undefined) return cwd;
+  if (isAtOrBelow(realPathOf(cwd), plan.realDir)) return plan.workspaceDir;
+  throw new Error(`mcp.servers.${name}.cwd is ${cwd}, which leads out of the workspace ${plan.workspaceDir}`);
 }
 
 async function closeNone(): Promise<void> {}

@@ -55,7 +55,8 @@ export class StdioTransport implements Transport {
     const { argv, environment, isOfService = false } = this.#wrapped();
     // The shell waits for a line before it becomes the server: if this process crashes before the group is guarded, nothing runs.
     const child = spawn('/bin/sh', ['-c', 'read -r go && exec "$@"', 'sh', ...argv], {
-      cwd: place.workdir,
+      // In the sandbox, the command line enters the folder itself.
+      cwd: place.wrap === null ? place.workdir : '/',
       env: environment,
       detached: true,
       ...(place.user === null || isOfService ? {} : { uid: place.user.uid, gid: place.user.gid }),
