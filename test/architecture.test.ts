@@ -239,6 +239,47 @@ const RAW_CUTS = [
   'src/history/provider-family.ts: .slice(0, form.charsMax - number.length)',
 ];
 
+/** The files and rooms that may import `node:fs`, with what they open. What an agent, a message or a workspace names is opened by `src/files/` alone. */
+const MAY_OPEN_FILES: Record<string, string> = {
+  'src/files/': 'what agents, messages and workspaces name',
+  'src/cli/': 'what the person at the terminal names, and the files of this program',
+  'src/config/': 'the configuration, the files that it names, and accounts of the machine',
+  'src/embedded-postgres/': 'the cluster in the data directory',
+  'src/database/migrate.ts': 'the migrations of this program',
+  'src/api/web-app.ts': 'the dashboard of this program',
+  'src/log-files.ts': 'the log in the data directory',
+  'src/model/observers/jsonl-file.ts': 'a log that the operator has switched on',
+  'src/features/backup/commands.ts': 'the backup that the operator names; it lists the data directory',
+  'src/features/batches/commands/': 'what the person at the terminal names',
+  'src/features/tries/commands.ts': 'what the person at the terminal names',
+  'src/features/channels/accounts.ts': 'tokens that the configuration names',
+  'src/features/channels/add-channel.ts': 'the configuration',
+  'src/features/channels/message-body.ts': 'new files in the data directory',
+  'src/features/channels/platforms/': 'files that are sent',
+  'src/features/channels/send.ts': 'a new file in the folder for temporary files',
+  'src/features/channels/trim-files.ts': 'lists the data directory',
+  'src/features/erasure/erase-session.ts': 'lists the data directory, deletes outputs of commands there',
+  'src/features/gateway/apply-patch.ts': 'the configuration',
+  'src/features/mcp/launch-browser.ts': 'a new folder for temporary files',
+  'src/features/mcp/server-place.ts': 'facts of programs that the configuration names, and homes of servers',
+  'src/features/memory/memory-files.ts': 'the real path of the workspace',
+  'src/kernel/turn/open/agent-facts.ts': 'the documentation, and the shell of the machine',
+  'src/kernel/turn/open/session-context.ts': 'whether a folder at or above the workspace has a .git',
+  'src/tools/command-user.ts': 'facts of files that the configuration names',
+  'src/tools/exec-tool.ts': 'whether a folder is there; it is entered as a place',
+  'src/tools/glob-tool.ts': 'facts of an entry of a held folder',
+  'src/tools/grep-tool.ts': 'whether a path is a folder',
+  'src/tools/message-tool.ts': 'facts of a file',
+  'src/tools/open-workspace.ts': 'the folders of workspaces',
+  'src/tools/process-group.ts': '/proc',
+  'src/tools/process-log.ts': 'outputs of commands in the data directory',
+  'src/tools/sandbox/': 'facts of what the configuration names, and files that commands cannot write',
+  'src/tools/start-shell.ts': 'whether the machine has bash',
+  'src/tools/walk-files.ts': 'entries of a held folder',
+  'demo/': 'the folder of the demo',
+  'workers/report-process.ts': 'the version of this program',
+};
+
 interface Import {
   from: string;
   /** The text between the quotes. */
@@ -447,6 +488,16 @@ test('the environment is read in the configuration only', () => {
     (file) => !file.startsWith('src/config') && !file.startsWith('src/cli/') && /process\.env\b/.test(codeOf(file)),
   );
   expect(readers).toEqual([]);
+});
+
+test('files are opened only where this list says what may be opened', () => {
+  const opening = imports.filter(
+    ({ specifier, isOfTypes }) => /^node:fs(?:\/promises)?$/.test(specifier) && !isOfTypes,
+  );
+  const strays = opening.filter(({ from }) => !Object.keys(MAY_OPEN_FILES).some((room) => from.startsWith(room)));
+  expect([...new Set(strays.map(({ from }) => from))]).toEqual([]);
+  const unused = Object.keys(MAY_OPEN_FILES).filter((room) => !opening.some(({ from }) => from.startsWith(room)));
+  expect(unused).toEqual([]);
 });
 
 test("BullMQ's own classes are used: none of ours extends one, and nothing replaces one of their methods", () => {
