@@ -262,7 +262,6 @@ const MAY_OPEN_FILES: Record<string, string> = {
   'src/features/gateway/apply-patch.ts': 'the configuration',
   'src/features/mcp/launch-browser.ts': 'a new folder for temporary files',
   'src/features/mcp/server-place.ts': 'facts of programs that the configuration names, and homes of servers',
-  'src/features/memory/memory-files.ts': 'the real path of the workspace',
   'src/kernel/turn/open/agent-facts.ts': 'the documentation, and the shell of the machine',
   'src/kernel/turn/open/session-context.ts': 'whether a folder at or above the workspace has a .git',
   'src/tools/command-user.ts': 'facts of files that the configuration names',

@@ -2,12 +2,12 @@
 // regular one at its real path; nothing is read through links. Files are hashed again only when they changed.
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { realpath, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { decodeToShow, detectEncoding } from '../../core/text.ts';
 import { isAbsent, PathRefusedError } from '../../files/held-folder.ts';
-import { confinedTo, listInside, readBytes, withFileInside } from '../../files/inside.ts';
+import { confinedTo, listInside, readBytes, resolveInside, withFileInside } from '../../files/inside.ts';
 
 /** The paths that the memory tools accept. */
 export const MEMORY_PATH = /^(?:MEMORY\.md|memory\/[^/\\\0]+\.md)$/;
@@ -46,8 +46,7 @@ const seen = new LRUCache<string, HashedFile & { stamp: string }>({ max: 20_000 
 
 /** The memory in a workspace, newest names first. Rejects with the signal's reason after an abort. */
 export async function listMemory(workspaceDir: string, signal: AbortSignal): Promise<MemoryListing> {
-  const root = await orAbsent(realpath(workspaceDir));
-  if (root === null) return { files: [], notText: [], leftOut: 0 };
+  const { path: root } = await resolveInside('.', confinedTo(workspaceDir));
   const entries = (await orAbsent(listInside('memory', confinedTo(root)))) ?? [];
   const paths = entries
     .map(({ name }) => `memory/${name}`)
@@ -71,8 +70,8 @@ export async function listMemory(workspaceDir: string, signal: AbortSignal): Pro
 
 /** One file of the memory; null when it does not exist. `path` must match MEMORY_PATH. */
 export async function readMemoryFile(workspaceDir: string, path: string): Promise<MemoryFile | null> {
-  const root = await orAbsent(realpath(workspaceDir));
-  return root === null ? null : await withFile(root, path, (file) => readWhole(file, path));
+  const { path: root } = await resolveInside('.', confinedTo(workspaceDir));
+  return await withFile(root, path, (file) => readWhole(file, path));
 }
 
 async function hashFile(root: string, path: string): Promise<HashedFile | null> {
