@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Clock } from '../src/clock.ts';
 import { addressOfChat } from '../src/config/resolve-chat.ts';
 import { agentOrFirst, processEnvironment } from '../src/config.ts';
-import { chooseMessageFeatures } from '../src/config/message-features.ts';
+import { chooseMessageFeatures, fileBytesMaxOf } from '../src/config/message-features.ts';
+import { outgoingFolder } from '../src/files/copies.ts';
 import { sessionSettings } from '../src/config/session-settings.ts';
 import type { Logger } from '../src/logger.ts';
 import { overrideSession } from '../src/kernel/use-cases/reach-session.ts';
@@ -104,6 +105,8 @@ function messagePort(service: Service): MessageToolOptions {
       addressOf: (chat) => addressOfChat(config, chat),
     },
     featuresOf: (channel) => chooseMessageFeatures(config, channel),
+    fileBytesMaxOn: (channel) => fileBytesMaxOf(config, channel),
+    outgoing: outgoingFolder(config.runtime.dataDir),
     mediaRoots: [join(config.runtime.dataDir, 'media'), ...config.images.roots],
     chat: (call) => readTurnChat(database, call),
     post: (message) => postMessage(service, message),

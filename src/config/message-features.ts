@@ -1,6 +1,6 @@
 // What an agent's messages on a channel can have in addition to text. Prompts, the schema of the `message` tool and what it lets through
 // are all decided from this, so none of them offers what another refuses.
-import { CHANNEL_ADAPTERS } from './channel-adapters.ts';
+import { CHANNEL_ADAPTERS, FILE_BYTES_MAX } from './channel-adapters.ts';
 import type { Config } from './schema.ts';
 
 export interface MessageFeatures {
@@ -19,6 +19,12 @@ type Parts = Pick<Config, 'channels' | 'reactions'>;
 export function capabilitiesOf({ channels }: Pick<Config, 'channels'>, channel: string): readonly string[] {
   const { capabilities, adapter = '' } = channels.platforms[channel] ?? {};
   return capabilities ?? CHANNEL_ADAPTERS[adapter]?.capabilities ?? [];
+}
+
+/** The largest file that a message on a channel can have. */
+export function fileBytesMaxOf({ channels }: Pick<Config, 'channels'>, channel: string): number {
+  const { adapter = '' } = channels.platforms[channel] ?? {};
+  return CHANNEL_ADAPTERS[adapter]?.fileBytesMax ?? FILE_BYTES_MAX;
 }
 
 /** How freely an agent reacts on a channel; `off`: it cannot. */

@@ -13,7 +13,9 @@ export const approval = z.strictObject({
   rootSessionKey: text.describe('The session at the top of its family; that of the turn when it is no subagent'),
   callId: text.describe('The id of the tool call'),
   tool: text.describe('The tool that would run'),
-  input: z.unknown().describe('What the tool would be given'),
+  input: z
+    .unknown()
+    .describe('What the tool would be given; `file`: the size and the hash of the file that `message` would send'),
   shown: text.describe('The same as text for people: whole, with unseen characters as their numbers'),
   reasons: z
     .array(text)

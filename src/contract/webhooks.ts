@@ -34,7 +34,9 @@ const common = {
 const media = z.union([
   z.strictObject({ url: z.string().describe('Where to fetch it') }),
   z.strictObject({
-    path: z.string().describe('Its path on the machine of the worker'),
+    path: z
+      .string()
+      .describe('The path of a copy on the machine of the worker, until an hour after the acknowledgement'),
     name: z.string().describe('The name of the file'),
   }),
 ]);

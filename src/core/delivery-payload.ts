@@ -37,7 +37,7 @@ export type DeliveryPayload = ReplyAddress & {
   react?: { emoji: string; messageId: string };
 };
 
-/** A file to be sent: where its receiver fetches it, or its absolute path on the machine of the worker. */
+/** A file to be sent: where its receiver fetches it, or the absolute path of its copy on the machine of the worker (`src/files/copies.ts`). */
 export type OutgoingMedia = { url: string } | { path: string; name: string };
 
 /** What people read of a failure. */

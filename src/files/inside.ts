@@ -120,7 +120,7 @@ export function listInside(name: string, confines: Confines): Promise<Dirent[]> 
 export function replaceInside(
   name: string,
   confines: Confines,
-  content: string | Uint8Array,
+  content: string | Uint8Array | AsyncIterable<Uint8Array>,
   { mode }: { mode?: number } = {},
 ): Promise<void> {
   return intoFolder(name, confines, async (folder, entry, owner) => {

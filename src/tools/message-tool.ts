@@ -1,37 +1,43 @@
 // The `message` tool: says something in the middle of a turn. It only puts a row into the outbox, from where it leaves like every reply:
-// in order, once, with retries. Where it may go is decided here, not by the model (G30).
-import { stat } from 'node:fs/promises';
-import { basename } from 'node:path';
+// in order, once, with retries. Where it may go is decided here, not by the model (G30). A file is copied when the tool is called, and the copy is sent.
 import { z } from 'zod';
 import type { MessageFeatures } from '../config/message-features.ts';
-import type { DeliveryPayload, OutgoingMedia } from '../core/delivery-payload.ts';
+import type { DeliveryPayload } from '../core/delivery-payload.ts';
+import type { DeliveryId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { buildChatRoute, decideTarget, type OpenChannels } from '../core/message-route.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import type { Recipient } from '../core/reply-address.ts';
-import { confinedTo, resolveInside } from '../files/inside.ts';
+import { newId } from '../ids.ts';
 import { defineTool } from './define-tool.ts';
+import {
+  digestFile,
+  dropMedia,
+  isUrl,
+  takeMedia,
+  type OutgoingMediaOptions,
+  type MediaCall,
+} from './outgoing-media.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 
 /** The outbox row of a message. */
 export interface MessagePost {
+  id: DeliveryId;
   call: ToolCall;
   url: string;
   payload: DeliveryPayload & { buttons?: object };
 }
 
-export interface MessageToolOptions {
+export interface MessageToolOptions extends OutgoingMediaOptions {
   channels: OpenChannels;
   /** What messages on a channel may have in addition to text. */
   featuresOf: (channel: string) => MessageFeatures;
-  /** Absolute folders, in addition to the workspace, from which files may be sent. */
-  mediaRoots: readonly string[];
   /** The message that names the chat of a call, null when no message was sent to its session; and the messages that its turn answers. */
   chat: (call: ToolCall) => Promise<{ message: InboundMessage | null; messageIds: string[] }>;
-  /** Puts a message into the outbox, once for each idempotency key. */
+  /** Puts a message into the outbox, once for each idempotency key: `id` is that of the first. */
   post: (
     post: MessagePost,
-  ) => Promise<{ kind: 'posted'; id: string } | { kind: 'closed' } | { kind: 'too-many'; max: number }>;
+  ) => Promise<{ kind: 'posted'; id: DeliveryId } | { kind: 'closed' } | { kind: 'too-many'; max: number }>;
 }
 
 export const MESSAGE_TOOL = 'message';
@@ -124,6 +130,7 @@ export function createMessageTool(options: MessageToolOptions): Tool {
   return {
     ...defineTool({ ...definition, input: every, run: (args, call) => send(options, args, call) }),
     spec,
+    show: (input, at) => show(options, input, at),
     specOn(channel) {
       const features = options.featuresOf(channel);
       if (!features.media && !features.reactions) return spec;
@@ -142,9 +149,22 @@ const unused = (): never => {
   throw new Error('This definition is never run.');
 };
 
-async function send({ channels, featuresOf, mediaRoots, chat, post }: MessageToolOptions, args: Args, call: ToolCall) {
+/** The input with the file that it names; undefined: it names none. */
+async function show(
+  options: MessageToolOptions,
+  input: unknown,
+  at: Pick<ToolCall, 'workspaceDir' | 'signal'>,
+): Promise<object | undefined> {
+  const { data } = every.safeParse(input);
+  const named = data && nameOfMedia(data);
+  if (named === undefined || isUrl(named)) return undefined;
+  return { ...data, file: await digestFile(options, named, at) };
+}
+
+async function send(options: MessageToolOptions, args: Args, call: ToolCall): Promise<ToolOutcome> {
+  const { channels, featuresOf, chat, post } = options;
   const { action, to, channel, replyTo } = args;
-  const hasContent = action === 'react' || [args.message, args.media, args.path, args.filePath].some(Boolean);
+  const hasContent = action === 'react' || [args.message, nameOfMedia(args)].some(Boolean);
   if (!hasContent) return errorOutcome('message: message: is needed: the text to send');
   const { message: last, messageIds } = await chat(call);
   const own = last === null ? null : buildChatRoute(last, channels.url);
@@ -157,13 +177,15 @@ async function send({ channels, featuresOf, mediaRoots, chat, post }: MessageToo
     return errorOutcome('message: replyTo: is needed: the message to be quoted is not known');
   }
   const features = featuresOf(recipient.channel);
+  const id = newId<DeliveryId>();
   const content =
     action === 'react'
       ? toReaction(args, { messageId: replyTo ?? current, features, channel: recipient.channel })
-      : await toContent(args, { features, channel: recipient.channel, workspaceDir: call.workspaceDir, mediaRoots });
+      : await toContent(options, args, { id, features, channel: recipient.channel, call });
   if (typeof content === 'string') return errorOutcome(`message: ${content}`);
   call.signal.throwIfAborted();
   const posted = await post({
+    id,
     call,
     url: target.url,
     payload: {
@@ -177,21 +199,29 @@ async function send({ channels, featuresOf, mediaRoots, chat, post }: MessageToo
       ...(args.buttons === undefined ? {} : { buttons: args.buttons }),
     },
   });
+  // An earlier run of this call has its own copy in the outbox.
+  if (posted.kind !== 'posted' || posted.id !== id) await dropMedia(options, id);
   return toOutcome(posted, recipient);
 }
 
 /** The message to send, or the fault of the call. */
 async function toContent(
-  { message, media: file, path, filePath, emoji: reaction }: Args,
-  at: { features: MessageFeatures; channel: string; workspaceDir: string; mediaRoots: readonly string[] },
+  options: MessageToolOptions,
+  args: Args,
+  posting: MediaCall & { features: MessageFeatures },
 ): Promise<Content | string> {
-  const chosen = file ?? path ?? filePath;
+  const { message = '', emoji: reaction } = args;
+  const named = nameOfMedia(args);
   if (reaction !== undefined) return 'emoji: is only for action react';
-  if (chosen === undefined) return { text: message ?? '' };
-  if (!at.features.media) return `media: ${at.channel} takes no files; say in your reply where the file is`;
-  const result = await chooseMedia(chosen, { workspaceDir: at.workspaceDir, roots: at.mediaRoots });
+  if (named === undefined) return { text: message };
+  if (!posting.features.media) return `media: ${posting.channel} takes no files; say in your reply where the file is`;
+  const result = await takeMedia(options, named, posting);
   if (result.kind === 'refused') return `media: ${result.reason}`;
-  return { text: message ?? '', media: [result.media] };
+  return { text: message, media: [result.media] };
+}
+
+function nameOfMedia({ media: file, path, filePath }: Args): string | undefined {
+  return file ?? path ?? filePath;
 }
 
 /** The reaction, or the fault of the call. */
@@ -219,37 +249,4 @@ function toOutcome(posted: Awaited<ReturnType<MessageToolOptions['post']>>, reci
 
 function formatRecipient({ channel, chatId }: Recipient): string {
   return chatId === undefined ? channel : `${channel} ${chatId}`;
-}
-
-/** `refused` is a reason for the model. */
-type ChosenMedia = { kind: 'media'; media: OutgoingMedia } | { kind: 'refused'; reason: string };
-
-/** Checks the media that an agent names. `roots` are the absolute folders, in addition to the workspace, from which files can be sent. */
-async function chooseMedia(
-  named: string,
-  { workspaceDir, roots }: { workspaceDir: string; roots: readonly string[] },
-): Promise<ChosenMedia> {
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(named)) return chooseUrl(named);
-  // A file outside must be indistinguishable from one that does not exist.
-  const path = await resolveInside(named, confinedTo(workspaceDir, roots)).then(
-    ({ path }) => path,
-    () => null,
-  );
-  const facts = path === null ? null : await stat(path).catch(() => null);
-  if (path === null || facts?.isFile() !== true) {
-    return refused(`${JSON.stringify(named)} is not a file of the workspace; give a path inside it or an http(s) URL`);
-  }
-  return { kind: 'media', media: { path, name: basename(path) } };
-}
-
-function chooseUrl(named: string): ChosenMedia {
-  const url = URL.canParse(named) ? new URL(named) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    return refused(`${JSON.stringify(named)} cannot be sent: give an http(s) URL without user and password`);
-  }
-  return { kind: 'media', media: { url: url.href } };
-}
-
-function refused(reason: string): ChosenMedia {
-  return { kind: 'refused', reason };
 }

@@ -46,6 +46,8 @@ export interface ToolCall {
   /** The `traceparent` header of the requests that it makes; absent: nothing is traced. */
   traceparent?: string | undefined;
   lease: CallLease;
+  /** Resolves with what a person was shown of this call who has approved it; undefined: none was asked. Absent: nothing asks for approvals. */
+  readShown?: (() => Promise<unknown>) | undefined;
   /** The models that it may call beside that of the turn. */
   models: ToolModels;
   /**
@@ -107,6 +109,11 @@ export interface Tool {
   mayRepeat?: (input: unknown) => boolean;
   /** True when a call with this input always waits for an approval, whatever the rules say. Absent: the rules decide. */
   needsApproval?: (input: unknown) => boolean;
+  /**
+   * For a tool that uses what its input only names: the input with what is there now, which a person is shown who decides about the call, and which
+   * the run compares (`readShown` of its call). Absent or undefined: the input says it all.
+   */
+  show?: (input: unknown, at: Pick<ToolCall, 'workspaceDir' | 'signal'>) => Promise<unknown>;
   /** For a tool that runs another one: the name of that one with this input. Absent or undefined: it runs itself. */
   runs?: (input: unknown) => string | undefined;
   /**

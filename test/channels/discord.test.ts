@@ -1,5 +1,5 @@
 // Discord through a worker: what people write there is committed before the session of the gateway moves, and what agents say arrives once.
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
@@ -7,6 +7,7 @@ import { platformOf, listAccounts } from '../../src/features/channels/accounts.t
 import { createReader } from '../../src/features/channels/platforms/discord-events.ts';
 import { openChannels } from '../../src/features/channels/poll-accounts.ts';
 import { divideDelivery, sendPart, type PartPayload } from '../../src/features/channels/send.ts';
+import { outgoingFolder } from '../../src/files/copies.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
 import { DISCORD_BOT, startScriptedDiscord, type ScriptedDiscord } from '../../scripted-platform/discord/scripted-discord.ts'; // prettier-ignore
@@ -293,7 +294,9 @@ describe('what agents say', () => {
     expect(await sendPart(api.context.service, { ...once, isAmbiguous: true }, signal())).toMatchObject({
       kind: 'sent',
     });
-    const path = join(config().runtime.dataDir, 'report.txt');
+    const folder = outgoingFolder(config().runtime.dataDir);
+    await mkdir(folder);
+    const path = join(folder, 'copy');
     await writeFile(path, 'A report');
     const file = part({ media: [{ path, name: 'report.txt' }] });
     for (const isAmbiguous of [false, true]) expect((await sendPart(api.context.service, { ...file, isAmbiguous }, signal())).kind).toBe('sent'); // prettier-ignore

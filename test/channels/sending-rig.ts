@@ -1,4 +1,6 @@
 // Deliveries to the chats of a platform on loopback, and relays that send them.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { formatChannelUrl } from '../../src/core/channel-address.ts';
@@ -58,7 +60,8 @@ export async function createSendingRig() {
     mode: 'webhook',
     accounts: { main: { token, baseUrl: platform.url }, other: { token, baseUrl: platform.url } },
   });
-  const defaults = loadConfig({ env: {}, cwd: '/' });
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-sending-'));
+  const defaults = loadConfig({ env: { HOLDFAST_DATA_DIR: dataDir }, cwd: '/' });
   const platforms = { blind: channelOf('blind'), asked: channelOf('asked') };
   const config = { ...defaults, channels: { ...defaults.channels, platforms } } as unknown as Config;
   const outcomes: DeliveryOutcome[] = [];
@@ -111,6 +114,7 @@ export async function createSendingRig() {
     },
     async stop() {
       await platform.stop();
+      await rm(dataDir, { recursive: true });
       await rig.drop();
     },
   };

@@ -1,9 +1,12 @@
 // Deliveries to chats: parts, their order, and what becomes of a part that was refused, delayed, or sent by a relay that died.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { readDueDeliveries } from '../../src/features/deliveries/store/outbox.ts';
 import { relayChats } from '../../src/features/deliveries/chat-relay.ts';
 import { claimPart } from '../../src/features/deliveries/store/parts.ts';
+import { outgoingFolder } from '../../src/files/copies.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
 import { readSystemEvents } from '../rows/system-events.ts';
@@ -43,7 +46,10 @@ test('a long reply is sent in parts, in their order, each a row with the id of i
 
 test('files and reactions are parts of their own, and an answer of more than ten parts is a file', async () => {
   const sessionId = await rig.session();
-  const here = { path: import.meta.filename, name: 'notes.ts' };
+  const folder = outgoingFolder(rig.config.runtime.dataDir);
+  await mkdir(folder);
+  const here = { path: join(folder, 'copy'), name: 'notes.ts' };
+  await writeFile(here.path, 'x');
   await rig.say(sessionId, {
     chatId: 'files',
     type: 'message',

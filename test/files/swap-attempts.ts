@@ -3,7 +3,8 @@
 // the name of a way for this way alone. As root, the workspace belongs to another user, and what is outside to root.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { lchownSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { lchownSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readConfined } from '../../src/images/read-confined.ts';
 import { loadSkills } from '../../src/kernel/turn/open/load-skills.ts';
@@ -15,7 +16,9 @@ import { editTool } from '../../src/tools/edit-tool.ts';
 import { createExecTool } from '../../src/tools/exec-tool.ts';
 import { globTool } from '../../src/tools/glob-tool.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';
+import { createMessageTool } from '../../src/tools/message-tool.ts';
 import { createReadTool } from '../../src/tools/read-tool.ts';
+import type { Tool } from '../../src/tools/tool.ts';
 import { runOnFile } from '../../src/tools/workspace-files.ts';
 import { writeTool } from '../../src/tools/write-tool.ts';
 import { aToolCall } from '../tools/tool-call.ts';
@@ -70,6 +73,13 @@ const ways: Record<string, Way> = {
     runOnFile({ tool: 'canvas', name: 'd/config.json', call: call(dir) }, ({ file }) => file.readFile('utf8')),
   ),
   exec: tool((dir) => exec.run({ command: 'cat config.json; ls', workdir: 'd' }, call(dir))),
+  message: tool((dir) => sendFile(dir, 'd/config.json')),
+  'message with a file that becomes a link': tool((dir) => sendFile(dir, 'f.json'), 'f.json', 'f.json'),
+  'message that a person is asked about': tool(async (dir) => {
+    const asked = await messageTool(dir, () => undefined).show?.({ action: 'send', media: 'd/config.json' }, call(dir));
+    const sha256 = createHash('sha256').update(SECRET).digest('hex');
+    return JSON.stringify(asked).includes(sha256) ? SECRET : 'inside';
+  }),
   'image, medium': tool(async (dir) => {
     const found = await readConfined('d/config.json', { workspaceDir: dir, roots: [dir], bytesMax: 1000 });
     return found.kind === 'read' ? found.bytes.toString() : found.kind;
@@ -94,6 +104,34 @@ const ways: Record<string, Way> = {
     loadWorkspaceFiles(dir, ['d/config.json'], { freshForMs: 0 }, createWorkspaceCache()),
   ),
 };
+
+/** The tool `message` in a chat that takes files; `onPost` gets where the copy is that would be sent. */
+function messageTool(workspaceDir: string, onPost: (copy: string) => void): Tool {
+  const outgoing = join(dirname(workspaceDir), 'outgoing');
+  return createMessageTool({
+    channels: { known: [], open: [], url: 'http://127.0.0.1:9/' },
+    featuresOf: () => ({ media: true, reactions: false }),
+    fileBytesMaxOn: () => 1_000,
+    mediaRoots: [],
+    outgoing,
+    chat: async () => ({ message: { text: '', channel: 'telegram', chatId: '1' }, messageIds: [] }),
+    async post({ id }) {
+      onPost(join(outgoing, id));
+      return { kind: 'posted', id };
+    },
+  });
+}
+
+/** What would be sent. */
+async function sendFile(workspaceDir: string, file: string): Promise<string | undefined> {
+  let copy: string | undefined;
+  const send = messageTool(workspaceDir, (path) => (copy = path));
+  const { content } = await send.run({ action: 'send', media: file }, call(workspaceDir));
+  if (copy === undefined) return JSON.stringify(content);
+  const sent = readFileSync(copy, 'utf8');
+  rmSync(copy);
+  return sent;
+}
 
 /** Exchanges two names for ever, in one step each time: renameat2 with RENAME_EXCHANGE, which Node does not offer. */
 const EXCHANGE =

@@ -72,6 +72,8 @@ const coreTools = createCoreTools({
     channels: { known: [], open: [] },
     featuresOf: () => ({ media: false, reactions: false }),
     mediaRoots: [],
+    fileBytesMaxOn: () => 0,
+    outgoing: '/nowhere',
     chat: unused,
     post: unused,
   },

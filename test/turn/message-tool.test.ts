@@ -1,10 +1,12 @@
 // The message tool in real turns: its message is in the outbox before the turn ends, once per call; where it can be sent; and the reply does
 // not repeat it (G21, G30).
-import { mkdir, realpath, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { webhookPayloads } from '../../src/contract/webhooks.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
+import { outgoingFolder } from '../../src/files/copies.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createMessageTool } from '../../src/tools/message-tool.ts';
@@ -152,19 +154,26 @@ describe('a message', () => {
 });
 
 describe('a file', () => {
-  test('of the workspace is named by its path, a remote one by its URL', async () => {
+  const workspaceFile = (name: string) => join(rig.config.workspace.path, name);
+  const copies = () => readdir(outgoingFolder(rig.config.runtime.dataDir)).catch((): string[] => []);
+
+  test('of the workspace is a copy under the id of its delivery, a remote one is named by its URL', async () => {
     const workspace = rig.config.workspace.path;
     await mkdir(workspace, { recursive: true });
     await writeFile(join(workspace, 'chart.png'), 'x');
+    await symlink('chart.png', join(workspace, 'latest'));
     const { deliveries } = await play(
       'media',
       [
-        { action: 'send', message: 'The chart.', media: 'chart.png' },
+        { action: 'send', message: 'The chart.', media: 'latest' },
         { action: 'send', media: 'https://example.org/a.png' },
       ],
       'NO_REPLY',
     );
-    const path = await realpath(join(workspace, 'chart.png'));
+    const path = join(outgoingFolder(rig.config.runtime.dataDir), deliveries[0]!.id);
+    expect(await readFile(path, 'utf8')).toBe('x');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
     expect(deliveries[0]?.payload).toMatchObject({ text: 'The chart.', media: [{ path, name: 'chart.png' }] });
     expect(deliveries[1]?.payload).toMatchObject({ text: '', media: [{ url: 'https://example.org/a.png' }] });
     for (const { payload } of deliveries) webhookPayloads.message.parse({ ...payload, deliveryId: newId() });
@@ -182,6 +191,47 @@ describe('a file', () => {
       expect(results[0]).toMatchObject({ is_error: true, content: expect.stringContaining('message: media: ') });
     },
   );
+
+  test('is copied once, however often its call is run, and as it was at the first (G21)', async () => {
+    await writeFile(workspaceFile('report.txt'), 'first');
+    const before = await copies();
+    const input = { action: 'send', media: 'report.txt' };
+    const { deliveries } = await play('copied', [input], 'NO_REPLY');
+    await writeFile(workspaceFile('report.txt'), 'second');
+    const outcome = await messageTool().run(input, calls.at(-1)!);
+    expect(outcome.content).toContain(deliveries[0]!.id);
+    expect((await copies()).filter((name) => !before.includes(name))).toEqual([deliveries[0]!.id]);
+    const { media } = deliveries[0]!.payload as { media: [{ path: string }] };
+    expect(await readFile(media[0].path, 'utf8')).toBe('first');
+    const late = aToolCall({ ...calls.at(-1)!, turnId: newId<string>(), idempotencyKey: newId<string>() });
+    expect((await messageTool().run(input, late)).content).toBe('message: the turn has ended; nothing was sent');
+    expect((await copies()).filter((name) => !before.includes(name))).toEqual([deliveries[0]!.id]);
+  });
+
+  test('is a regular one of a bounded size: a pipe, a folder, and 3 GB without content are refused at once', async () => {
+    execFileSync('mkfifo', [workspaceFile('pipe')]);
+    await mkdir(workspaceFile('folder'));
+    await writeFile(workspaceFile('huge'), '');
+    await truncate(workspaceFile('huge'), 3_000_000_000);
+    const before = await copies();
+    const inputs = ['pipe', 'folder', 'huge'].map((media) => ({ action: 'send', media }));
+    const { deliveries, results } = await play('irregular', inputs, 'NO_REPLY');
+    expect(deliveries).toEqual([]);
+    expect(results.map(({ content }) => content)).toEqual([
+      expect.stringContaining('"pipe" is not a file of the workspace'),
+      expect.stringContaining('"folder" is not a file of the workspace'),
+      expect.stringContaining('"huge" has 3000000000 bytes, and a file on telegram may have 100000000'),
+    ]);
+    expect(await copies()).toEqual(before);
+  });
+
+  test('is not copied to its end by a call that was stopped', async () => {
+    const before = await copies();
+    await writeFile(workspaceFile('stopped'), 'x');
+    const call = aToolCall({ ...calls.at(-1)!, signal: AbortSignal.abort(new Error('stopped')) });
+    await expect(messageTool().run({ action: 'send', media: 'stopped' }, call)).rejects.toThrow('stopped');
+    expect(await copies()).toEqual(before);
+  });
 
   test('is not sent to a channel without file support', async () => {
     const call = { action: 'send', channel: 'signal', to: '+1555', message: 'Here.', media: 'https://example.org/a' };

@@ -13,7 +13,7 @@ import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { approvalReason } from '../../kernel/rules/why.ts';
 import { chatToAsk } from './ask-in-chat.ts';
 import { canonicalInput, findRule, isOfOthers, type CertainSandbox } from './rules.ts';
-import { findGiven, settleApprovals, type SettledApproval } from './store/approvals.ts';
+import { findGiven, readShownInput, settleApprovals, type SettledApproval } from './store/approvals.ts';
 import { APPROVAL_PARTS, type NewApproval } from './store/approval-parts.ts';
 
 /** What holds a call whose tool says so, where no rule does. */
@@ -52,11 +52,14 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
           const verdict = findRule(rules, judged) ?? (isForced ? FORCED : null);
           if (verdict === null) continue;
           const whatSha256 = hashCall(turn, name, call.input);
-          if (verdict.rule.ask === 'once' && !isForced && (await findGiven(database, turn.session.id, whatSha256)))
-            continue;
+          const shown = await tool.show?.(call.input, { workspaceDir, signal: turn.held.signal });
+          // What an input only names can be another thing the next time.
+          const mayBeGiven = verdict.rule.ask === 'once' && !isForced && shown === undefined;
+          if (mayBeGiven && (await findGiven(database, turn.session.id, whatSha256))) continue;
           const id = newId<string>();
           const { reasons, rule } = verdict;
-          const facts: NewApproval = { id, tool: name, input: call.input, folder: workspaceDir, whatSha256, reasons };
+          const input = shown ?? call.input;
+          const facts: NewApproval = { id, tool: name, input, folder: workspaceDir, whatSha256, reasons };
           const data = { approvalId: id, callId: call.id, tool: name, expiresInMs: rule.timeout };
           const events = [{ type: 'approval.requested' as const, data }];
           found.set(ordinal, {
@@ -80,6 +83,7 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
           }),
         );
       },
+      readShown: (turn, place) => readShownInput(database, { turnId: turn.id, ...place }),
       explain(_turn, calls) {
         const approvals = calls.map(({ call, ref }) => ({ id: ref, tool: call.name }));
         return { reason: approvalReason(approvals), facts: { approvals } };

@@ -86,7 +86,7 @@ export interface WebhookReading {
   received: Received[];
 }
 
-/** Bytes, or a file on the machine of the worker. */
+/** A file on the machine of the worker that no agent can change. */
 export type OutgoingFile = { path: string; name: string; type?: string };
 
 /** One message of the platform. */

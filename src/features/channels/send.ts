@@ -1,5 +1,5 @@
 // What agents say, as messages of a platform: divides a delivery into parts, each of which the platform takes as one message, and sends one part.
-import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Config } from '../../config.ts';
@@ -7,6 +7,7 @@ import { parseChannelUrl } from '../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../core/delivery-payload.ts';
 import { given } from '../../core/given.ts';
 import type { Database } from '../../database/database.ts';
+import { outgoingFolder } from '../../files/copies.ts';
 import { findAccount, openChat, UNAUTHORIZED_MS, type BotAccount, type OpenedChat } from './accounts.ts';
 import { divideText } from './divide-text.ts';
 import { finishPreview } from './live/finish-preview.ts';
@@ -96,8 +97,9 @@ export async function sendPart(
     const { platform, account, to } = chat;
     const platformId = await putIntoPreview(process.database, chat, part, signal);
     if (platformId !== null) return { kind: 'sent', platformId };
-    const settled = part.isAmbiguous ? await settleAmbiguous(platform, account, { to, part, signal }) : null;
-    return settled ?? (await sendOnce(platform, account, { to, part, signal }));
+    const sending = { to, part, signal, outgoing: outgoingFolder(process.config.runtime.dataDir) };
+    const settled = part.isAmbiguous ? await settleAmbiguous(platform, account, sending) : null;
+    return settled ?? (await sendOnce(platform, account, sending));
   } catch (error) {
     return explain(error);
   }
@@ -116,6 +118,8 @@ interface Sending {
   to: Destination;
   part: PartToSend;
   signal: AbortSignal;
+  /** The folder with the files that may be sent. */
+  outgoing: string;
 }
 
 /** The platform can say whether a part was sent. On most, files carry no mark by which it could find them. */
@@ -189,7 +193,10 @@ function messageOf({ payload, id: deliveryId }: PartToSend): OutgoingPart {
   };
 }
 
-async function sendMessage(platform: Platform, { to, part, signal }: Sending): Promise<{ platformId: string }> {
+async function sendMessage(
+  platform: Platform,
+  { to, part, signal, outgoing }: Sending,
+): Promise<{ platformId: string }> {
   const { payload } = part;
   const { text, media: [file] = [], asFile } = payload;
   const message = messageOf(part);
@@ -201,13 +208,12 @@ async function sendMessage(platform: Platform, { to, part, signal }: Sending): P
   if (file === undefined) return platform.send(to, message, signal);
   // The platform, or who reads it, fetches what has an address.
   if ('url' in file) return platform.send(to, { ...message, markdown: file.url }, signal);
-  const isThere = await access(file.path).then(
-    () => true,
-    () => false,
-  );
-  if (!isThere)
-    throw new PlatformError('refused', `The file ${file.path} cannot be read on the machine of this worker.`);
-  return platform.send(to, { ...message, file: { path: file.path, name: basename(file.name) } }, signal);
+  // Only a copy is sent, which no command of an agent can exchange. That of a call on another machine is not here.
+  const path = join(outgoing, basename(file.path));
+  const facts = await lstat(path).catch(() => null);
+  if (facts?.isFile() !== true)
+    throw new PlatformError('refused', `The file ${file.name} cannot be read on the machine of this worker.`);
+  return platform.send(to, { ...message, file: { path, name: basename(file.name) } }, signal);
 }
 
 async function withTextFile<Result>(

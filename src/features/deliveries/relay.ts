@@ -5,6 +5,8 @@
 // must wait, the later ones wait with it; the relay continues with other sessions, and the reconciler rings when it is due.
 // Deliveries to chats are sent by chat-relay.ts, after the webhooks of the session.
 import type { Publish } from '../../kernel/queue/after-commit.ts';
+import { every } from '../../kernel/queue/start-rounds.ts';
+import { trimCopies } from './trim-copies.ts';
 import { createWebhookChannel, webhookOptions, type Channel, type DeliveryResult } from './webhook-channel.ts';
 import { ensureWebhookSecrets, secretsOf, type Config } from '../../config.ts';
 import { createRedact, type Redact } from '../../config/redact-secrets.ts';
@@ -57,6 +59,9 @@ const DELIVERIES_PER_JOB_MAX = 20;
 /** The bounds of the time after which a chat is checked again, in milliseconds. */
 const LATER_MS_MIN = 20;
 const LATER_MS_MAX = 3_600_000;
+
+/** The pause between two searches for copies of files that are not needed any more: without one, it reads a folder. */
+const COPIES_ROUND_MS = 10_000;
 
 /**
  * Sends the due deliveries of a session, until one must wait. Returns how many deliveries were settled. After `draining` none is
@@ -166,6 +171,13 @@ export async function openRelay({ service, live, logger, identity, tracing, metr
     ringLater: (sessionId, inMs) => later.plan(sessionId, inMs),
   };
   return {
+    rounds: [
+      {
+        round: () => trimCopies(service),
+        pauseMs: every(COPIES_ROUND_MS),
+        failure: 'Copies of files that were sent could not be deleted; the next round retries',
+      },
+    ],
     async deliver({ sessionId, signal, draining }) {
       const webhooks = relayDeliveries(relay, sessionId, signal, draining);
       if (!hasChats(config)) return webhooks;

@@ -8,6 +8,7 @@ import type { erasure, subjectErasure } from '../../contract/erasure.ts';
 import { PROCESS_OUTPUTS } from '../../core/background-process.ts';
 import { CHANNEL_MEDIA } from '../../core/inbound.ts';
 import type { SessionId } from '../../core/ids.ts';
+import { outgoingFolder } from '../../files/copies.ts';
 import {
   blankKeys,
   blankPerson,
@@ -42,7 +43,7 @@ import { rollUp } from '../costs/store/roll-up.ts';
 import { findSessionsOfSender } from '../../kernel/views/subjects.ts';
 import { workOff } from '../../work-off.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { confinedTo, removeInside } from '../../files/inside.ts';
+import { removeInside } from '../../files/inside.ts';
 
 /** The rows and files that an erasure has deleted, or would delete. */
 type Erasure = Omit<z.output<typeof erasure>, 'key'>;
@@ -78,7 +79,7 @@ export async function previewErasure({ config, database }: Service, key: string)
   }
   const processIds = await nextProcesses(database, ids);
   const files = await Promise.all(processIds.map((id) => countFiles(config.runtime.dataDir, id)));
-  const media = await listDownloads({ config, database }, ids);
+  const media = await listOwnFiles({ config, database }, ids);
   return {
     removed: await countErased(database, ids),
     files: files.reduce((sum, count) => sum + count, media.length),
@@ -182,9 +183,9 @@ async function eraseFenced(
     await settled;
     add(total.removed, { snapshots: await eraseSnapshots(database, sessions) });
     total.files += await eraseCommands(service, sessions.ids, total.removed);
-    const media = await listDownloads(service, sessions.ids);
-    const folder = resolve(config.runtime.dataDir, CHANNEL_MEDIA);
-    for (const path of media) await removeInside(path, confinedTo(folder));
+    const media = await listOwnFiles(service, sessions.ids);
+    const roots = ownFolders(config);
+    for (const path of media) await removeInside(path, { base: config.runtime.dataDir, roots });
     total.files += media.length;
     add(total.removed, await eraseRows(database, sessions));
     const finished = await finishErasure(database, sessions.ids);
@@ -217,17 +218,21 @@ async function eraseCommands(
   return files;
 }
 
-/** The files that were downloaded with messages of chats. Other paths are of the callers' own files. */
-async function listDownloads(
+/** The files that were downloaded with messages of chats, and the copies of files that were sent. Other paths are of the callers' own files. */
+async function listOwnFiles(
   { config, database }: Pick<Service, 'config' | 'database'>,
   ids: readonly SessionId[],
 ): Promise<string[]> {
-  const folder = resolve(config.runtime.dataDir, CHANNEL_MEDIA) + sep;
+  const folders = ownFolders(config);
   const inFolder = (await listMedia(database, ids))
     .map((path) => resolve(path))
-    .filter((path) => path.startsWith(folder));
+    .filter((path) => folders.some((folder) => path.startsWith(folder + sep)));
   const isThere = await Promise.all(inFolder.map((path) => stat(path).catch(() => null)));
   return inFolder.filter((_, index) => isThere[index]?.isFile() === true);
+}
+
+function ownFolders({ runtime: { dataDir } }: Service['config']): string[] {
+  return [resolve(dataDir, CHANNEL_MEDIA), outgoingFolder(dataDir)];
 }
 
 function folderOf(dataDir: string, processId: string): string {

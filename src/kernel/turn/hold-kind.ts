@@ -1,7 +1,7 @@
 // What a feature says that holds tool calls of turns, see loop/held-calls.ts.
 import type { HoldCode } from '../../core/hold-codes.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
-import type { Later, Tool, ToolOutcome } from '../../tools/tool.ts';
+import type { Later, Tool, ToolCall, ToolOutcome } from '../../tools/tool.ts';
 import type { Reason } from '../rules/why.ts';
 import type { ToolSettlement } from './journal/journal.ts';
 import type { OpenedTurn } from './opened-turn.ts';
@@ -49,6 +49,8 @@ export interface HoldKind {
     turn: OpenedTurn,
     calls: readonly { call: ToolUseBlock; ordinal: number; ref: string | null }[],
   ) => { reason: Reason; facts?: Record<string, unknown> };
+  /** What was shown of a call that it has held, before the call ran; undefined: it has held none at this place. Absent: nothing is shown. */
+  readonly readShown?: (turn: OpenedTurn, place: ToolCall['place']) => Promise<unknown>;
   /** The failure that ends a turn in which the time of such a call is over; absent: the turn continues with its results. */
   readonly lateFailure?: () => TurnFailed;
 }

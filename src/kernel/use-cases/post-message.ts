@@ -12,12 +12,17 @@ import { writeToSession } from './reach-session.ts';
 
 export async function postMessage(
   { config, database, publish }: Service,
-  message: { call: { sessionKey: string; turnId: string; idempotencyKey: string }; url: string; payload: object },
+  message: {
+    id: DeliveryId;
+    call: { sessionKey: string; turnId: string; idempotencyKey: string };
+    url: string;
+    payload: object;
+  },
 ): Promise<Posting> {
-  const { call, url, payload } = message;
+  const { id, call, url, payload } = message;
   return publish(
     await sendMessage(database, {
-      id: newId<DeliveryId>(),
+      id,
       sessionKey: call.sessionKey,
       turnId: call.turnId,
       causeKey: call.idempotencyKey,

@@ -61,6 +61,15 @@ from holdfast.approvals a left join settled on settled.id = a.id where a.turn_id
   answer: (rows: SettledApproval[]) => rows,
 });
 
+/** What was shown of a call; undefined: it needed no approval. */
+export const readShownInput = literalQuery({
+  name: 'read-shown-input',
+  purpose: 'Read what was shown of a call that needed an approval.',
+  text: `select a.input from holdfast.approvals a where a.turn_id = $turnId and a.step = $step and a.ordinal = $ordinal`,
+  values: (call: { turnId: string; step: number; ordinal: number }) => call,
+  answer: ([row]: { input: unknown }[]) => row?.input,
+});
+
 export interface Decision {
   id: string;
   status: 'approved' | 'denied';

@@ -177,13 +177,15 @@ export const nextProcesses = literalQuery({
   answer: (rows: { id: string }[]) => rows.map(({ id }) => id),
 });
 
-/** The paths of the files that came with the messages of the sessions. */
+/** The paths of the files of the messages of the sessions, and of those that agents have sent. */
 export const listMedia = literalQuery({
   name: 'media-of-erased-sessions',
-  purpose: 'Read the paths of the files of messages of sessions.',
-  text: `select distinct m.value ->> 'path' as path from holdfast.inbox i,
-  json_array_elements(case json_typeof(i.body -> 'media') when 'array' then i.body -> 'media' else '[]' end) as m
-where i.session_id = any ($1::uuid[]) and m.value ->> 'path' is not null`,
+  purpose: 'Read the paths of the files of messages and deliveries of sessions.',
+  text: `select distinct m.value ->> 'path' as path from (
+  select i.body -> 'media' as media from holdfast.inbox i where i.session_id = any ($1::uuid[])
+  union all select d.payload -> 'media' from holdfast.deliveries d where d.session_id = any ($1::uuid[])
+) as said, json_array_elements(case json_typeof(said.media) when 'array' then said.media else '[]' end) as m
+where m.value ->> 'path' is not null`,
   pool: 'views',
   values: (ids: readonly SessionId[]) => [ids],
   answer: (rows: { path: string }[]) => rows.map(({ path }) => path),

@@ -9,6 +9,7 @@
 // wait twice: for an approval before it runs, and for its result.
 import { HOLD_CODES, type HoldCode } from '../../../core/hold-codes.ts';
 import type { ToolUseBlock } from '../../../core/content.ts';
+import type { ToolCall } from '../../../tools/tool.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { HeldIntent } from '../journal/journal.ts';
 import type { TurnContext } from '../context.ts';
@@ -72,6 +73,19 @@ export async function resumeHolds(
     if (isLate) failure ??= holds.lateFailure?.() ?? null;
   }
   return { found, failure };
+}
+
+/** What was shown of a call to the person who let it run; undefined: none was asked. */
+export async function readShown(
+  { features }: Pick<TurnContext, 'features'>,
+  turn: OpenedTurn,
+  place: ToolCall['place'],
+): Promise<unknown> {
+  for (const { holds } of features) {
+    const shown = await holds?.readShown?.(turn, place);
+    if (shown !== undefined) return shown;
+  }
+  return undefined;
 }
 
 /** The stop of a turn whose held calls wait, to be thrown. A client that runs its tools is named before a person who approves others. */

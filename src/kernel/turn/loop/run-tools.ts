@@ -18,7 +18,7 @@ import { ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from '../model-events.ts';
-import { heldStop, heldWrite } from './held-calls.ts';
+import { heldStop, heldWrite, readShown } from './held-calls.ts';
 import { createPaidCalls, leavePaid, takePaid, type PayingCall } from './pay-call.ts';
 import { planLater, toIntent, type Plan, type RunPlan } from './plan-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
@@ -213,6 +213,7 @@ async function runOne(
     tokens,
     callId: plan.call.id,
     place: { step, ordinal: plan.ordinal },
+    readShown: () => readShown(context, turn, { step, ordinal: plan.ordinal }),
     idempotencyKey: `${turn.id}:${plan.call.id}`,
     workspaceDir: turn.agent.workspaceDir,
     traceparent: context.tracing?.headerOf(originOfTurn(turn), SPAN_KEYS.tool(turn.id, step, plan.call.id)),
