@@ -1,5 +1,6 @@
 // Run as a process of its own: uses each way to a file of a workspace for a while, and meanwhile another process exchanges a folder, or a file, for a link
-// that leads outside. Prints for each way how often it was used and what came from outside. Arguments: an empty folder to work in, milliseconds for each way,
+// that leads outside. Prints for each way how often it was used and what came from outside. Arguments: an empty folder to work in, milliseconds for each file tool (a quarter
+// for each other way),
 // the name of a way for this way alone. As root, the workspace belongs to another user, and what is outside to root.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,6 +27,8 @@ import { aToolCall } from '../tools/tool-call.ts';
 export interface Attempts {
   way: string;
   calls: number;
+  /** How many of them found the file that is inside. */
+  found: number;
   /** What was read outside, or is outside afterwards. */
   leaks: string[];
 }
@@ -137,6 +140,9 @@ async function sendFile(workspaceDir: string, file: string): Promise<string | un
 const EXCHANGE =
   'my $n = (uname)[4] =~ /x86/ ? 316 : 276; syscall($n, -100, $ARGV[0], -100, $ARGV[1], 2) while getppid() > 1';
 
+/** They are what a model is offered everywhere: each is tried longest. */
+const FILE_TOOLS = new Set(['read', 'write', 'edit', 'grep', 'glob']);
+
 await main(process.argv.slice(2));
 
 async function main([base = '', ms = '', only]: string[]): Promise<void> {
@@ -160,7 +166,7 @@ async function main([base = '', ms = '', only]: string[]): Promise<void> {
         shown,
         path: join(workspaceDir, swapped),
         link,
-        ms: Number(ms),
+        ms: FILE_TOOLS.has(way) ? Number(ms) : Math.max(200, Number(ms) / 4),
       }),
     );
   }
@@ -182,16 +188,17 @@ async function attempt(way: string, { use, workspaceDir, outside, shown, path, l
   const swapper = spawn('perl', ['-MPOSIX=uname', '-e', EXCHANGE, path, link], { stdio: 'ignore' });
   await once(swapper, 'spawn');
   const leaks = new Set<string>();
-  let calls = 0;
+  let [calls, found] = [0, 0];
   for (const end = performance.now() + ms; performance.now() < end; calls += 1) {
     const answer = JSON.stringify(await use(workspaceDir, calls).catch((error: Error) => error.message)) ?? '';
+    if (answer.toLowerCase().includes('inside')) found += 1;
     if (answer.includes(SECRET) || answer.includes('only-outside')) leaks.add(answer.slice(0, 300));
   }
   swapper.kill();
   await once(swapper, 'exit');
   const after = snapshot(outside);
   if (after !== before) leaks.add(`outside: ${after}, was ${before}; ${shown}`);
-  return { way, calls, leaks: [...leaks] };
+  return { way, calls, found, leaks: [...leaks] };
 }
 
 function giveAll(folder: string, user: number): void {
