@@ -75,8 +75,15 @@ const RETRYABLE_TYPES: ReadonlyMap<string, FailureCode> = new Map<string, Failur
   ['idle_timeout', 'model_timeout'],
 ]);
 
+/** The type of a refusal of a prompt that does not fit, and the reason of an answer that broke off for it. */
+export const CONTEXT_OVERFLOW = 'model_context_window_exceeded';
+
 /** The type of a refusal of what an earlier answer of the model has to come back with: reasoning, a signature. */
 export const REFUSED_ORIGIN = 'refused_origin';
+
+/** The type of a refusal because a tool was forced that an answer of a form needs, and of one because answers came back without reasoning. */
+export const REFUSED_FORCING = 'refused_forcing';
+export const MISSING_REASONING = 'missing_reasoning';
 
 /** The type of a refusal for what a prompt says. */
 const CONTENT_FILTER = 'content_filter';
@@ -110,6 +117,12 @@ export function classifyFailure(fault: ModelFault): FailureVerdict {
   const retryCode = classifyRetry(fault.type, status);
   if (retryCode) return { kind: 'retry', code: retryCode, notBeforeMs: boundWaitMs(fault.retryAfterMs) };
   return { kind: 'fatal', code: STATUSES[status ?? 0]?.code ?? 'model_unexpected_status' };
+}
+
+/** True when a shorter request may be taken: the prompt does not fit into the window, or the request not through the server. Never asked again as it is. */
+export function isTooLong(fault: ModelFault): boolean {
+  const { kind, code } = classifyFailure(fault);
+  return kind === 'overflow' || code === 'model_request_too_large';
 }
 
 /**
@@ -167,7 +180,7 @@ function classifyRetry(type: string, status: number | null): FailureCode | null 
 
 /** The provider's two ways to say that a prompt does not fit, and the stop reason that says the same. */
 function isContextOverflow(fault: ModelFault, status: number | null): boolean {
-  if (fault.type === 'model_context_window_exceeded') return true;
+  if (fault.type === CONTEXT_OVERFLOW) return true;
   return status === 400 && /prompt is too long|exceed(s|ed)? (the )?context (limit|window)/i.test(fault.message);
 }
 

@@ -6,7 +6,11 @@ import Anthropic from '@anthropic-ai/sdk';
 import { APIError } from '@anthropic-ai/sdk';
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
+import { CONTEXT_OVERFLOW, isTooLong, REFUSED_FORCING } from '../core/failure.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import { readRefusal as judge } from './ai-sdk/rules/read-refusal.ts';
+import { isForced } from './stream/output-tool.ts';
 import { asStreamEvent, eventsOfBody, StreamFault } from './stream/stream-event.ts';
 import { accountOfKey } from './account.ts';
 import { createPool } from './connections.ts';
@@ -68,7 +72,7 @@ export function createAnthropicTransport({
         const answer = await ask(pool, await (envelope ??= toEnvelope(client)), call, isStreaming);
         await (isStreaming ? readEvents : readWhole)(answer, call);
       } catch (error) {
-        throw toModelError(error);
+        throw toModelError(error, call.request);
       }
     },
   };
@@ -164,21 +168,29 @@ function parsed(text: string): object | undefined {
 // no sense.
 
 /** The error of a call. Errors that are already in their final form stay as they are. */
-function toModelError(error: unknown): unknown {
+function toModelError(error: unknown, asked: ModelRequest): unknown {
   if (error instanceof ModelError || error instanceof StreamFault) return error;
-  if (error instanceof APIError) return refusal(error);
+  if (error instanceof APIError) return refusal(error, asked);
   if (error instanceof SyntaxError) return malformedAnswer('The answer is not JSON.', error);
   return cutAnswer(error);
 }
 
 /** An error that the provider sends instead of an answer, or inside one; the latter has no status. */
-function refusal(error: APIError): ModelError {
-  const { status, headers } = error;
+function refusal(error: APIError, asked: ModelRequest): ModelError {
+  const { status = null, headers } = error;
+  const sent = { isForced: isForced(asked, toWireRequest(asked).tool_choice), takesReasoning: false };
+  const read = judge({ status, body: error.error, fallback: error.message, sent });
+  const fault = {
+    type: error.type ?? (status === null ? 'api_error' : 'unknown_error'),
+    status,
+    retryAfterMs: status === null || headers === undefined ? null : readRetryAfter(headers, Date.now()),
+    message: read.message,
+  };
+  // Servers with the same API have words of their own, which count where the type says less.
+  const isOwn = read.type === REFUSED_FORCING || (read.type === CONTEXT_OVERFLOW && !isTooLong(fault));
   return new ModelError({
-    type: error.type ?? (status === undefined ? 'api_error' : 'unknown_error'),
-    status: status ?? null,
-    retryAfterMs: status === undefined || headers === undefined ? null : readRetryAfter(headers, Date.now()),
-    message: error.apiMessage ?? error.message,
+    ...fault,
+    ...(isOwn ? { type: read.type } : {}),
     errorCode: error.errorCode,
     requestId: error.requestID ?? null,
     cause: error,

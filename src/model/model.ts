@@ -1,5 +1,5 @@
 // The model port: how a turn calls a model of any provider. `create-model.ts` is its implementation.
-import { storableText } from '../core/text.ts';
+import { isBlank, storableText } from '../core/text.ts';
 import type { ProviderFamily } from '../history/provider-family.ts';
 import type { Amounts } from '../core/rate-limit.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
@@ -98,7 +98,8 @@ export class ModelError extends Error {
     requestId?: string | null;
     cause?: unknown;
   }) {
-    super(storableText(fault.message), { cause: fault.cause });
+    const text = storableText(fault.message);
+    super(isBlank(text) ? `The call failed without a text (${fault.type}).` : text, { cause: fault.cause });
     this.name = 'ModelError';
     this.type = storableText(fault.type);
     this.status = fault.status;

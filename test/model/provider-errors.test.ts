@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config.ts';
+import { classifyFailure } from '../../src/core/failure.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createConfiguredModel } from '../../src/model/configured-model.ts';
 import { ModelError } from '../../src/model/model.ts';
@@ -89,4 +90,16 @@ test('an error of a transport of a plugin is treated the same', async () => {
   };
   const error = await faultOf('http://127.0.0.1:1', [transport]);
   expect(error.message).toBe('no route for [redacted]');
+});
+
+test.each([
+  [400, '{"error":"Cannot truncate prompt with n_keep (11378) >= n_ctx (4096)"}', 'overflow', /n_ctx/],
+  [413, '<html><head><title>413 Request Entity Too Large</title></head></html>', 'fatal', /413 Request Entity/],
+  [400, '', 'fatal', /400/],
+  [400, '{"error":{"message":""}}', 'fatal', /./],
+  [400, '{"detail":[{"loc":["body","model"],"msg":"Field required"}]}', 'fatal', /Field required/],
+])('a server with the API of Anthropic that refuses with %i and %s is understood', async (status, body, kind, text) => {
+  const error = await faultOf(await provider(status, body));
+  expect(classifyFailure(error).kind).toBe(kind);
+  expect(error.message).toMatch(text);
 });

@@ -53,6 +53,8 @@ export interface ServedApi {
   resultImages: PromptForm['resultImages'];
   /** True when its servers may drop the front of a prompt that does not fit; the others refuse it. */
   mayDropPrompts?: true;
+  /** True when an answer can come back with reasoning of ours: an empty one. */
+  takesReasoning?: true;
   /** True when it has a mode of its own for the form of such an answer; else a tool stands for it. */
   takesFormat(format: ResponseFormat, of: { name: string; hasTools: boolean }): boolean;
   /** `settings`: what the configuration has for the create function of the package, where requests have no options of their own. */
@@ -133,6 +135,7 @@ export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
     family: 'openai',
     resultImages: 'after',
     mayDropPrompts: true,
+    takesReasoning: true,
     // Some of these servers refuse the field; Ollama holds any model to it, but cannot force a tool.
     takesFormat: (_format, { name }) => name === 'ollama',
     async load() {

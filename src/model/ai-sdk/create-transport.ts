@@ -15,11 +15,12 @@ import { createPool } from '../connections.ts';
 import { listModels, type ListPlace } from '../list-models.ts';
 import { ModelError } from '../model.ts';
 import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from '../post.ts';
-import { withOutputTool } from '../stream/output-tool.ts';
+import { isForced, withOutputTool } from '../stream/output-tool.ts';
 import { StreamFault } from '../stream/stream-event.ts';
 import type { Transport, TransportCall } from '../transport.ts';
 import { APIS, type AiSdkApi, type ServedApi, type MakeModel } from './apis.ts';
 import { toModelError } from './to-model-error.ts';
+import type { RefusedRequest } from './rules/read-refusal.ts';
 import { findDroppedPrompt } from './rules/dropped-prompt.ts';
 import { PartReader } from './to-events.ts';
 import { toPrompt, toSettings } from './to-prompt.ts';
@@ -116,7 +117,7 @@ export function createAiSdkTransport({
       try {
         await readParts(await doStream(sent), sent, { provider, mayDropPrompts: api.mayDropPrompts === true });
       } catch (error) {
-        throw toModelError(error);
+        throw toModelError(error, toRefused(api, provider, call.request));
       }
     },
   };
@@ -127,6 +128,12 @@ function inForm(api: ServedApi, provider: string, request: ModelRequest): ModelR
   const { responseFormat, tools } = request;
   const isTaken = responseFormat && api.takesFormat(responseFormat, { name: provider, hasTools: tools.length > 0 });
   return isTaken ? request : withOutputTool(request);
+}
+
+/** What of a request could be written in another way if it is refused. */
+function toRefused(api: ServedApi, provider: string, request: ModelRequest): RefusedRequest {
+  const { sampling } = inForm(api, provider, request);
+  return { isForced: isForced(request, sampling?.tool_choice), takesReasoning: api.takesReasoning === true };
 }
 
 function placeOf(

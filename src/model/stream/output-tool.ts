@@ -32,6 +32,11 @@ export function withOutputTool<Request extends ModelRequest>(request: Request): 
   } as Request;
 }
 
+/** True when the request that was written forces a call, which its caller has not asked for. */
+export function isForced(asked: ModelRequest, choice: unknown): boolean {
+  return asked.responseFormat !== undefined && choice !== undefined && choice !== asked.sampling?.tool_choice;
+}
+
 function toTool(
   name: string,
   { schema, name: about = 'answer' }: NonNullable<ModelRequest['responseFormat']>,

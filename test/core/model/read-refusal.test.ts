@@ -150,6 +150,97 @@ test.each([
         'Trying to keep the first 9001 tokens when context the overflows. However, the number of tokens to keep from the initial prompt is greater than the context length.',
     },
   ],
+  [
+    'LM Studio, older',
+    400,
+    {
+      error:
+        'Trying to keep the first 15857 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input',
+    },
+  ],
+  [
+    'LM Studio, newer',
+    400,
+    {
+      error:
+        'The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input.',
+    },
+  ],
+  ['LM Studio, MLX', 400, { error: 'Cannot truncate prompt with n_keep (11378) >= n_ctx (4096)' }],
+  [
+    'LM Studio, inside the answer',
+    null,
+    {
+      error: {
+        message:
+          'Reached context length of 4096 tokens with model (arch: qwen3) that does not currently support mid-generation context overflow. Try reloading with a larger context length or shortening the prompt/chat.',
+      },
+    },
+  ],
+  [
+    'TabbyAPI',
+    503,
+    { detail: { error: { message: 'Prompt length 9001 is greater than max_seq_len 8192', trace: null } } },
+  ],
+  [
+    'TabbyAPI, older, inside the answer',
+    null,
+    { error: { message: 'ValueError: Request length 71599 + 2048 is greater than max_seq_len 65536', trace: null } },
+  ],
+  [
+    'TabbyAPI, newer',
+    400,
+    openai('Prompt length 9001 exceeds the available context size of 8192 tokens', { code: 'context_length_exceeded' }),
+  ],
+  [
+    'TabbyAPI, the longest answer with it',
+    400,
+    openai(
+      'Initial job allocation requires 9216 cache tokens, which exceeds the available context size of 8192 tokens',
+    ),
+  ],
+  [
+    'ExLlama',
+    500,
+    {
+      detail:
+        'AssertionError: Job requires 33 pages (only 32 available) and cannot be enqueued. Total cache allocated is 32 * 256 = 8192 tokens',
+    },
+  ],
+  ['ExLlama, older', 500, { detail: 'Total sequence length exceeds cache size in model.forward' }],
+  [
+    'OpenRouter, of the server that it asked',
+    400,
+    {
+      error: {
+        message: 'Provider returned error',
+        code: 400,
+        metadata: {
+          raw: '{"error":{"message":"Requested input length 9001 exceeds maximum input length. This model\'s maximum context length is 8192 tokens.","type":"invalid_request_error"}}',
+          provider_name: 'DeepInfra',
+        },
+      },
+      user_id: 'user_1',
+    },
+  ],
+  [
+    'OpenRouter, in a code of the server that it asked',
+    400,
+    {
+      error: {
+        message: 'Provider returned error',
+        code: 400,
+        metadata: { raw: { error: { message: 'No.', code: 'context_length_exceeded' } } },
+      },
+    },
+  ],
+  ['FastAPI', 422, { detail: "This model's maximum context length is 8192 tokens." }],
+  [
+    'FastAPI, in a list',
+    422,
+    { detail: [{ loc: ['body', 'messages'], msg: 'prompt is too long', type: 'value_error' }] },
+  ],
+  ['a general word first', 400, { message: 'Error', detail: 'The prompt is too long.' }],
   ['Ollama', 400, { error: 'prompt too long; exceeded max context length by 812 tokens' }],
   [
     'Mistral',
@@ -414,11 +505,55 @@ test('the text for people is that of the server, else the one of the client', ()
   expect(read(500, '').message).toBe('no text');
 });
 
+const FORCED = { isForced: true, takesReasoning: false };
+const THINKING = 'Thinking mode does not support this tool_choice';
+
+test.each([
+  [400, openai(THINKING), FORCED, 'refused_forcing'],
+  [400, openai('tool_choice specified is incompatible with thinking enabled'), FORCED, 'refused_forcing'],
+  [
+    422,
+    { detail: [{ loc: ['body', 'tool_choice'], msg: "Input should be 'none' or 'auto'", type: 'literal_error' }] },
+    FORCED,
+    'refused_forcing',
+  ],
+  [
+    400,
+    { error: { message: 'Provider returned error', code: 400, metadata: { raw: JSON.stringify(openai(THINKING)) } } },
+    FORCED,
+    'refused_forcing',
+  ],
+  // It was not forced, so there is nothing to leave out.
+  [400, openai(THINKING), { isForced: false, takesReasoning: true }, 'invalid_request_error'],
+  [500, openai(THINKING), FORCED, 'api_error'],
+  [400, openai("Unsupported parameter: 'temperature'"), FORCED, 'invalid_request_error'],
+  [
+    400,
+    openai('thinking is enabled but reasoning_content is missing in assistant tool call message at index 2'),
+    { isForced: true, takesReasoning: true },
+    'missing_reasoning',
+  ],
+  [
+    400,
+    openai('The `reasoning_content` in the thinking mode must be passed back to the API.'),
+    { isForced: false, takesReasoning: false },
+    'invalid_request_error',
+  ],
+])(
+  'a refusal of how a request was written has a type of its own if it can be written in another way: %s %j',
+  (status, body, sent, type) => {
+    const facts = readRefusal({ status, body, fallback: '', sent });
+    expect(facts.type).toBe(type);
+    expect(classifyFailure({ ...facts, status, retryAfterMs: null }).kind).toBe(status === 500 ? 'retry' : 'fatal');
+  },
+);
+
 test('any body is read without a fault', () => {
   fc.assert(
     fc.property(fc.option(fc.integer({ min: 400, max: 599 })), fc.jsonValue(), (status, body) => {
-      const { type, message, waitMs } = read(status, body);
-      expect([typeof type, typeof message]).toEqual(['string', 'string']);
+      const { type, message, waitMs } = readRefusal({ status, body, fallback: '' });
+      expect(typeof type).toBe('string');
+      expect(message.trim()).not.toBe('');
       expect(waitMs === null || waitMs >= 0).toBe(true);
     }),
   );

@@ -1,17 +1,21 @@
 // What a refusal means, in the words of the providers: no two APIs say in the same way that a prompt is too long, that the money is gone or how long
 // to wait. The type that comes out is one of the Messages API, by which `classifyFailure` judges; a test has the words of each server.
-import { REFUSED_ORIGIN } from '../../../core/failure.ts';
+import { CONTEXT_OVERFLOW, MISSING_REASONING, REFUSED_FORCING, REFUSED_ORIGIN } from '../../../core/failure.ts';
 import { isObject } from '../../../core/given.ts';
 import { cutHead } from '../../../core/text.ts';
 import { classifyStopReason } from '../../stream/stop-reasons.ts';
+import { findRaw, SEARCHED_CHARS_MAX, textOf, toMessage, type RefusalBody } from './refusal-text.ts';
 
-export interface ProviderRefusal {
-  /** The HTTP status; null: it came inside an answer. */
-  status: number | null;
-  /** The body or the chunk: read as JSON where it is that, else its text. */
-  body: unknown;
-  /** The text for people when the body has none. */
-  fallback: string;
+export interface ProviderRefusal extends RefusalBody {
+  /** What could be written in another way; absent: nothing. */
+  sent?: RefusedRequest;
+}
+
+export interface RefusedRequest {
+  /** True when it forced a call that its caller has not asked for. */
+  isForced: boolean;
+  /** True when answers of the history can have an empty reasoning. */
+  takesReasoning: boolean;
 }
 
 export interface RefusalFacts {
@@ -21,9 +25,6 @@ export interface RefusalFacts {
   /** The wait that the text or the details ask for, in milliseconds; null: none. Headers count more. */
   waitMs: number | null;
 }
-
-/** No server needs more to say what is wrong. */
-const SEARCHED_CHARS_MAX = 8_000;
 
 /** The words of a prompt that does not fit. */
 const OVERFLOWS = [
@@ -42,7 +43,10 @@ const OVERFLOWS = [
   // llama.cpp
   /exceed_context_size|exceeds the available context size/i,
   // LM Studio
-  /greater than the context length/i,
+  /greater than the context length|context length of (?:only )?\d{1,9} tokens|\bn_keep\b.{0,40}\bn_ctx\b/i,
+  // TabbyAPI, ExLlama
+  /is greater than (?:max_seq_len|cache_size)|sequence length exceeds (?:the )?cache size/i,
+  /requires \d{1,9} (?:pages|cache tokens)\b.{0,40}(?:available|exceeds)/i,
   // vLLM, newer; SGLang, Together
   /longer than the maximum model length|longer than the model's context length/i,
   // Mistral
@@ -71,6 +75,15 @@ const ORIGINS = [
   // Anthropic, through gateways and packages
   /invalid `?signature`? in `?thinking/i,
 ];
+
+/** Answers came back without the reasoning that the model had written: DeepSeek, Kimi. */
+const BARE_ANSWERS = [
+  /missing `?reasoning_content|reasoning_content`? is (?:missing|required)/i,
+  /`?reasoning_content`? .{0,60}must be (?:passed|sent|provided)/i,
+];
+
+/** A model that thinks refuses to be forced to call a tool: DeepSeek, Qwen, Kimi, Claude through packages and gateways. */
+const FORCINGS = [/tool[_ -]?choice/i, /\bthinking\b/i];
 
 /** The money is gone, or the account is closed: waiting changes nothing. */
 const BILLINGS = [
@@ -112,17 +125,22 @@ const TYPE_OF_STATUS: Readonly<Record<number, string>> = {
 };
 
 /** Reads a refusal. */
-export function readRefusal({ status, body, fallback }: ProviderRefusal): RefusalFacts {
+export function readRefusal({ status, body, fallback, sent }: ProviderRefusal): RefusalFacts {
   const fault = findFault(body);
-  const message =
-    textOf(fault['message']) ?? textOf(fault['detail']) ?? (typeof body === 'string' && body !== '' ? body : fallback);
-  // The finer name first: OpenAI's `code`, the `reason` in Google's details, then the general ones.
-  const names = [fault['code'], ...detailsOf(fault).map(({ reason }) => reason), fault['type'], fault['status']];
+  const raw = findRaw(fault);
+  const message = toMessage({ status, body, fallback }, raw);
+  // The finer name first: OpenAI's `code`, the `reason` in Google's details, then the general ones; then those of the server that a router asked.
+  const names = [fault, ...(raw === undefined ? [] : [findFault(raw)])].flatMap((one) => [
+    one['code'],
+    ...detailsOf(one).map(({ reason }) => reason),
+    one['type'],
+    one['status'],
+  ]);
   const words = names.flatMap((name) => textOf(name) ?? []);
   const waitMs = readDelay(fault) ?? readWaitInText(message);
   const judged = status ?? numberOf(fault['code']) ?? numberOf(fault['status']);
   return {
-    type: typeOf(judged, { words, message, hasWait: waitMs !== null }),
+    type: typeOf(judged, { words, message, hasWait: waitMs !== null, sent }),
     message,
     errorCode: words[0] ?? null,
     waitMs,
@@ -133,13 +151,17 @@ interface Said {
   words: readonly string[];
   message: string;
   hasWait: boolean;
+  sent: RefusedRequest | undefined;
 }
 
-function typeOf(status: number | null, { words, message, hasWait }: Said): string {
+function typeOf(status: number | null, { words, message, hasWait, sent }: Said): string {
   const said = cutHead([...words, message].join('\n'), SEARCHED_CHARS_MAX);
   const says = (patterns: readonly RegExp[]): boolean => patterns.some((pattern) => pattern.test(said));
   if (status === 400 && says(ORIGINS)) return REFUSED_ORIGIN;
-  if (says(OVERFLOWS)) return 'model_context_window_exceeded';
+  const isUnread = status === 400 || status === 422;
+  if (isUnread && sent?.takesReasoning === true && says(BARE_ANSWERS)) return MISSING_REASONING;
+  if (isUnread && sent?.isForced === true && says(FORCINGS)) return REFUSED_FORCING;
+  if (says(OVERFLOWS)) return CONTEXT_OVERFLOW;
   // Gemini writes of plan and billing when a minute's quota is used up, and says how long to wait.
   if (!hasWait && says(BILLINGS)) return 'billing_error';
   if (says(UNKNOWN_MODELS)) return 'not_found_error';
@@ -157,18 +179,15 @@ function typeOf(status: number | null, { words, message, hasWait }: Said): strin
 function findFault(body: unknown): Record<string, unknown> {
   const found = Array.isArray(body) ? (body as unknown[])[0] : body;
   if (!isObject(found)) return {};
-  const { error, response } = found;
+  const { error, response, detail } = found;
   if (isObject(error)) return error;
+  if (isObject(detail)) return findFault(detail);
   if (isObject(response) && isObject(response['error'])) return response['error'];
   return typeof error === 'string' ? { ...found, message: error } : found;
 }
 
 function detailsOf({ details }: Record<string, unknown>): Record<string, unknown>[] {
   return Array.isArray(details) ? details.filter(isObject) : [];
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function numberOf(value: unknown): number | null {
