@@ -12,6 +12,8 @@ export interface BlockOrigin {
   model: string;
   /** In the words of the transport. */
   metadata: Record<string, unknown>;
+  /** Of a call: the id that the provider gave it; absent: the one of the block. */
+  callId?: string;
 }
 
 export interface TextBlock {

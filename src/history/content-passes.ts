@@ -13,7 +13,7 @@ import type {
 } from '../core/content.ts';
 import { changeEach, isThinking, mendThought } from '../core/content.ts';
 import type { EntryProvenance } from '../core/entry.ts';
-import { refOfModel } from '../core/model-ref.ts';
+import { modelName, modelOfRef, refOfModel } from '../core/model-ref.ts';
 import { faultOfImage } from './image-payload.ts';
 import type { FamilyPolicy } from './provider-family.ts';
 
@@ -119,7 +119,9 @@ function imageOrNote(image: ImageBlock): ImageBlock | TextBlock {
 function dropForeignOrigins(content: readonly ContentBlock[], { model }: PassContext): readonly ContentBlock[] {
   return changeEach(content, (block) => {
     const origin = originOf(block);
-    return origin === undefined || refOfModel(origin) === model ? block : without(block, ['origin']);
+    return origin === undefined || modelName(modelOfRef(refOfModel(origin))) === model
+      ? block
+      : without(block, ['origin']);
   });
 }
 

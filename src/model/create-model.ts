@@ -2,7 +2,7 @@
 // it, so what holds for an answer holds for all of them.
 import { hash } from 'node:crypto';
 import type { Redact } from '../config/redact-secrets.ts';
-import type { ProviderFamily } from '../history/provider-family.ts';
+import { FAMILY_POLICIES, type ProviderFamily } from '../history/provider-family.ts';
 import { given } from '../core/given.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
@@ -42,10 +42,11 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 export function createModel(parts: ModelParts): Model {
   const { transports, observers = [], argumentDecoders = {}, onObserverFault = () => undefined } = parts;
   const { redact = (text) => text, families = {} } = parts;
+  const familyOf = (provider = DEFAULT_PROVIDER): ProviderFamily =>
+    families[provider] ?? transports.find((transport) => transport.provider === provider)?.family ?? 'anthropic';
   return {
     providers: [...new Set(transports.map(({ provider }) => provider))],
-    familyOf: (provider = DEFAULT_PROVIDER) =>
-      families[provider] ?? transports.find((transport) => transport.provider === provider)?.family ?? 'anthropic',
+    familyOf,
     keysOf({ provider = DEFAULT_PROVIDER }) {
       if (findTransport(transports, { provider })?.key === undefined) return [];
       return transports.flatMap((transport) => (transport.provider === provider ? (transport.key ?? []) : []));
@@ -72,7 +73,7 @@ export function createModel(parts: ModelParts): Model {
         { request, transport: transport.name, about: options.about ?? null },
       );
       const reducer = new AnswerReducer({
-        ...buildRules(request, options),
+        ...buildRules(request, { options, family: familyOf(request.provider) }),
         decodeText: argumentDecoders[transport.provider] ?? null,
       });
       try {
@@ -169,8 +170,13 @@ function answerBytesMax(maxTokens: number): number {
   return Math.min(AROUND_BYTES + maxTokens * TOKEN_BYTES_MAX, ANSWER_BYTES_MAX);
 }
 
-function buildRules(request: ModelRequest, options: AskOptions): Omit<AnswerRules, 'decodeText'> {
+function buildRules(
+  request: ModelRequest,
+  { options, family }: { options: AskOptions; family: ProviderFamily },
+): Omit<AnswerRules, 'decodeText'> {
+  const { provider = DEFAULT_PROVIDER, model } = request;
   return {
+    author: { provider, model, callIds: FAMILY_POLICIES[family].callIds },
     tools: answerTools(request),
     messages: request.messages,
     callNo: options.callNo ?? 1,

@@ -1,7 +1,7 @@
 // The body that goes over the wire to the Messages API, made from a model request. Pure and deterministic: the same request
 // gives the same bytes, which the provider's prompt cache and the stored record of a call depend on.
 import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
-import type { ContentBlock } from '../core/content.ts';
+import { changeContent, type ContentBlock } from '../core/content.ts';
 import { given, isObject } from '../core/given.ts';
 import type {
   CacheControl,
@@ -13,6 +13,8 @@ import type {
   ToolSpec,
 } from '../core/model-request.ts';
 import { takesOutputFormat, type Effort } from '../core/models.ts';
+import { FAMILY_POLICIES } from '../history/provider-family.ts';
+import { withProviderIds } from './stream/provider-call-ids.ts';
 import { withOutputTool } from './stream/output-tool.ts';
 
 type CachedBlock = ContentBlock & { cache_control?: CacheControl };
@@ -41,6 +43,7 @@ export function toWireRequest(
   const request = format === undefined ? withOutputTool(asked) : asked;
   const { thinking, effort, sampling, system, tools } = request;
   const output = given({ effort, format });
+  const messages = withoutOrigins(withProviderIds(request.messages, FAMILY_POLICIES.anthropic.callIds));
   return {
     model: request.model,
     max_tokens: request.maxTokens,
@@ -51,8 +54,19 @@ export function toWireRequest(
     // The API refuses empty text blocks and has no use for empty lists.
     ...(tools.length > 0 ? { tools } : undefined),
     ...(system.length > 0 ? { system } : undefined),
-    messages: request.isOneOff === true ? [...request.messages] : withBreakpoints(request.messages),
+    messages: request.isOneOff === true ? [...messages] : withBreakpoints(messages),
   };
+}
+
+/** The API has no such field. */
+function withoutOrigins(messages: readonly ModelMessage[]): ModelMessage[] {
+  return messages.map((message) =>
+    changeContent(message, (block) => {
+      if (!('origin' in block)) return block;
+      const { origin: _origin, ...rest } = block;
+      return rest;
+    }),
+  );
 }
 
 /** The form of the answer as the API takes it; undefined: there is none, or the model or the schema needs a tool for it. */

@@ -41,6 +41,24 @@ describe('the body of a call', () => {
     ]);
   });
 
+  test('has the ids that the provider gave to calls, and no origins, which the API does not know (G34)', () => {
+    const origin = { provider: 'gateway', model: 'm', metadata: {}, callId: 'call:1/=' };
+    const call = { type: 'tool_use' as const, id: 'call_1_', name: 'read', input: {}, origin };
+    const result = { type: 'tool_result' as const, tool_use_id: 'call_1_', content: 'ok' };
+    const turns = ['a', 'b'].map((last) => [
+      { role: 'assistant' as const, content: [{ ...call, id: call.id + last }] },
+      { role: 'user' as const, content: [{ ...result, tool_use_id: result.tool_use_id + last }] },
+    ]);
+    const { messages } = toWireRequest({ ...request([]), messages: [...request(['x']).messages, ...turns.flat()] });
+    const ids = messages.flatMap(({ content }) =>
+      content.flatMap((block) =>
+        block.type === 'tool_use' ? [block.id] : block.type === 'tool_result' ? [block.tool_use_id] : [],
+      ),
+    );
+    expect(ids).toEqual(['call:1/=', 'call:1/=', 'call_1_b', 'call_1_b']);
+    expect(JSON.stringify(messages)).not.toContain('origin');
+  });
+
   test('says whether its answer is to be streamed', () => {
     expect(toWireRequest(request(['x'])).stream).toBe(true);
     expect(toWireRequest(request(['x']), { isStreaming: false }).stream).toBe(false);

@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
 import { given } from '../../core/given.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
-import type { ProviderFamily } from '../../history/provider-family.ts';
+import { FAMILY_POLICIES, type ProviderFamily } from '../../history/provider-family.ts';
 import { accountOfKey } from '../account.ts';
 import { createPool } from '../connections.ts';
 import { listModels, type ListPlace } from '../list-models.ts';
@@ -90,6 +90,7 @@ export function createAiSdkTransport({
       prompt: toPrompt(request, {
         resultImages: api.resultImages,
         foreignThoughts: family === 'google' ? 'text' : 'left-out',
+        callIds: FAMILY_POLICIES[family].callIds,
       }),
       ...settings,
       providerOptions: api.options({

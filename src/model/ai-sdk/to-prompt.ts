@@ -12,6 +12,8 @@ import { textOfResult, type BlockOrigin, type ContentBlock, type ImageBlock } fr
 import { given } from '../../core/given.ts';
 import type { ModelMessage, ModelRequest } from '../../core/model-request.ts';
 import { isBlank } from '../../core/text.ts';
+import type { CallIdForm } from '../../history/provider-family.ts';
+import { withProviderIds } from '../stream/provider-call-ids.ts';
 
 /** What differs between APIs in the form of a prompt. */
 export interface PromptForm {
@@ -22,6 +24,8 @@ export interface PromptForm {
   resultImages: 'inside' | 'behind-text' | 'after';
   /** What becomes of thoughts that the model did not write itself: the family of the provider says it. */
   foreignThoughts: 'text' | 'left-out';
+  /** The ids of calls that are not the provider's own. */
+  callIds: CallIdForm;
 }
 
 type Part<Role extends LanguageModelV4Message['role']> = Exclude<
@@ -38,7 +42,7 @@ export function toPrompt(
   const names = new Map<string, string>();
   return [
     ...(text === '' ? [] : [{ role: 'system' as const, content: text }]),
-    ...messages.flatMap((message) => {
+    ...withProviderIds(messages, form.callIds).flatMap((message) => {
       for (const block of message.content) if (block.type === 'tool_use') names.set(block.id, block.name);
       return message.role === 'assistant' ? toAnswer(message, form) : toUserMessages(message, names, form);
     }),

@@ -3,6 +3,7 @@
 import { cutHead, isBlank, storableText } from '../../core/text.ts';
 import type { BlockOrigin, ContentBlock } from '../../core/content.ts';
 import type { AnswerRepair, ModelMessage, ModelStopReason, Usage } from '../../core/model-request.ts';
+import type { CallIdForm } from '../../history/provider-family.ts';
 import type { Replacement } from './replace-text.ts';
 
 /** The inputs of the finishing steps in addition to the answer's events. */
@@ -11,6 +12,8 @@ export interface AnswerRules {
   tools: readonly { name: string }[];
   /** The request; the calls in its answers show which ids are taken and what was tried before. */
   messages: readonly ModelMessage[];
+  /** Who is asked, and the form in which it is given ids that are not its own. */
+  author: { provider: string; model: string; callIds: CallIdForm };
   /** The number of this call in its turn, from 1: ids that are made up differ from call to call. */
   callNo: number;
   /** The answer in a row with which calling the same unknown tool ends the turn; 0: never. */

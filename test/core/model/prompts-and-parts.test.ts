@@ -8,8 +8,8 @@ import { toPrompt, toSettings, type PromptForm } from '../../../src/model/ai-sdk
 import { assistant, request, user } from '../../model/build-request.ts';
 import { reduce } from '../stream/answer-events.ts';
 
-const INSIDE: PromptForm = { resultImages: 'inside', foreignThoughts: 'left-out' };
-const AFTER: PromptForm = { resultImages: 'after', foreignThoughts: 'text' };
+const INSIDE: PromptForm = { resultImages: 'inside', foreignThoughts: 'left-out', callIds: 'native' };
+const AFTER: PromptForm = { resultImages: 'after', foreignThoughts: 'text', callIds: 'native' };
 const image: ContentBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
 const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } };
 const originOf = (metadata: Record<string, unknown>) => ({ origin: { provider: 'openai', model: 'm', metadata } });

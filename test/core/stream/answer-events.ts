@@ -43,6 +43,7 @@ export function rules(overrides: Partial<AnswerRules> = {}): AnswerRules {
   return {
     tools: [{ name: 'read' }, { name: 'exec' }, { name: 'session_status' }],
     messages: [{ role: 'user', content: [{ type: 'text', text: 'go' }] }],
+    author: { provider: 'local', model: 'm', callIds: 'native' },
     callNo: 1,
     unknownToolThreshold: 3,
     replacements: [],
