@@ -1,5 +1,6 @@
 // The request and the answer of a model, in the format of Anthropic's Messages API but independent of its SDK.
 import type { ContentBlock } from './content.ts';
+import type { RequestTraits } from './model-traits.ts';
 import type { Effort } from './models.ts';
 import type { ResponseFormat } from './response-format.ts';
 
@@ -61,6 +62,8 @@ export interface ModelRequest {
   sampling?: Sampling;
   /** The form of the last answer; absent: any text. */
   responseFormat?: ResponseFormat;
+  /** How its server takes requests, as far as it has refused others; absent: nothing is known. */
+  traits?: RequestTraits;
   /** True when no later request begins with the same messages: then it costs more to put them into the provider's cache than not to. */
   isOneOff?: true;
 }

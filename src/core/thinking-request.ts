@@ -78,6 +78,21 @@ function rankOf(level: ThinkingLevel): number {
   return THINKING_LEVELS.indexOf(level === 'adaptive' ? 'medium' : level);
 }
 
+/** The least room for an answer, and how much of it a budget of thinking may take. */
+const ANSWER_TOKENS_MIN = 256;
+const THINKING_SHARE_MAX = 0.5;
+
+/** The limits of a request that is left so many tokens of the window; the same object where they fit. */
+export function fitLimits(limits: ThinkingRequest, roomTokens: number): ThinkingRequest {
+  const maxTokens = Math.max(ANSWER_TOKENS_MIN, Math.floor(roomTokens));
+  if (limits.maxTokens <= maxTokens) return limits;
+  const { thinking, ...rest } = limits;
+  if (thinking?.type !== 'enabled') return { ...limits, maxTokens };
+  const budgetMax = Math.min(thinking.budget_tokens, maxTokens * THINKING_SHARE_MAX);
+  const budget = Math.max(0, ...Object.values(BUDGETS).filter((tokens) => tokens <= budgetMax));
+  return { ...rest, maxTokens, ...(budget === 0 ? {} : { thinking: { type: 'enabled', budget_tokens: budget } }) };
+}
+
 interface ThinkingFields extends Pick<ThinkingRequest, 'thinking' | 'effort'> {
   thinkingTokens: number;
 }

@@ -5,6 +5,7 @@ import type { SentAlert } from './heartbeat.ts';
 import type { ProviderFamily } from '../history/provider-family.ts';
 import type { HarnessReason } from './harness-selection.ts';
 import type { Sampling, ThinkingSetting } from './model-request.ts';
+import type { RequestTraits } from './model-traits.ts';
 import type { Effort } from './models.ts';
 import type { Replacement } from '../model/stream/replace-text.ts';
 import type { ThinkingRequest } from './thinking-request.ts';
@@ -17,6 +18,8 @@ export interface SessionView {
   refusedAfterSeq?: number;
   /** Blocks of entries up to this number are shown without their origins: their provider refused to take those back. */
   originsAfterSeq?: number;
+  /** Images of entries up to this number are left out: a server refused a request for its size. */
+  imagesAfterSeq?: number;
   /** How far tool results are pruned: later calls repeat it until the next pruning goes further. */
   pruning?: PruningView;
   /** When the provider's cache was last written or read, in milliseconds since the epoch. Kept while pruning is on. */
@@ -69,8 +72,9 @@ export interface TurnRequestSettings {
   historyLimit?: number;
   /** `SessionView.models` at its opening, when not all of the past is known to be of one model. */
   models?: ModelSpan[];
-  /** `SessionView.originsAfterSeq` at its opening. */
+  /** `SessionView.originsAfterSeq` and `imagesAfterSeq` at its opening. */
   originsAfterSeq?: number;
+  imagesAfterSeq?: number;
   /** Heartbeat pairs are left out; an answer of up to this many characters in addition to the token is an acknowledgement. */
   heartbeatAckCharsMax?: number;
   /** What plugins replace in the texts of its requests. */
@@ -106,6 +110,13 @@ export interface FallbackView extends ThinkingRequest {
 export interface CallView {
   /** Absent: the turn's own model was asked. */
   fallback?: FallbackView;
+  /** Those of the turn's view that are not as at its opening: a refusal has changed them. */
+  originsAfterSeq?: number;
+  imagesAfterSeq?: number;
+  /** How its server takes requests; absent: as any other. */
+  traits?: RequestTraits;
+  /** Its limits, where those of the turn have no room in the window; absent: those of the turn, or of the fallback. */
+  limits?: ThinkingRequest;
   /** How far tool results were pruned in it. */
   pruning?: PruningView;
   /** How a request in a batch of the provider keeps its prompt in the cache; absent: as live calls do. */

@@ -28,6 +28,8 @@ export interface PassContext {
   provenance: EntryProvenance | null;
   /** Images that are shown after the content. */
   images: readonly ContentBlock[];
+  /** True when its images are left out, because the server refused a request for its size. */
+  omitsImages?: boolean;
 }
 
 /** A pass over one entry's content. Pure; returns its argument when nothing changes. */
@@ -98,8 +100,12 @@ function mendText(content: readonly ContentBlock[]): readonly ContentBlock[] {
   return changeEach(content, (block) => (isThinking(block) ? mendThought(block) : storableValue(block)));
 }
 
-/** Replaces an image that the provider would refuse by a note. */
-function omitBadImages(content: readonly ContentBlock[]): readonly ContentBlock[] {
+/** Replaces an image that the provider would refuse, or that is left out, by a note. */
+function omitBadImages(
+  content: readonly ContentBlock[],
+  { omitsImages = false }: PassContext,
+): readonly ContentBlock[] {
+  const imageOrNote = (image: ImageBlock) => noteOf(omitsImages ? TOO_LARGE : faultOfImage(image)) ?? image;
   return changeEach(content, (block) => {
     if (block.type === 'image') return imageOrNote(block);
     if (block.type !== 'tool_result' || typeof block.content === 'string') return block;
@@ -108,9 +114,10 @@ function omitBadImages(content: readonly ContentBlock[]): readonly ContentBlock[
   });
 }
 
-function imageOrNote(image: ImageBlock): ImageBlock | TextBlock {
-  const fault = faultOfImage(image);
-  if (fault === null) return image;
+const TOO_LARGE = 'the server of the model takes no request of this size';
+
+function noteOf(fault: string | null): TextBlock | null {
+  if (fault === null) return null;
   const what = fault === 'empty' ? 'empty image payload' : `image payload: ${fault}`;
   return { type: 'text', text: `[session:history] omitted ${what}` };
 }

@@ -30,6 +30,8 @@ export interface HistoryRules {
   model?: string;
   /** Blocks of entries up to this number lose them all the same; absent: none. */
   originsAfterSeq?: number;
+  /** Images of entries up to this number are left out; absent: none. */
+  imagesAfterSeq?: number;
   /** True when the model that is asked wrote this entry; absent: it wrote all. */
   isOwn?: (seq: number) => boolean;
   /** False: the reasoning of this entry is of a key that cannot be read by that of the call; absent: it never is. */
@@ -134,7 +136,7 @@ class GrowingHistory implements History {
   }
 
   #toContext({ role, provenance }: HistoryEntry, seq: number): PassContext {
-    const { model, originsAfterSeq = 0, isOwn, isOfScope, imagesOf } = this.#rules;
+    const { model, originsAfterSeq = 0, imagesAfterSeq, isOwn, isOfScope, imagesOf } = this.#rules;
     const isReadable = seq > originsAfterSeq && (isOfScope?.(seq) ?? true);
     return {
       role,
@@ -143,6 +145,7 @@ class GrowingHistory implements History {
       ...given({ model: isReadable ? model : undefined }),
       provenance: provenance ?? null,
       images: imagesOf?.(seq) ?? NO_IMAGES,
+      omitsImages: imagesAfterSeq !== undefined && seq <= imagesAfterSeq,
     };
   }
 

@@ -68,10 +68,10 @@ export function shownEntries(
 /** The history of a turn's requests, from the entries that it shows. It may grow: later entries of the turn are pushed. */
 export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): History {
   const { injected, isTraced } = rules;
-  const { family, originsAfterSeq } = rules.view;
+  const { family, originsAfterSeq, imagesAfterSeq } = rules.view;
   const inFront: HistoryEntry[] = injected.map(({ role, content }, index) => ({ role, content, seq: -1 - index }));
   return createHistory([...inFront, ...shown], {
-    ...given({ family, isTraced, originsAfterSeq }),
+    ...given({ family, isTraced, originsAfterSeq, imagesAfterSeq }),
     model: rules.model,
     isOwn: isOwnRule(rules),
     isOfScope: isOfScopeRule(rules),
@@ -81,11 +81,11 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
 
 /** The inputs of a history besides the entries that it shows. With equal keys, the next turn can extend the history of a turn. */
 export function historyKey({ view, model, promptSeq }: ViewRules): string {
-  const { family, scope, models, images, injectedSha256, originsAfterSeq } = view;
+  const { family, scope, models, images, injectedSha256, originsAfterSeq, imagesAfterSeq } = view;
   // The place of an image that several prompts show depends on which of them is the turn's own.
   const ownSeq = images?.some((entry) => entry.images.length > 0) === true ? promptSeq : null;
   const asked = models === undefined ? null : [model, scope, models];
-  return JSON.stringify([family, asked, images, ownSeq, injectedSha256, originsAfterSeq]);
+  return JSON.stringify([family, asked, images, ownSeq, injectedSha256, originsAfterSeq, imagesAfterSeq]);
 }
 
 /** The entries that the model of the call answered itself; never messages that a plugin injected. */

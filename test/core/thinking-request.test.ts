@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { KNOWN_MODELS } from '../../src/core/models.ts';
 import { THINKING_LEVELS } from '../../src/prompt/thinking-directive.ts';
-import { thinkingRequest } from '../../src/core/thinking-request.ts';
+import { fitLimits, thinkingRequest } from '../../src/core/thinking-request.ts';
 
 describe('a thinking level', () => {
   test.each([
@@ -82,4 +82,23 @@ describe('a thinking level', () => {
       }
     }
   });
+});
+
+test.each([
+  [{ maxTokens: 16_384 }, 20_000, { maxTokens: 16_384 }],
+  [{ maxTokens: 16_384 }, 5_000.7, { maxTokens: 5_000 }],
+  [{ maxTokens: 16_384 }, -3_000, { maxTokens: 256 }],
+  [
+    { maxTokens: 32_768, thinking: { type: 'enabled', budget_tokens: 16_384 } as const },
+    10_000,
+    { maxTokens: 10_000, thinking: { type: 'enabled', budget_tokens: 4_096 } },
+  ],
+  [{ maxTokens: 32_768, thinking: { type: 'enabled', budget_tokens: 16_384 } as const }, 1_500, { maxTokens: 1_500 }],
+  [
+    { maxTokens: 49_152, thinking: { type: 'adaptive' } as const, effort: 'high' as const },
+    9_000,
+    { maxTokens: 9_000, thinking: { type: 'adaptive' }, effort: 'high' },
+  ],
+])('the limits %j fit into %d tokens of a window', (limits, roomTokens, expected) => {
+  expect(fitLimits(limits, roomTokens)).toEqual(expected);
 });

@@ -24,12 +24,14 @@ export interface ProviderServer {
   received: Received[];
   /** What the next requests are answered with, in order; the last one stays. */
   replies: Reply[];
+  /** Answers each request by what is in it, in place of `replies`; null: it does not. */
+  answer: ((body: Received['body']) => Reply) | null;
   close(): Promise<void>;
 }
 
 export async function startProviderServer(): Promise<ProviderServer> {
   const received: Received[] = [];
-  const provider: ProviderServer = { url: '', received, replies: [], close: async () => undefined };
+  const provider: ProviderServer = { url: '', received, replies: [], answer: null, close: async () => undefined };
   const server = http.createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => void chunks.push(chunk));
@@ -37,7 +39,8 @@ export async function startProviderServer(): Promise<ProviderServer> {
       const text = Buffer.concat(chunks).toString();
       const body = JSON.parse(text === '' ? '{}' : text) as Record<string, unknown>;
       received.push({ path: incoming.url ?? '', headers: incoming.headers, text, body });
-      const reply = provider.replies.length > 1 ? provider.replies.shift() : provider.replies[0];
+      const next = () => (provider.replies.length > 1 ? provider.replies.shift() : provider.replies[0]);
+      const reply = provider.answer === null ? next() : provider.answer(body);
       answer(response, reply ?? { status: 500, body: 'no reply' });
     });
   });
@@ -68,6 +71,8 @@ export interface Says {
   /** A call of `read` under this id. */
   call?: string;
   model?: string;
+  /** The tokens of its prompt; absent: 20,000. */
+  usage?: number;
 }
 
 /** An answer of OpenAI's Responses. */
@@ -151,7 +156,7 @@ export function ofResponses({ thought, text, call, model = 'gpt-5' }: Says): Rep
 }
 
 /** An answer of Chat Completions. */
-export function ofChat({ thought, text, call, model = 'local' }: Says): Reply {
+export function ofChat({ thought, text, call, model = 'local', usage = 20_000 }: Says): Reply {
   const chunk = (delta: object, finish_reason: string | null = null) => ({
     ...IDS,
     object: 'chat.completion.chunk',
@@ -170,7 +175,11 @@ export function ofChat({ thought, text, call, model = 'local' }: Says): Reply {
         object: 'chat.completion.chunk',
         model,
         choices: [],
-        usage: { prompt_tokens: 20_000, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 12_000 } },
+        usage: {
+          prompt_tokens: usage,
+          completion_tokens: 20,
+          prompt_tokens_details: { cached_tokens: Math.floor(usage * 0.6) },
+        },
       },
     ],
   };

@@ -169,7 +169,11 @@ test.each([
     server.replies = [made({ thought: 'hm', call: 'call1' }), made({ text: 'First.' })];
     await play(session, 'first', model);
     server.replies = [refused, made({ text: 'Second.', call: 'call2' }), made({ text: 'Third.' })];
-    expect(await play(session, 'second', model)).toMatchObject({ status: 'completed', reply: 'Third.' });
+    const second = await play(session, 'second', model);
+    expect(second).toMatchObject({ status: 'completed', reply: 'Third.' });
+    expect(await Promise.all([1, 2, 3].map((callNo) => derive(second.id, callNo)))).toMatchObject(
+      Array.from({ length: 3 }, () => ({ matches: true })),
+    );
     const [before, after] = server.received.map(({ text }) => text);
     expect(server.received).toHaveLength(3);
     expect(before).toContain(given);

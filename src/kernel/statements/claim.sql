@@ -165,8 +165,13 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
       from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn,
   (select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
     'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000,
-    'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end)))
-  from holdfast.model_blocks b where b.until > now()) as blocks
+    'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end),
+    'traits', case when b.traits_until > now() then b.traits end))
+  from (
+    select * from holdfast.model_blocks where until > now()
+    union all
+    select * from holdfast.model_blocks where traits_until > now() and until <= now()
+  ) b) as blocks
 from input
 left join judged on judged.id = input.session_id
 left join claimed c on c.id = input.session_id

@@ -9,6 +9,11 @@ select (
     from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null
   ) as stops, (select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
     'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000,
-    'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end)))
-  from holdfast.model_blocks b where b.until > now()) as blocks
+    'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end),
+    'traits', case when b.traits_until > now() then b.traits end))
+  from (
+    select * from holdfast.model_blocks where until > now()
+    union all
+    select * from holdfast.model_blocks where traits_until > now() and until <= now()
+  ) b) as blocks
 ;

@@ -9,6 +9,7 @@
 import type { TurnId } from '../../core/ids.ts';
 import type { RequestBase } from '../../core/model-request.ts';
 import type { CompactionReason } from '../../compaction/plan-compaction.ts';
+import type { ModelTraits } from '../../core/model-traits.ts';
 import type { FallbackView, SessionView } from '../../core/view.ts';
 import type { OpenHop } from '../sessions/claim-session.ts';
 import type { NewEvent } from '../events/events.ts';
@@ -25,6 +26,8 @@ export interface Attempt {
   readonly request: RequestBase;
   /** The messages of its requests; the rules that the opening fixed for them are in `requests.rules.view`. */
   readonly requests: RequestView;
+  /** What is known of how the model that is asked now takes requests, by what it has refused. */
+  readonly traits: ModelTraits;
   /** Set when the turn has stepped down to another model. */
   readonly fallback: FallbackView | null;
   /** The session's view; the next write stores it when it is another object than that of the position. */

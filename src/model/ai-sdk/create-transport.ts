@@ -91,6 +91,7 @@ export function createAiSdkTransport({
         resultImages: api.resultImages,
         foreignThoughts: family === 'google' ? 'text' : 'left-out',
         callIds: FAMILY_POLICIES[family].callIds,
+        hasEmptyReasoning: api.takesReasoning === true && request.traits?.wantsReasoning === true,
       }),
       ...settings,
       providerOptions: api.options({

@@ -26,6 +26,8 @@ export interface PromptForm {
   foreignThoughts: 'text' | 'left-out';
   /** The ids of calls that are not the provider's own. */
   callIds: CallIdForm;
+  /** True: an answer without reasoning has an empty one, in the words of the package for servers like OpenAI's. Absent: it has none. */
+  hasEmptyReasoning?: boolean;
 }
 
 type Part<Role extends LanguageModelV4Message['role']> = Exclude<
@@ -51,8 +53,12 @@ export function toPrompt(
 
 function toAnswer({ content }: ModelMessage, form: PromptForm): LanguageModelV4Message[] {
   const parts = content.flatMap((block) => toAnswerPart(block, form));
-  return parts.length === 0 ? [] : [{ role: 'assistant', content: parts }];
+  if (parts.length === 0) return [];
+  const isBare = !parts.some((part) => part.type === 'reasoning' && part.text !== '');
+  return [{ role: 'assistant', content: parts, ...(form.hasEmptyReasoning === true && isBare ? EMPTY_REASONING : {}) }];
 }
+
+const EMPTY_REASONING = { providerOptions: { openaiCompatible: { reasoning_content: '' } } };
 
 function toAnswerPart(block: ContentBlock, { foreignThoughts }: PromptForm): Part<'assistant'>[] {
   switch (block.type) {

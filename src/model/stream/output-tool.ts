@@ -14,20 +14,24 @@ function outputTool(tools: readonly { name: string }[]): string {
 
 /**
  * The request with the tool. It is the only one that may be called where the others may not, and one must be called where the model takes that: one
- * that thinks refuses to be forced.
+ * that thinks refuses to be forced, and some think without being asked to.
  */
 export function withOutputTool<Request extends ModelRequest>(request: Request): Request {
   const { responseFormat, ...rest } = request;
   if (responseFormat === undefined) return request;
-  const { thinking, effort, sampling = {}, tools } = request;
+  const { thinking, effort, sampling = {}, tools, traits } = request;
   const { tool_choice: choice, ...others } = sampling;
   const isFree = tools.length > 0 && choice?.type !== 'none';
   const forced = isFree ? ({ type: 'any' } as const) : ({ type: 'tool', name: outputTool(tools) } as const);
-  const mayForce = thinking === undefined ? effort === undefined : thinking.type === 'disabled';
+  const mayForce =
+    traits?.isUnforced !== true && (thinking === undefined ? effort === undefined : thinking.type === 'disabled');
   const chosen = choice?.type === 'tool' ? choice : mayForce ? forced : undefined;
   return {
     ...rest,
-    tools: [...tools, toTool(outputTool(tools), responseFormat)],
+    tools: [
+      ...(choice?.type === 'none' && chosen === undefined ? [] : tools),
+      toTool(outputTool(tools), responseFormat),
+    ],
     sampling: { ...others, ...(chosen === undefined ? {} : { tool_choice: chosen }) },
   } as Request;
 }

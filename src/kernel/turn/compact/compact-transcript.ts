@@ -17,7 +17,7 @@ import { findIdentifiers, summaryText } from '../../../compaction/summary-text.t
 import { planCompaction, type CompactionPlan } from '../../../compaction/plan-compaction.ts';
 import { summaryRequest } from '../../../compaction/summary-request.ts';
 import { joinText } from '../../../core/content.ts';
-import { retryDelayMs } from '../../../core/failure.ts';
+import { isTooLong, retryDelayMs } from '../../../core/failure.ts';
 import { factsOfModel } from '../../../config.ts';
 import { refOfModel, type NamedModel } from '../../../core/model-ref.ts';
 import { newId } from '../../../ids.ts';
@@ -32,7 +32,7 @@ import { nextCallNo } from '../position.ts';
 import type { TurnContext } from '../context.ts';
 import { hasEffects } from '../../../core/session-key.ts';
 import { mayFlushMemory, toMemoryNote } from './memory-flush.ts';
-import { estimateNextRequest } from '../request-tokens.ts';
+import { estimateNextRequest, usedWindow } from '../request-tokens.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { finishCompaction, finishWithoutSummary, type CompactionOutcome } from './finish-compaction.ts';
@@ -114,7 +114,7 @@ async function compactOnce(
         retired: plan.retired,
         ...model,
         facts: factsOfModel(context.config, refOfModel(model)),
-        contextTokens: turn.agent.contextTokens,
+        contextTokens: refOfModel(model) === refOfModel(request) ? usedWindow(turn) : turn.agent.contextTokens,
         squeeze,
         mayFlush,
       }),
@@ -206,14 +206,14 @@ async function takeFailure(
     }
     case 'failed': {
       const { fault, verdict } = called;
-      const isTooLong = verdict.kind === 'overflow';
+      const wasTooLong = isTooLong(fault);
       // A shorter request does not repeat this one; `maxAttempts` bounds both.
-      const retries = turn.journal.at.progress.retries + (isTooLong ? 0 : 1);
+      const retries = turn.journal.at.progress.retries + (wasTooLong ? 0 : 1);
       const setback = await pass.failed(fault);
       const stays = setback === null || mayStay(context, turn, { setback, model, blocksInARow: 1 });
       // Another key is asked at once, and the attempt does not count.
       const asksNextKey = setback?.kind === 'key' && stays;
-      const isRetryable = asksNextKey || (verdict.kind !== 'fatal' && !isLast);
+      const isRetryable = asksNextKey || ((wasTooLong || verdict.kind !== 'fatal') && !isLast);
       const mayRetry = isRetryable && stays && retries <= retriesMaxOf(context.config, model);
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
       const code = setback === null || (mayRetry && !asksNextKey) ? verdict.code : setback.wait.reason.code;
@@ -227,7 +227,7 @@ async function takeFailure(
         throw parkedStop(context, turn, setback.wait);
       if (!mayRetry) return { kind: 'unchanged', ...error };
       // The next attempt shortens the input; there is nothing to wait for.
-      if (isTooLong) return { kind: 'again', delayMs: 0, wasTooMuch: true, ...error };
+      if (wasTooLong) return { kind: 'again', delayMs: 0, wasTooMuch: true, ...error };
       const { retryAfterMs } = fault;
       const delayMs = asksNextKey ? 0 : retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs });
       return { kind: 'again', delayMs, wasTooMuch: false, ...error };
@@ -243,8 +243,8 @@ export function planFor(
   { reason }: Pick<CompactionRequest, 'reason'>,
   squeeze: number,
 ): CompactionPlan | null {
-  const { contextTokens, compaction } = turn.agent;
-  return planCompaction(turn.transcript.entries, { bounds: { contextTokens, ...compaction }, reason, squeeze });
+  const bounds = { ...turn.agent.compaction, contextTokens: usedWindow(turn) };
+  return planCompaction(turn.transcript.entries, { bounds, reason, squeeze });
 }
 
 /** The code of an outcome: a summary would win nothing. */

@@ -3,6 +3,7 @@
 // transcript. Only a request that the provider refuses for its length, and that cannot be made shorter, ends the turn.
 // A turn that only compacts its session, on request, is claimed, recorded, stopped and resumed like any other turn, but it has no prompt and
 // adds only the summary to the transcript.
+import { classifyFailure } from '../../../core/failure.ts';
 import type { ModelError } from '../../../model/model.ts';
 import type { TurnContext } from '../context.ts';
 import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
@@ -33,7 +34,7 @@ export async function compactWhenFull(context: TurnContext, turn: OpenedTurn): P
 /** Makes room after the provider refused a request for its length. Throws `TurnFailed` (`blocked`) when there is no way to. */
 export async function compactAfterOverflow(context: TurnContext, turn: OpenedTurn, refusal: ModelError): Promise<void> {
   const outcome = await compactTranscript(context, turn, { reason: 'overflow', instructions: null });
-  if (outcome.kind === 'unchanged') throw contextFullFailure(refusal, outcome.message);
+  if (outcome.kind === 'unchanged') throw tooLongFailure(refusal, `and it could not be compacted: ${outcome.message}`);
 }
 
 /** True when there is something that a refused request could do without. */
@@ -41,10 +42,16 @@ export function canCompact(turn: OpenedTurn): boolean {
   return planFor(turn, { reason: 'overflow' }, 0) !== null;
 }
 
-/** The end of a turn whose request cannot be sent. */
-export function contextFullFailure(refusal: ModelError, why = 'nothing in it can be compacted.'): TurnFailed {
+const NOT_COMPACTED = 'and it could not be compacted: nothing in it can be compacted.';
+export const STILL_TOO_LONG = 'and what a compaction has left of it does not fit either.';
+
+/** The end of a turn whose request cannot be made short enough. */
+export function tooLongFailure(refusal: ModelError, why = NOT_COMPACTED): TurnFailed {
+  const { kind, code } = classifyFailure(refusal);
+  // Its size in bytes is refused, whatever the model could read.
+  if (kind !== 'overflow') return new TurnFailed(code, refusal.message, refusal);
   const message =
-    `The conversation does not fit the context of the model (${refusal.message}), and it could not be compacted: ${why} ` +
+    `The conversation does not fit the context of the model (${refusal.message}), ${why} ` +
     'Send a shorter message, reset the session, or choose a model with a larger context.';
   return new TurnFailed('blocked', message, refusal);
 }

@@ -20,7 +20,9 @@ export function hideRefused(turn: OpenedTurn, code: string): Pick<TurnEnd, 'hide
   const own = entries.filter(({ seq }) => seq >= promptSeq);
   if (own.length === 0) return { hides: null };
   const isNew = summary !== undefined && !entries.some(({ kind, seq }) => kind === 'answer' && seq > summary.seq);
-  const undone = isNew && REFUSALS.has(code) ? { hidesSummary: { seq: summary.seq, isUndone: true } } : {};
+  // Of a request that is too large, a summary is not at fault.
+  const isAtFault = isNew && REFUSALS.has(code) && code !== 'model_request_too_large';
+  const undone = isAtFault ? { hidesSummary: { seq: summary.seq, isUndone: true } } : {};
   if (own.some(({ kind }) => kind === 'answer')) return { hides: 'refused', hidesFromSeq: promptSeq + 1, ...undone };
   if (!REFUSALS.has(code)) return { hides: 'refused', hidesFromSeq: promptSeq };
   const past = entries.filter(({ seq }) => seq < promptSeq);

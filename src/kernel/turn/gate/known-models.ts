@@ -4,12 +4,15 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../clock.ts';
 import { refOfModel, type NamedModel } from '../../../core/model-ref.ts';
 import { isForGood } from '../../../core/provider-keys.ts';
+import type { ModelTraits } from '../../../core/model-traits.ts';
 import type { Model } from '../../../model/model.ts';
 import { checkCall, isAway, type CallCheck, type ModelTrouble } from '../../rules/model-outage.ts';
-import { ALL_MODELS, type BlockedModel } from './model-blocks.ts';
+import { ALL_MODELS, type BlockedModel, type ModelBlock } from './model-blocks.ts';
 
 /** The largest number of models that a worker knows; those that were asked last stay. */
 const MODELS_MAX = 1_000;
+/** What this worker itself has stored about a model is not overruled for this long by what was read before, in milliseconds. */
+export const STORED_MS = 1_000;
 
 /** What is known of a model. */
 export interface ModelState extends BlockedModel {
@@ -20,6 +23,8 @@ export interface ModelState extends BlockedModel {
   probesUntilMs: number;
   /** Until when what is read about it may be of before this worker has stored its state, in monotonic milliseconds. */
   storedUntilMs: number;
+  /** What its server has said about it by refusing requests. */
+  traits: ModelTraits;
 }
 
 export class KnownModels {
@@ -43,7 +48,7 @@ export class KnownModels {
 
   of({ account, model }: BlockedModel): ModelState {
     const key = `${account} ${model}`;
-    const fresh = { account, model, blockedUntilMs: 0, trouble: null, probesUntilMs: 0, storedUntilMs: 0 };
+    const fresh = { account, model, blockedUntilMs: 0, trouble: null, probesUntilMs: 0, storedUntilMs: 0, traits: {} };
     const known = this.#known.get(key) ?? fresh;
     this.#known.set(key, known);
     return known;
@@ -58,6 +63,26 @@ export class KnownModels {
     const own = this.find(model);
     if (this.#model.keysOf(model).length < 2) return [own];
     return [this.of({ account: own.account, model: refOfModel({ ...model, model: ALL_MODELS }) }), own];
+  }
+
+  /** Takes over which traits are stored. They end when a person lifts the blocks of a model, or after their time. */
+  readTraits(blocks: readonly ModelBlock[]): void {
+    const nowMs = this.nowMs();
+    for (const known of this.all()) if (nowMs >= known.storedUntilMs) known.traits = {};
+    for (const block of blocks) {
+      const known = this.of(block);
+      if (nowMs >= known.storedUntilMs) known.traits = block.traits ?? {};
+    }
+  }
+
+  /** Notes the traits of a model, and returns it if they are news, to be stored. */
+  noteTraits(model: NamedModel, traits: ModelTraits): ModelState | null {
+    const known = this.find(model);
+    const isNews = Object.entries(traits).some(([name, value]) => known.traits[name as keyof ModelTraits] !== value);
+    if (!isNews) return null;
+    known.traits = traits;
+    known.storedUntilMs = this.nowMs() + STORED_MS;
+    return known;
   }
 
   check({ trouble }: ModelState, session: string): CallCheck {

@@ -1,6 +1,7 @@
 // The blocks of models: until when no worker calls a model, because its provider has asked to wait, or because the model is away and one call at a
-// time finds out whether it is back. A worker that meets one writes it; the others read it with every claim and with the query for stop reasons, so they know it within 250 ms without a round trip of its own.
+// time finds out whether it is back. Beside them is what the server of a model has said about it by refusing requests, for a day. A worker that meets one writes it; the others read it with every claim and with the query for stop reasons, so they know it within 250 ms without a round trip of its own.
 import type { Database } from '../../../database/database.ts';
+import type { ModelTraits } from '../../../core/model-traits.ts';
 import { cutHead, storableText } from '../../../core/text.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
@@ -27,12 +28,14 @@ export interface BlockedModel {
 
 /** A block as a worker reads it. */
 export interface ModelBlock extends BlockedModel {
-  /** How long it still lasts, in milliseconds. */
+  /** How long it still lasts, in milliseconds; below 0: the model is not blocked, and the row has traits alone. */
   leftMs: number;
   /** The model is away: how long no worker makes a probe, in milliseconds. Null: its provider has asked to wait. */
   probeInMs: number | null;
   /** True: a person has lifted it, or the model is back. */
   isLifted?: boolean;
+  /** What the server of the model has said about it; null or absent: nothing that still counts. */
+  traits?: ModelTraits | null;
 }
 
 export const BLOCK_MODEL = literal({
@@ -50,7 +53,7 @@ where b.until < clock_timestamp() or b.lifted_at is not null or b.probe_at is no
 /** Writes a block, with what the provider said. Sent again, it lasts a little longer. */
 export async function blockModel(
   database: Database,
-  { account, model, leftMs, probeInMs }: Omit<ModelBlock, 'isLifted'>,
+  { account, model, leftMs, probeInMs }: Omit<ModelBlock, 'isLifted' | 'traits'>,
   detail: string,
 ): Promise<void> {
   const probe = probeInMs === null ? null : Math.ceil(probeInMs);
@@ -113,8 +116,32 @@ export async function markBack(database: Database, { account, model }: BlockedMo
   await sendQuery(database.hot, MARK_BACK.prepared([account, model]));
 }
 
-/** SQL of the blocks whose time has not passed, as json: those that last, and those that were lifted; null: there are none. */
+export const KEEP_TRAITS = literal({
+  name: 'keep-traits',
+  purpose: 'Keep for a day what the server of a model has said about it, beside what is known already.',
+  locking: 'The row of the model.',
+  text: `insert into holdfast.model_blocks as b (account, model, until, since, traits, traits_until)
+values ($1, $2, clock_timestamp(), clock_timestamp(), $3::jsonb, clock_timestamp() + interval '1 day')
+on conflict (account, model) do update set traits_until = excluded.traits_until,
+  traits = case when b.traits_until > clock_timestamp() then b.traits || excluded.traits else excluded.traits end`,
+});
+
+/** Keeps the traits of a model for all workers. Safe to send again. */
+export async function keepTraits(
+  database: Database,
+  { account, model }: BlockedModel,
+  traits: ModelTraits,
+): Promise<void> {
+  await sendQuery(database.hot, KEEP_TRAITS.prepared([account, model, JSON.stringify(traits)]));
+}
+
+/** SQL of the blocks whose time has not passed, as json: those that last, those that were lifted, and traits; null: there are none. */
 export const BLOCKS_SQL = `(select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
     'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000,
-    'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end)))
-  from holdfast.model_blocks b where b.until > now())`;
+    'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end),
+    'traits', case when b.traits_until > now() then b.traits end))
+  from (
+    select * from holdfast.model_blocks where until > now()
+    union all
+    select * from holdfast.model_blocks where traits_until > now() and until <= now()
+  ) b)`;

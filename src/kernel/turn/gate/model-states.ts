@@ -23,7 +23,7 @@ import type { Model, ModelError } from '../../../model/model.ts';
 import type { Database } from '../../../database/database.ts';
 import { blockModel, markAway, markBack, takeProbe, type BlockedModel, type ModelBlock } from './model-blocks.ts';
 import { keysHeld, keysRefused, modelAway, modelBlocked, type Reason } from '../../rules/why.ts';
-import { close, extendBlock, leaveProbe, KnownModels, type ModelState } from './known-models.ts';
+import { close, extendBlock, leaveProbe, KnownModels, STORED_MS, type ModelState } from './known-models.ts';
 import { wake } from '../../queue/wake-parked.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
@@ -43,8 +43,6 @@ export interface ModelStatesOptions {
 
 /** A worker that ends during its probe leaves it to another one after this time, in milliseconds. */
 const PROBE_MS_MAX = 60_000;
-/** What this worker itself has stored about a key is not overruled for this long by what was read before, in milliseconds. */
-const STORED_MS = 1_000;
 /** Until this worker has read that another one probes, in milliseconds. */
 const WAIT_MS_MIN = 250;
 
@@ -130,7 +128,9 @@ export class ModelStates {
   learn(blocks: readonly ModelBlock[]): void {
     const away = new Set<ModelState>();
     const nowMs = this.known.nowMs();
+    this.known.readTraits(blocks);
     for (const block of blocks) {
+      if (block.leftMs <= 0) continue;
       const known = this.known.of(block);
       this.#options.onBlock(block);
       if (nowMs < known.storedUntilMs) continue;

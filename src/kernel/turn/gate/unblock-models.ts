@@ -15,14 +15,21 @@ import { MODEL_CODES } from './wait-reasons.ts';
 export const UNBLOCK_MODELS = literal({
   name: 'unblock-models',
   purpose:
-    'Lift the blocks of a model, or all, and make the turns due that wait for it. Answers the blocks and the rings.',
+    'Lift the blocks of a model, or all, make the turns due that wait for it, and delete what its server has said about it. Answers the blocks and the rings.',
   locking: 'The blocks, then the session rows in the order of their ids.',
-  text: `with lifted as (
-  update holdfast.model_blocks b set lifted_at = clock_timestamp(), until = case when b.probe_at is null then b.until else ${BACK_UNTIL_SQL} end
-  where b.until > clock_timestamp() and b.lifted_at is null
-    and ($1::text is null or b.model in ($1::text, split_part($1::text, '/', 1) || '/${ALL_MODELS}'))
-  returning b.*
+  text: `with meant as (
+  select b.account, b.model, b.until > clock_timestamp() and b.lifted_at is null as is_blocked from holdfast.model_blocks b
+  where $1::text is null or b.model in ($1::text, split_part($1::text, '/', 1) || '/${ALL_MODELS}')
+  for update
 ),
+changed as (
+  update holdfast.model_blocks b set traits_until = null,
+    lifted_at = case when m.is_blocked then clock_timestamp() else b.lifted_at end,
+    until = case when m.is_blocked and b.probe_at is not null then ${BACK_UNTIL_SQL} else b.until end
+  from meant m where b.account = m.account and b.model = m.model and (m.is_blocked or b.traits_until is not null)
+  returning b.*, m.is_blocked
+),
+lifted as (select * from changed where is_blocked),
 ${wokenSql(MODEL_CODES, `($1::text is null or t.park_by in ($1::text, split_part($1::text, '/', 1)))`)},
 answer as (
   select coalesce((select json_agg(${BLOCK_JSON} order by b.model) from lifted b), '[]') as lifted

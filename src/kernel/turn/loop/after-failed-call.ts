@@ -1,13 +1,13 @@
 // What a turn does about a model call that has failed: it asks again, makes the prompt smaller, waits for the model, or ends. The next call
 // is charged in the commit that stores the failed one.
-import { classifyFailure, REFUSED_ORIGIN, retryDelayMs } from '../../../core/failure.ts';
+import { classifyFailure, isTooLong, REFUSED_ORIGIN, retryDelayMs } from '../../../core/failure.ts';
 import { mayAnotherAnswer } from '../../../core/model-ref.ts';
 import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../../model/stream/stop-reasons.ts';
 import type { ModelError } from '../../../model/model.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { ModelCallRow } from '../journal/journal.ts';
 import { commitStep } from '../commit-step.ts';
-import { canCompact, compactAfterOverflow, contextFullFailure } from '../compact/compact-when-full.ts';
+import { canCompact, compactAfterOverflow, STILL_TOO_LONG, tooLongFailure } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
 import type { Pass } from '../gate/gate.ts';
 import { parkedStop } from '../gate/park-turn.ts';
@@ -19,6 +19,7 @@ import { leaveOutOrigins } from '../open/asked-model.ts';
 import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
+import { rewriteRequest, type Rewriting } from './rewrite-request.ts';
 import { namingSmallWindows, stepBack, stepDown } from './step-down.ts';
 
 export interface FailedCall {
@@ -30,6 +31,8 @@ export interface FailedCall {
   silences: number;
   /** Calls in a row that the provider has held back (429 or 529 with Retry-After), with this one. */
   blocks: number;
+  /** How requests were written in another way since the model has answered. */
+  rewritten: Set<Rewriting>;
 }
 
 /**
@@ -37,7 +40,7 @@ export interface FailedCall {
  * there is none for now.
  */
 export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, failed: FailedCall): Promise<void> {
-  const { fault, row, pass, silences, blocks } = failed;
+  const { fault, row, pass, silences, blocks, rewritten } = failed;
   const { message: text } = fault;
   turn.journal.note({ unstoredCall: row });
   const { request: model } = turn.journal.attempt;
@@ -66,7 +69,7 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
     stepBack(context, turn);
     throw parkedStop(context, turn, named);
   }
-  const { kind, code } = classifyFailure(fault);
+  const { code } = classifyFailure(fault);
   if (mayAnotherAnswer(code) && (await asksAnother({ code, isRefused: true }))) return;
   // It can be of another key or of an earlier state of the provider: without it the conversation continues.
   if (fault.type === REFUSED_ORIGIN && retries <= retriesMaxOf(context.config, model) && leaveOutOrigins(turn)) {
@@ -76,17 +79,24 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
     );
     return await chargeNext(context, turn, { ...next, delayMs: 0 });
   }
+  const rewriting = rewriteRequest(context, turn, { fault, taken: rewritten });
+  if (rewriting !== null) {
+    rewritten.add(rewriting);
+    context.logger.warn(
+      { ...pickLogIds(context, turn), rewriting, text },
+      'Provider refuses a request; the next is another one',
+    );
+    await chargeNext(context, turn, { retries: earlier, delayMs: 0 });
+    // It makes the call that was charged.
+    if (rewriting === 'transcript') await compactAfterOverflow(context, turn, fault);
+    return;
+  }
   if (silences >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
     const message = `The turn ended after ${silences} model calls in a row timed out without output: ${text}`;
     throw new TurnFailed(code, message, fault);
   }
+  if (isTooLong(fault)) throw tooLongFailure(fault, rewritten.has('transcript') ? STILL_TOO_LONG : undefined);
   assertRetryable(context, turn, fault);
-  if (kind === 'overflow') {
-    // The next request is shorter, and each compaction wins a share of the transcript, so they come to an end.
-    await chargeNext(context, turn, { retries: earlier, delayMs: 0 });
-    // It makes the call that was charged.
-    return await compactAfterOverflow(context, turn, fault);
-  }
   if (delayMs <= WAIT_IN_SLOT_MS_MAX) return await chargeNext(context, turn, next);
   const notBeforeMs = fault.retryAfterMs ?? 0;
   const wait = { reason: retryWait(model, text), hasCalled: true, retries, forMs: delayMs, notBeforeMs };
@@ -100,7 +110,7 @@ export function assertRetryable({ config }: TurnContext, turn: OpenedTurn, fault
   if (kind === 'fatal') throw new TurnFailed(code, message, fault);
   if (kind === 'overflow') {
     if (canCompact(turn)) return;
-    throw contextFullFailure(fault);
+    throw tooLongFailure(fault);
   }
   const { calls, retries } = turn.journal.at.progress;
   if (retries + 1 > retriesMaxOf(config, turn.journal.attempt.request))

@@ -2,6 +2,9 @@
 // the cost of a failed call is committed before the next one starts, so a restart does not reset the budget. A cut stream is
 // a failed call, never an answer.
 import { samplingAt } from '../../../core/caller-request.ts';
+import { CONTEXT_OVERFLOW } from '../../../core/failure.ts';
+import { given } from '../../../core/given.ts';
+import type { CallView } from '../../../core/view.ts';
 import { chooseBlockMs } from '../../rules/model-outage.ts';
 import type { RequestBase } from '../../../core/model-request.ts';
 import { createReplyStream } from '../../../model/stream/reply-stream.ts';
@@ -16,15 +19,17 @@ import type { DeltaEvent } from '../delta-writer.ts';
 import { IdleClock, chooseIdleTimeout } from '../idle-clock.ts';
 import { createInputTransform } from '../input-transform.ts';
 import { abortedBy, CallRecord, failedBy, toModelError } from '../model-call.ts';
+import { rememberTraits } from '../open/asked-model.ts';
+import { fitToWindow } from '../request-tokens.ts';
+import type { Rewriting } from './rewrite-request.ts';
 import { buildReplyRules, showsReasoning } from '../reply-rules.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
 
-const WINDOW_EXCEEDED = 'model_context_window_exceeded';
-
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
 export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
   let pass = await beginCall(context, turn, 'live');
+  const rewritten = new Set<Rewriting>();
   for (let silences = 0, blocks = 0; ;) {
     try {
       pass.begun();
@@ -32,14 +37,16 @@ export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<
       if (!('fault' in result)) {
         pass.answered();
         pass.used(result.call);
+        await rememberTraits(context, turn);
         return result;
       }
       pass.used(result.row);
       const { type } = result.fault;
       // A context that is full has answered.
-      silences = type === 'idle_timeout' ? silences + 1 : type === WINDOW_EXCEEDED ? 0 : silences;
+      silences = type === 'idle_timeout' ? silences + 1 : type === CONTEXT_OVERFLOW ? 0 : silences;
+      if (result.hasAnswered === true) rewritten.clear();
       blocks = chooseBlockMs(result.fault) === null ? 0 : blocks + 1;
-      await afterFailedCall(context, turn, { ...result, pass, silences, blocks });
+      await afterFailedCall(context, turn, { ...result, pass, silences, blocks, rewritten });
     } finally {
       pass.left();
     }
@@ -55,11 +62,16 @@ export async function askOnce(
   context: TurnContext,
   turn: OpenedTurn,
   { pass = null, hop = null }: CallSource,
-): Promise<AnsweredCall | Pick<FailedCall, 'fault' | 'row'>> {
+): Promise<AnsweredCall | (Pick<FailedCall, 'fault' | 'row'> & { hasAnswered?: true })> {
   if (hop === null) pruneWhenCold(context, turn);
   const { messages, callView } = nextRequest(turn);
-  const view = hop === null || hop.cache === null ? callView : { ...callView, cache: hop.cache };
-  const { request, requests } = turn.journal.attempt;
+  const { requests } = turn.journal.attempt;
+  // A batch of the provider has the request as it was made for it.
+  const { request, facts } =
+    hop === null
+      ? writeRequest(context, turn)
+      : { request: turn.journal.attempt.request, facts: given({ cache: hop.cache ?? undefined }) };
+  const view = Object.keys(facts).length === 0 ? callView : { ...callView, ...facts };
   const callNo = turn.journal.at.progress.calls;
   const record = new CallRecord(context, turn, {
     callNo,
@@ -98,9 +110,9 @@ export async function askOnce(
     );
     show('model.delta', reply.end());
     context.recentOutputs.add(turn.agent.id, answer.usage.outputTokens);
-    if (answer.stopReason !== WINDOW_EXCEEDED) return { answer, call: record.ended({ answer }) };
+    if (answer.stopReason !== CONTEXT_OVERFLOW) return { answer, call: record.ended({ answer }) };
     const fault = windowExceeded();
-    return { fault, row: record.ended({ ...failedBy(fault), usage: answer.usage }) };
+    return { fault, row: record.ended({ ...failedBy(fault), usage: answer.usage }), hasAnswered: true };
   } catch (error) {
     if (!(error instanceof TurnStopped)) return failed(toModelError(context, error));
     turn.journal.note({ unstoredCall: record.ended(abortedBy(error.reason)) });
@@ -108,6 +120,22 @@ export async function askOnce(
   } finally {
     idle.stop();
   }
+}
+
+/** The request of a call without its messages, as the server of its model takes it, and what the call stores of that. */
+function writeRequest(
+  { config }: TurnContext,
+  turn: OpenedTurn,
+): { request: RequestBase; facts: Pick<CallView, 'traits' | 'limits'> } {
+  const { request, traits: all } = turn.journal.attempt;
+  const { maxTokens, thinking: _thinking, effort: _effort, ...rest } = request;
+  const limits = fitToWindow(config, turn);
+  const { contextTokens: _window, ...traits } = all;
+  const facts = {
+    ...(Object.keys(traits).length === 0 ? {} : { traits }),
+    ...(limits.maxTokens === maxTokens ? {} : { limits }),
+  };
+  return { request: { ...rest, ...limits, ...given({ traits: facts.traits }) }, facts };
 }
 
 /** The request of a step; what is chosen for the first one alone is left out of later ones. */
@@ -120,5 +148,5 @@ export function sampled(request: RequestBase, step: number): RequestBase {
 /** The answer broke off because the context was full: the same as a prompt that is refused for its length. */
 function windowExceeded(): ModelError {
   const message = 'The answer broke off because the context window was full.';
-  return new ModelError({ type: WINDOW_EXCEEDED, status: null, retryAfterMs: null, message });
+  return new ModelError({ type: CONTEXT_OVERFLOW, status: null, retryAfterMs: null, message });
 }

@@ -7,7 +7,7 @@ import type { ComingCall } from '../gate/gate-check.ts';
 import { askGate, isOpen, type Pass } from '../gate/gate.ts';
 import { parkedStop } from '../gate/park-turn.ts';
 import { modelStarted, turnResumed } from '../model-events.ts';
-import { askInstead, takeKey, toCallView } from '../open/asked-model.ts';
+import { askInstead, takeKey, takeTraits, toCallView } from '../open/asked-model.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { nextCallNo } from '../position.ts';
 import type { NextRequest } from '../request-view.ts';
@@ -50,6 +50,7 @@ export async function enterNextGate(context: TurnContext, turn: OpenedTurn, way:
   const before = { model: refOfModel(request), reason: fallback?.reason ?? null };
   for (let asks = 1; ; asks += 1) {
     takeKey(context, turn, way);
+    takeTraits(context, turn);
     const entry = await askGate(context, nextCall(context, turn, way));
     if (!('reason' in entry)) return entry;
     // Another worker has the probe of the key: the next one is asked.

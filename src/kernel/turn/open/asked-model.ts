@@ -13,12 +13,15 @@ import {
   refOfModel,
   type NamedModel,
 } from '../../../core/model-ref.ts';
+import type { ModelMessage } from '../../../core/model-request.ts';
+import type { ModelTraits } from '../../../core/model-traits.ts';
 import { toReasoning } from '../../../core/reasoning-tags.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import type { CallView, ModelSpan } from '../../../core/view.ts';
 import type { TurnContext } from '../context.ts';
 import type { ComingCall } from '../gate/gate-check.ts';
 import { withKey } from '../gate/gate.ts';
+import { keepTraits } from '../gate/model-blocks.ts';
 import { familyView, scopeView, viewWith } from './open-view.ts';
 import { RequestView } from '../request-view.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -57,8 +60,10 @@ export function resumeFallback(context: TurnContext, turn: OpenedTurn, next: Nex
 
 /** The facts of its request that a call stores. */
 export function toCallView(turn: OpenedTurn, view: CallView | null): CallView | null {
-  const { fallback } = turn.journal.attempt;
-  return fallback === null ? view : { ...view, fallback };
+  const { fallback, requests } = turn.journal.attempt;
+  const { originsAfterSeq, imagesAfterSeq } = requests.rules.view;
+  const facts = given({ fallback: fallback ?? undefined, originsAfterSeq, imagesAfterSeq });
+  return Object.keys(facts).length === 0 ? view : { ...view, ...facts };
 }
 
 /** Which model wrote which entries, as far as the session knows; before the first change all were the turn's own. */
@@ -112,16 +117,62 @@ function namedOf({ model, key }: NextModel): NamedModel {
  * refused for another reason.
  */
 export function leaveOutOrigins(turn: OpenedTurn): boolean {
-  const { journal, transcript } = turn;
+  return leaveOut(turn, 'originsAfterSeq');
+}
+
+/** The same of images. False: its requests have none. */
+export function leaveOutImages(turn: OpenedTurn): boolean {
+  return turn.journal.attempt.requests.messages.some(hasImage) && leaveOut(turn, 'imagesAfterSeq');
+}
+
+function leaveOut({ journal, transcript }: OpenedTurn, what: 'originsAfterSeq' | 'imagesAfterSeq'): boolean {
   const { sessionView, requests } = journal.attempt;
   const { rules } = requests;
-  const { baseSeq: originsAfterSeq } = journal.at;
-  if (rules.view.originsAfterSeq === originsAfterSeq) return false;
+  const { baseSeq } = journal.at;
+  if (rules.view[what] === baseSeq) return false;
   journal.note({
-    sessionView: { ...sessionView, originsAfterSeq },
-    requests: new RequestView(transcript, { ...rules, view: { ...rules.view, originsAfterSeq } }),
+    sessionView: { ...sessionView, [what]: baseSeq },
+    requests: new RequestView(transcript, { ...rules, view: { ...rules.view, [what]: baseSeq } }),
   });
   return true;
+}
+
+function hasImage({ content }: ModelMessage): boolean {
+  return content.some(
+    (block) =>
+      block.type === 'image' ||
+      (block.type === 'tool_result' && typeof block.content !== 'string' && block.content.some(isImage)),
+  );
+}
+
+function isImage({ type }: { type: string }): boolean {
+  return type === 'image';
+}
+
+/** Reads what is known of how the model takes requests: what all workers know, and what this turn has learned of it. */
+export function takeTraits({ models }: TurnContext, { journal }: OpenedTurn): void {
+  const { request, traits } = journal.attempt;
+  journal.note({ traits: { ...models.known.find(request).traits, ...traits } });
+}
+
+/** After an answer: what this turn has learned of the model is kept for all workers. */
+export async function rememberTraits({ models, database }: TurnContext, { journal }: OpenedTurn): Promise<void> {
+  const { request, traits } = journal.attempt;
+  const known = models.known.noteTraits(request, traits);
+  if (known === null) return;
+  const message = 'It could not be stored how the server of a model takes requests';
+  const { model } = known;
+  await keepTraits(database, known, traits).catch((error: unknown) =>
+    database.outages.report(error, message, { model }),
+  );
+}
+
+/** Notes what a refusal says about the model, for the next request. False: it was known, and the request was refused all the same. */
+export function learnTrait({ journal }: OpenedTurn, learned: ModelTraits): boolean {
+  const { traits } = journal.attempt;
+  const isKnown = Object.entries(learned).every(([name, value]) => traits[name as keyof ModelTraits] === value);
+  if (!isKnown) journal.note({ traits: { ...traits, ...learned } });
+  return !isKnown;
 }
 
 function askFrom(context: TurnContext, turn: OpenedTurn, next: NextModel, models: readonly ModelSpan[]): void {
@@ -144,6 +195,7 @@ function askFrom(context: TurnContext, turn: OpenedTurn, next: NextModel, models
   const { rules } = requests;
   journal.note({
     fallback,
+    traits: {},
     request: { ...named, ...limits, system, tools, ...given({ sampling, responseFormat }) },
     requests: new RequestView(transcript, { ...rules, view: viewWith(rules.view, fallback), model: modelName(named) }),
   });

@@ -65,13 +65,14 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
   const whole = blobs.get(call.view?.wholeSha256 ?? '') as ModelRequest | undefined;
   const { promptSeq } = call;
   const { of, view, limits } = pickAskedModel(call);
+  const { traits } = call.view ?? {};
   const named = resolveBlobs(view, blobs);
   const viewed = viewMessages(entries, { view, promptSeq, model: modelName(of), isTraced: true, ...named }, call.view);
   const sampling = samplingAt(view.sampling, call.step);
   const request: ModelRequest = whole ?? {
     ...of,
     ...(limits ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
-    ...given({ sampling, responseFormat: blobs.get(view.formatSha256 ?? '') as ResponseFormat | undefined }),
+    ...given({ sampling, traits, responseFormat: blobs.get(view.formatSha256 ?? '') as ResponseFormat | undefined }),
     tools: (blobs.get(call.toolsSha256) ?? []) as ToolSpec[],
     ...createInputTransform(view)({
       system: (blobs.get(call.systemSha256) ?? []) as SystemBlock[],
@@ -104,12 +105,13 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
 }
 
 /** The model that a call asked: that of its turn, or the one that the turn had stepped down to. */
-function pickAskedModel({ turnView, model, view }: StoredCall) {
-  const fallback = view?.fallback;
+function pickAskedModel({ turnView, model, view: ofCall }: StoredCall) {
+  const { fallback, originsAfterSeq, imagesAfterSeq, limits: fitted } = ofCall ?? {};
+  const view = { ...turnView, ...given({ originsAfterSeq, imagesAfterSeq }) };
   if (fallback === undefined)
-    return { of: { ...providerView(turnView), model }, view: turnView, limits: toThinkingRequest(turnView) };
+    return { of: { ...providerView(view), model }, view, limits: fitted ?? toThinkingRequest(view) };
   const { model: ref, family: _family, scope: _scope, models: _models, reason: _reason, ...limits } = fallback;
-  return { of: modelOfRef(ref), view: viewWith(turnView, fallback), limits };
+  return { of: modelOfRef(ref), view: viewWith(view, fallback), limits: fitted ?? limits };
 }
 
 /** A body; that of a request in a batch of the provider has no `stream`. */

@@ -125,6 +125,7 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
   const attempt = {
     request,
     requests: new RequestView(transcript, rules),
+    traits: {},
     fallback: null,
     sessionView,
     unstoredEvents: [],

@@ -84,7 +84,7 @@ export function completeViews(
       ...view,
       ...providerView(request),
       ...past.view,
-      ...given({ originsAfterSeq: before.originsAfterSeq }),
+      ...given({ originsAfterSeq: before.originsAfterSeq, imagesAfterSeq: before.imagesAfterSeq }),
       maxTokens,
       ...given({ thinking, effort, sampling }),
       ...(isMixed(past, models) ? { models: [...models] } : undefined),
