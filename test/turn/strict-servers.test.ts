@@ -400,6 +400,18 @@ test('the longest answer fits into the window that is known of a model', async (
   expect(await derived(turn.id)).toEqual([true]);
 });
 
+test('the summary of a compaction fits into the window that is known, also of a server that names none', async () => {
+  await seedHistory(rig, 'narrow-summary', { turns: 8, tokens: 24_000 });
+  judge((body) => {
+    const reply = strictWindow(WINDOW)(body);
+    if (reply.status !== undefined) return refusal(400, openai('context_length_exceeded'));
+    return JSON.stringify(body).includes('Compaction request') ? ofChat({ text: '## Decisions\n- none' }) : reply;
+  });
+  const turn = await play('narrow-summary', 'Go on.', { model: 'local/narrow' });
+  expect(turn).toMatchObject({ status: 'completed', reply: 'Done.' });
+  expect(turn.bodies.map((body) => JSON.stringify(body).includes('Compaction request'))).toEqual([false, true, false]);
+});
+
 test('a window that a server names shortens the longest answer, for all workers, and never makes it longer', async () => {
   judge(strictWindow(WINDOW));
   const turn = await play('named', 'Hi.', { model: 'local/named' });

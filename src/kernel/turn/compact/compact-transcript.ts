@@ -106,6 +106,9 @@ async function compactOnce(
       hasEffects(turn.session) &&
       mayFlushMemory(context.config, turn.agent);
     const compaction: CompactionAttempt = { id, tokensBefore, isLast, plan, mayFlush, asked, pass, model };
+    const facts = factsOfModel(context.config, refOfModel(model));
+    // A window that the server of one model has named says nothing of another.
+    const used = refOfModel(model) === refOfModel(request) ? usedWindow(turn) : turn.agent.contextTokens;
     pass.begun();
     const called = await askForSummary(context, turn, {
       callNo,
@@ -113,8 +116,8 @@ async function compactOnce(
         ...asked,
         retired: plan.retired,
         ...model,
-        facts: factsOfModel(context.config, refOfModel(model)),
-        contextTokens: refOfModel(model) === refOfModel(request) ? usedWindow(turn) : turn.agent.contextTokens,
+        facts,
+        contextTokens: Math.min(used, facts?.contextTokens ?? Infinity),
         squeeze,
         mayFlush,
       }),
