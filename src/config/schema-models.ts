@@ -86,6 +86,12 @@ const otherProvider = z.strictObject({
   options: optional(z.record(z.string(), z.unknown())).describe(
     'fields that its package adds to each request, in the package\'s words; with `api: "package"`, the settings with which the package makes its provider',
   ),
+  checkPrompt: optional(z.boolean()).describe(
+    '`false`: its answers are taken also if they seem to be without the [front of the prompt](models.md#servers-of-your-own)',
+  ),
+  promptTokens: optional(z.enum(['all', 'uncached'])).describe(
+    'what it counts as tokens of a prompt; `uncached`: without those from its cache, which are added. None: all, unless more are from its cache',
+  ),
   maxRetries: optional(maxRetries).describe(
     'the retries of a turn while it calls this provider; none: those of `anthropic`',
   ),
@@ -140,6 +146,10 @@ const modelFacts = z.strictObject({
   maxOutputTokens: optional(tokenCount).describe('its longest answer in tokens'),
   input: optional(z.array(z.enum(MODEL_INPUTS)).min(1)).describe('what a message to it may contain'),
   thinking: optional(z.array(z.enum(THINKING_LEVELS)).min(1)).describe('its thinking levels'),
+  checkPrompt: optional(z.boolean()).describe('as `checkPrompt` of a provider. None: as its provider'),
+  thinkTags: optional(z.boolean()).describe(
+    "`false`: `<think>` at the beginning of its answers is [text](models.md#servers-of-your-own). None: the model's thoughts, with the API `openai-compatible`",
+  ),
 });
 
 const PER_MINUTE_MAX = 1_000_000_000;

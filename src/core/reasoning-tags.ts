@@ -1,5 +1,6 @@
 // Reasoning that a model was instructed to write in tags: of `<think>...</think><final>...</final>` only the inside of `<final>` is a
-// reply. A text is read in pieces by two filters: the first removes the reasoning, the second finds the reply in the rest.
+// reply. A text is read in pieces by two filters: the first removes the reasoning, the second finds the reply in the rest. Of other models
+// only a first tag is no text, where their server leaves thoughts in it (src/model/stream/tidy/think-tags.ts).
 import { chainFilters, filterWhole, type TextFilter } from './text-filter.ts';
 import { joinText, type ContentBlock } from './content.ts';
 

@@ -97,6 +97,12 @@ function isOwnRule({ view: { models, scope }, model }: ViewRules): (seq: number)
   };
 }
 
+/** The first message that is new since the last answer of the model that is asked; 0: it has given none of these answers. */
+export function firstNewMessage({ messages, seqs }: Pick<History, 'messages' | 'seqs'>, rules: ViewRules): number {
+  const isOwn = isOwnRule(rules);
+  return messages.findLastIndex(({ role }, at) => role === 'assistant' && isOwn(seqs[at] ?? 0)) + 1;
+}
+
 /** The entries whose reasoning a key of the call's scope can read, if the model can. */
 function isOfScopeRule({ view: { models, scope } }: ViewRules): (seq: number) => boolean {
   return models === undefined ? () => true : (seq) => authorAt(models, seq)?.scope === scope;

@@ -4,20 +4,21 @@
 import type { Readable } from 'node:stream';
 import Anthropic from '@anthropic-ai/sdk';
 import { APIError } from '@anthropic-ai/sdk';
-import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { CONTEXT_OVERFLOW, isTooLong, REFUSED_FORCING } from '../core/failure.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { readRefusal as judge } from './ai-sdk/rules/read-refusal.ts';
 import { isForced } from './stream/output-tool.ts';
-import { asStreamEvent, eventsOfBody, StreamFault } from './stream/stream-event.ts';
+import { StreamFault } from './stream/stream-event.ts';
+import { readChunk } from './stream/tidy/tidier.ts';
+import { MessagesTidier } from './stream/tidy/tidy-messages.ts';
 import { accountOfKey } from './account.ts';
 import { createPool } from './connections.ts';
 import { createModel } from './create-model.ts';
 import { listModels } from './list-models.ts';
 import { ModelError, type Model } from './model.ts';
-import { cutAnswer, malformedAnswer, post, readRefusal, toText } from './post.ts';
+import { cutAnswer, malformedAnswer, post, readEvents, readRefusal } from './post.ts';
 import type { Transport, TransportCall } from './transport.ts';
 import { toBatchParams, toWireRequest } from './wire-request.ts';
 import { readRetryAfter } from '../network/retry-after.ts';
@@ -34,9 +35,6 @@ export interface AnthropicOptions {
   /** Absent: Anthropic itself; else another provider with the same API, whose batches are not used. */
   provider?: string;
 }
-
-/** How long the end of a response may follow its complete answer before the connection is closed, in milliseconds. */
-const AFTER_STOP_MS_MAX = 1000;
 
 /** A model of Anthropic's Messages API, or of a compatible server at `baseUrl`. Cheap to make; holds a pool of connections. */
 export function createAnthropicModel(options: AnthropicOptions): Model {
@@ -70,7 +68,7 @@ export function createAnthropicTransport({
     async send(call) {
       try {
         const answer = await ask(pool, await (envelope ??= toEnvelope(client)), call, isStreaming);
-        await (isStreaming ? readEvents : readWhole)(answer, call);
+        await readAnswer(answer, call);
       } catch (error) {
         throw toModelError(error, call.request);
       }
@@ -104,49 +102,24 @@ async function ask(pool: Dispatcher, common: Envelope, call: TransportCall, isSt
   const { status, headers, bytes } = await post(pool, { url: common.url, headers: sent, body }, call);
   call.onRemaining?.(readRemaining(headers));
   if (status < 200 || status >= 300) throw await toRefusal(status, { headers, bytes });
-  const expected = isStreaming ? 'text/event-stream' : 'application/json';
+  const types = ['text/event-stream', 'application/json'];
   const actual = headers.get('content-type') ?? '';
-  if (actual.startsWith(expected)) return { headers, bytes };
+  if (types.some((type) => actual.startsWith(type))) return { headers, bytes };
   bytes.destroy();
-  throw malformedAnswer(`The answer is not ${expected} but "${actual}".`);
+  throw malformedAnswer(`The answer is not ${isStreaming ? types[0] : types[1]} but "${actual}".`);
 }
 
-/**
- * Reads to the end of the response, so that the next call can use the connection. After a complete answer it closes the connection when
- * the provider does not end it.
- */
-async function readEvents({ headers, bytes }: Answer, call: TransportCall): Promise<void> {
+async function readAnswer({ headers, bytes }: Answer, call: TransportCall): Promise<void> {
   let isComplete = false;
-  const parser = createParser({
-    onEvent({ event, data }) {
-      if (isComplete || event === 'ping' || data === '') return;
-      if (event === 'error') throw new APIError(undefined, parsed(data) ?? data, undefined, headers);
-      isComplete = call.onEvent(asStreamEvent(JSON.parse(data)));
-    },
-  });
-  const decoder = new TextDecoder();
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    for await (const chunk of bytes as AsyncIterable<Buffer>) {
-      if (isComplete) continue;
-      call.onBytes(chunk.length);
-      parser.feed(decoder.decode(chunk, { stream: true }));
-      if (isComplete) timer = setTimeout(() => bytes.destroy(), AFTER_STOP_MS_MAX);
-    }
-  } catch (error) {
-    // What happens to the connection of a complete answer does not matter.
-    if (!isComplete) throw error;
-  } finally {
-    clearTimeout(timer);
+  const tidier = new MessagesTidier();
+  const events = readEvents(bytes, { onBytes: (count) => call.onBytes(count), isComplete: () => isComplete });
+  for await (const { event, data } of events) {
+    if (isComplete || event === 'ping') continue;
+    if (event === 'error') throw new APIError(undefined, parsed(data) ?? data, undefined, headers);
+    isComplete = readChunk(data)
+      .flatMap((value) => tidier.take(value))
+      .some((one) => call.onEvent(one));
   }
-}
-
-async function readWhole({ bytes }: Answer, call: TransportCall): Promise<void> {
-  const text = await toText(bytes, (count) => {
-    call.onBytes(count);
-    return true;
-  });
-  eventsOfBody(JSON.parse(text)).some(call.onEvent);
 }
 
 /** The SDK's reading of a refusal, of whose body only the beginning is read (G28). */

@@ -46,7 +46,11 @@ export function createConfiguredModel({
   const builtIn = keysOfProvider({ apiKey: endpoint.apiKey, ...given({ keys }) }).map(
     withKey((apiKey) => createAnthropicTransport({ ...endpoint, apiKey, headers, isStreaming })),
   );
-  const all = [...transports, ...builtIn, ...listServedProviders(config.models).flatMap(createServedTransports)];
+  const all = [
+    ...transports,
+    ...builtIn,
+    ...listServedProviders(config.models).flatMap((served) => createServedTransports(served, config)),
+  ];
   return createModel({
     transports: all,
     ...createWireForms(config, all),
@@ -58,12 +62,18 @@ export function createConfiguredModel({
 }
 
 /** The transports to a provider of the configuration, one for each key. */
-function createServedTransports({ name: provider, api, keys, ...settings }: ServedProvider): Transport[] {
+function createServedTransports(
+  { name: provider, api, keys, ...settings }: ServedProvider,
+  { models: { catalogue } }: Config,
+): Transport[] {
+  const start = `${provider}/`;
+  const own = Object.entries(catalogue).filter(([ref]) => ref.startsWith(start));
+  const models = Object.fromEntries(own.map(([ref, facts]) => [ref.slice(start.length), facts]));
   const { baseUrl = '', headers = {} } = settings;
   const make = (apiKey: string) =>
     api === 'anthropic'
       ? createAnthropicTransport({ provider, baseUrl, apiKey, headers })
-      : createAiSdkTransport({ provider, api, apiKey, ...settings });
+      : createAiSdkTransport({ provider, api, apiKey, models, ...settings });
   return keys.map(withKey(make));
 }
 

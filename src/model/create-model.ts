@@ -119,7 +119,7 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
   let bytes = 0;
   await transport.send({
     request,
-    ...given({ sessionKey: about?.sessionKey }),
+    ...given({ sessionKey: about?.sessionKey, newFrom: options.newFrom }),
     headers,
     signal,
     onSent(body, sha256) {

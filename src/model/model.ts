@@ -13,6 +13,8 @@ export type Addressee = Pick<ModelRequest, 'provider' | 'key'>;
 export interface AskOptions {
   /** Aborts the call; its reason says why and is what `ask` then rejects with. */
   signal: AbortSignal;
+  /** The first message that is new since the last answer of this model and key; absent: not known. */
+  newFrom?: number;
   /** Extra headers of this call, for audit (`x-holdfast-session`, `-turn`, `-epoch`, `-call`). */
   headers: Record<string, string>;
   /**

@@ -2,6 +2,7 @@
 // checked at the last point, and no more of a refusal is read than needed.
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
 import { orAborted } from '../deadline.ts';
 import { ModelError } from './model.ts';
@@ -65,6 +66,72 @@ export async function toText(bytes: Readable, goesOn: (count: number) => boolean
     if (!goesOn(chunk.length)) break;
   }
   return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+/** How long the end of a response may follow its complete answer before the connection is closed, in milliseconds. */
+const AFTER_ANSWER_MS_MAX = 1000;
+
+/** What takes the events of an answer. */
+interface EventReader {
+  onBytes: (count: number) => void;
+  /** True once the answer is complete: what follows is not read, and does not matter. */
+  isComplete: () => boolean;
+}
+
+/**
+ * The events of an answer, each as it comes. A body of JSON, or of lines of JSON, is read as such events, too; one value is followed by `[DONE]`. Reads
+ * to the end of the response, so that the next call can use the connection, and closes it when the server does not end a complete answer. Throws what
+ * breaks the connection before that.
+ */
+export async function* readEvents(
+  bytes: Readable,
+  { onBytes, isComplete }: EventReader,
+): AsyncGenerator<Pick<EventSourceMessage, 'event' | 'data'>> {
+  const read: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (event) => void read.push(event) });
+  const decoder = new TextDecoder();
+  /** The pieces of a body that is no stream of events; null: it is one, or that is not known yet. */
+  let body: string[] | null = null;
+  let hasBegun = false;
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      if (isComplete()) continue;
+      onBytes(chunk.length);
+      const text = decoder.decode(chunk, { stream: true });
+      if (!hasBegun && /^\s*[{[]/.test(text)) body = [];
+      hasBegun ||= text.trim() !== '';
+      if (body === null) parser.feed(text);
+      else body.push(text);
+      yield* read.splice(0);
+      if (isComplete()) timer ??= setTimeout(() => bytes.destroy(), AFTER_ANSWER_MS_MAX);
+    }
+    if (isComplete()) return;
+    const rest = decoder.decode();
+    if (body !== null) return yield* eventsOfText([...body, rest].join(''));
+    // The blank line after the last event is missing, or the event is cut.
+    parser.feed(`${rest}\n\n`);
+    yield* read.filter(({ data }) => data === '[DONE]' || isJson(data));
+  } catch (error) {
+    // What happens to the connection of a complete answer does not matter.
+    if (!isComplete()) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function eventsOfText(text: string): { data: string }[] {
+  if (isJson(text)) return [{ data: text }, { data: '[DONE]' }];
+  return text.split('\n').flatMap((data) => (isJson(data) ? [{ data }] : []));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The answer breaks the rules of its format. */

@@ -12,6 +12,8 @@ export interface TransportCall {
   request: ModelRequest;
   /** The session of the call: the same key for all requests that begin alike; absent: none. */
   sessionKey?: string;
+  /** The first message that is new since the last answer of this model and key; absent: not known. */
+  newFrom?: number;
   /** Extra headers, for audit. */
   headers: Record<string, string>;
   /** Aborts the call; `send` then rejects, with anything. */

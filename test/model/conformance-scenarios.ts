@@ -46,8 +46,6 @@ const done = ['done | end_turn'];
 const read = (input = '{}') => [`read ${input} | tool_use`, ...done];
 const FILTERED = (reason: string) =>
   `[The provider stopped this answer because of its content (stop reason "${reason}").] | sensitive`;
-const UNKNOWN = (reason: string) =>
-  `[The provider stopped this answer for a reason that Holdfast does not know (stop reason "${reason}").] | unhandled`;
 const slow = (ms: number | null): Outcome => ['rate_limit_error', 429, ms];
 /** Arguments of Gemini are JSON: others end the answer there. */
 const onGemini: Scenario['but'] = { gemini: ['malformed_stream', null, null] };
@@ -190,8 +188,6 @@ export const ANSWERED: Record<string, Scenario> = {
     but: {
       messages: ['I cannot. | refusal'],
       gemini: [`I cannot. | ${FILTERED('PROHIBITED_CONTENT')}`],
-      // Its package knows no refusals, and its API sends none.
-      xai: ['malformed_stream', null, null],
     },
   },
   'a filter': {
@@ -199,7 +195,12 @@ export const ANSWERED: Record<string, Scenario> = {
     gives: [`ha | ${FILTERED('content_filter')}`],
     but: { gemini: [`ha | ${FILTERED('SAFETY')}`] },
   },
-  'an unknown reason to end': { prompt: '[[reply: ha]] [[stop: moonrise]]', gives: [`ha | ${UNKNOWN('moonrise')}`] },
+  'an unknown reason to end': { prompt: '[[reply: ha]] [[stop: moonrise]]', gives: ['ha | end_turn'] },
+  'an unknown reason after a call': {
+    prompt: '[[tool: read {"path": "a"}]] [[stop: moonrise]] [[reply: done]]',
+    gives: read('{"path":"a"}'),
+  },
+  'a word of another server for an end': { prompt: '[[reply: ha]] [[stop: eos_token]]', gives: ['ha | end_turn'] },
   'arguments with small faults': {
     prompt: `[[arguments: {path: 'b'}]] [[tool: read {}]] [[reply: done]]`,
     gives: read('{"path":"b"}'),
@@ -221,10 +222,11 @@ export const FAILED: Record<string, Scenario> = {
     prompt: '[[reply: ha]] [[stop: none]]',
     gives: ['cut_stream', null, null],
     but: {
-      messages: [`ha | ${UNKNOWN('none')}`],
+      messages: ['ha | end_turn'],
       chat: ['malformed_stream', null, null],
     },
   },
+  'an interruption of the server': { prompt: '[[reply: ha]] [[stop: abort]]', gives: ['cut_stream', null, null] },
   'an event that is no JSON': { prompt: '[[malformed: stream]] [[reply: a]]', gives: ['malformed_stream', null, null] },
   'a prompt that is too long': {
     prompt: 'x '.repeat(60_000),

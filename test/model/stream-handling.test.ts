@@ -149,13 +149,28 @@ describe('a stop reason', () => {
   test.each([
     ['sensitive', 'sensitive'],
     ['content_filter', 'sensitive'],
-    ['surprise', 'unhandled'],
   ])('%s ends the answer with words and without calls', async (wire, stopReason) => {
     const { answer, deltas } = await ask([`[[stop: ${wire}]] [[reply: so far]] [[tool: read {}]]`]);
     expect(answer.stopReason).toBe(stopReason);
     expect(answer.content.map(({ type }) => type)).toEqual(['text', 'text']);
     expect(joinText(answer.content)).toContain(wire);
     expect(deltas.join('')).toBe(joinText(answer.content));
+  });
+
+  test('that is not known ends an answer whose calls are whole, and no other (G12, G43)', async () => {
+    const { answer } = await ask(['[[stop: surprise]] [[reply: so far]] [[tool: read {}]]']);
+    expect(answer).toMatchObject({
+      stopReason: 'tool_use',
+      wireStopReason: 'surprise',
+      content: [{ text: 'so far' }, { name: 'read' }],
+      repairs: [{ step: 'stop-reason', was: 'surprise' }],
+    });
+    const { answer: torn, deltas } = await ask([
+      '[[stop: surprise]] [[malformed]] [[reply: so far]] [[tool: read {}]]',
+    ]);
+    expect(torn.stopReason).toBe('unhandled');
+    expect(torn.content.map(({ type }) => type)).toEqual(['text', 'text']);
+    expect(deltas.join('')).toBe(joinText(torn.content));
   });
 });
 

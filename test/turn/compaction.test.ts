@@ -299,7 +299,6 @@ describe('in a small window', () => {
 
   test.each([
     ['content_filter', 'model_stopped_sensitive'],
-    ['mystery', 'unhandled_stop_reason'],
     ['refusal', 'model_refused'],
   ])('an answer that ends with %s is not a summary, whatever its text', async (reason, code) => {
     const name = `ended-${reason.replace('_', '-')}`;

@@ -103,6 +103,25 @@ test.each([
   },
 );
 
+test('a server that counts only what is new answers from the second message on, and after another server as before (G43)', async () => {
+  const counted = (text: string, prompt_tokens: number) => ({
+    body: [...(ofChat({ text }).body as object[]).slice(0, -1), { choices: [], usage: { prompt_tokens } }],
+  });
+  server.replies = [counted('First.', 9_000)];
+  await play('counting', longText(8_000, 'Remember this.'), 'local/qwen');
+  server.replies = [counted('Second.', 15)];
+  expect(await play('counting', 'And now?', 'local/qwen')).toMatchObject({ status: 'completed', reply: 'Second.' });
+  expect(server.received).toHaveLength(1);
+  server.replies = [ofResponses({ text: 'Third.' })];
+  expect(await play('counting', 'And now?', 'openai/gpt-5')).toMatchObject({ reply: 'Third.' });
+  // It has never read this conversation.
+  server.replies = [counted('Fourth.', 15)];
+  await play('counting', 'And now?', 'local/other');
+  const turnId = (await readTurns(rig, { sessionId: await rig.sessionOf('counting') })).at(-1)?.id ?? '';
+  const [first] = await readModelCalls(rig, { turnId });
+  expect(first).toMatchObject({ status: 'failed', error: { code: 'model_context_overflow' } });
+});
+
 test('the facts of the configuration bound what is asked of a model', async () => {
   server.replies = [ofChat({ text: 'Yes.' }), ofChat({ text: 'Yes.' })];
   for (const model of ['local/small', 'local/other']) {

@@ -203,7 +203,7 @@ describe('a tool that does not exist', () => {
 describe('an answer that was stopped', () => {
   test.each([
     ['sensitive', 'model_stopped_sensitive'],
-    ['brand_new', 'unhandled_stop_reason'],
+    ['content_filter', 'model_stopped_sensitive'],
   ])('for "%s" fails the turn with %s and words, and runs nothing', async (reason, code) => {
     const name = `stopped-${reason}`;
     const turn = await play(name, `[[stop: ${reason}]] [[reply: so far]] [[tool: effect {"key":"${reason}"}]]`);
@@ -216,6 +216,28 @@ describe('an answer that was stopped', () => {
     // The session continues, and the model sees its earlier text.
     expect(await play(name, 'and now?')).toMatchObject({ status: 'completed', reply: 'You said: and now?' });
     expect(JSON.stringify(lastMessages(name))).toContain('so far');
+  });
+
+  test('for a reason that is not known is an answer all the same, and the reason is logged (G43)', async () => {
+    const lines: { msg: string; reason: string }[] = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) };
+    const logging = rig.worker({ logger: createLogger({ level: 'warn', format: 'json', name: 'test', destination }) });
+    await rig.send('brand-new', '[[stop: brand_new]] [[tool: effect {"key":"brand-new"}]] [[reply: done]]');
+    await logging.run('brand-new');
+    logging.stop();
+    expect(await lastTurn('brand-new')).toMatchObject({ status: 'completed', reply: 'done' });
+    expect(ran).toContain('effect:brand-new');
+    expect(lines).toMatchObject([
+      { msg: 'Provider ended an answer with a reason that is not known', reason: 'brand_new' },
+    ]);
+  });
+
+  test('by the server itself is asked for again (G43)', async () => {
+    await play('interrupted', '[[stop: abort]] [[tool: effect {"key":"aborted"}]] [[reply: never]]');
+    expect(ran).not.toContain('effect:aborted');
+    const calls = await callsOf('interrupted');
+    expect(calls.length).toBeGreaterThan(1);
+    expect(calls[0]).toMatchObject({ status: 'failed', error: { code: 'model_cut_stream' } });
   });
 
   test('by an error that names the reason fails the turn in the same way, immediately', async () => {

@@ -146,6 +146,12 @@ export class CallRecord {
         'Provider reported tokens that the request cannot have used; an estimate is charged',
       );
     }
+    const unknown =
+      answer?.stopReason === 'sensitive' ? undefined : repairs?.find(({ step }) => step === 'stop-reason');
+    if (unknown !== undefined) {
+      const facts = { ...pickLogIds(this.#context, this.#turn), model: this.#begun.model, reason: unknown.was };
+      this.#context.logger.warn(facts, 'Provider ended an answer with a reason that is not known');
+    }
     const known = 'answer' in end ? end.answer.usage : end.usage;
     const { cacheWrite1hTokens = 0, ...usage } = known ?? this.#reported?.usage ?? NO_USAGE;
     const responseId = answer?.id ?? this.#reported?.id ?? null;

@@ -3,7 +3,7 @@
 import type { AgentSettings } from '../../config.ts';
 import { createRequestCheck, type Violation } from '../../history/check-request.ts';
 import type { History } from '../../history/prepare-history.ts';
-import { historyKey, openHistory, shownEntries, type ViewRules } from '../../history/view-messages.ts';
+import { firstNewMessage, historyKey, openHistory, shownEntries, type ViewRules } from '../../history/view-messages.ts';
 import type { ModelMessage } from '../../core/model-request.ts';
 import { applyPruning, decidePruning } from '../../history/prune-tool-results.ts';
 import type { CallView, PruningView, SessionView } from '../../core/view.ts';
@@ -12,6 +12,8 @@ import type { GrowingView, Transcript } from './transcript-cache.ts';
 /** A request that is about to be sent. */
 export interface NextRequest {
   messages: readonly ModelMessage[];
+  /** The first of them that is new since the last answer of the model. */
+  newFrom: number;
   /** The decision for this call; null: none. */
   callView: CallView | null;
   /** The faults for which a provider would refuse the messages. */
@@ -76,6 +78,7 @@ export class RequestView {
     const { messages } = this;
     return {
       messages,
+      newFrom: firstNewMessage(this.history, this.rules),
       callView: this.#pruning === undefined ? null : { pruning: this.#pruning },
       // Pruning changes no order and no pair: its input is checked, of which only the end is new.
       violations: this.#view.check(this.history.messages),

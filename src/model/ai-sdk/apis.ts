@@ -8,6 +8,10 @@ import { NO_KEY } from '../../core/provider-keys.ts';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ProviderFamily } from '../../history/provider-family.ts';
 import { ModelError } from '../model.ts';
+import { ChatTidier } from '../stream/tidy/tidy-chat.ts';
+import { GeminiTidier } from '../stream/tidy/tidy-gemini.ts';
+import { ResponsesTidier } from '../stream/tidy/tidy-responses.ts';
+import type { Tidier } from '../stream/tidy/tidier.ts';
 import { isStrict } from './rules/strict-schema.ts';
 import type { PromptForm } from './to-prompt.ts';
 
@@ -46,6 +50,12 @@ interface ListAddress {
   headersOf(this: void, apiKey: string): Record<string, string>;
 }
 
+/** How the answers of a model are read. */
+export interface StreamSettings {
+  /** False: `<think>` at the beginning of an answer is text. */
+  hasThinkTags: boolean;
+}
+
 const asBearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
 export interface ServedApi {
@@ -59,6 +69,8 @@ export interface ServedApi {
   takesFormat(format: ResponseFormat, of: { name: string; hasTools: boolean }): boolean;
   /** `settings`: what the configuration has for the create function of the package, where requests have no options of their own. */
   load(from: { package: string; settings: Record<string, unknown> }): Promise<MakeModel>;
+  /** Absent: its events are read as they come. */
+  tidier?(settings: StreamSettings): Tidier;
   /** Absent: it has no list of models that is known. */
   list?: ListAddress;
   /** What goes with each request, under the name by which the package looks for it. */
@@ -78,6 +90,7 @@ export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
     family: 'openai',
     resultImages: 'inside',
     takesFormat: () => true,
+    tidier: () => new ResponsesTidier({ isXai: false }),
     async load() {
       const { createOpenAI } = await import('@ai-sdk/openai');
       return (options, model) => createOpenAI(options).responses(model);
@@ -92,6 +105,7 @@ export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
     family: 'openai',
     resultImages: 'after',
     takesFormat: () => true,
+    tidier: () => new ChatTidier({ hasThinkTags: false }),
     async load() {
       const { createOpenAI } = await import('@ai-sdk/openai');
       return (options, model) => createOpenAI(options).chat(model);
@@ -108,6 +122,7 @@ export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
     resultImages: 'behind-text',
     // Not every model takes both.
     takesFormat: (_format, { hasTools }) => !hasTools,
+    tidier: () => new GeminiTidier(),
     async load() {
       const { createGoogle } = await import('@ai-sdk/google');
       return (options, model) => createGoogle(options)(model);
@@ -124,6 +139,7 @@ export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
     resultImages: 'inside',
     // The package always asks for the strict form.
     takesFormat: ({ schema }) => isStrict(schema),
+    tidier: () => new ResponsesTidier({ isXai: true }),
     async load() {
       const { createXai } = await import('@ai-sdk/xai');
       return (options, model) => createXai(options).responses(model);
@@ -138,6 +154,7 @@ export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
     takesReasoning: true,
     // Some of these servers refuse the field; Ollama holds any model to it, but cannot force a tool.
     takesFormat: (_format, { name }) => name === 'ollama',
+    tidier: (settings) => new ChatTidier(settings),
     async load() {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
       return ({ baseURL = '', ...options }, model) =>

@@ -3,7 +3,6 @@
 // Retries belong to the turn's stored budget (G16): a package makes one request for a call.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
@@ -14,15 +13,14 @@ import { accountOfKey } from '../account.ts';
 import { createPool } from '../connections.ts';
 import { listModels, type ListPlace } from '../list-models.ts';
 import { ModelError } from '../model.ts';
-import { cutAnswer, malformedAnswer, post, readRefusal as readRefusalText } from '../post.ts';
 import { isForced, withOutputTool } from '../stream/output-tool.ts';
-import { StreamFault } from '../stream/stream-event.ts';
 import type { Transport, TransportCall } from '../transport.ts';
 import { APIS, type AiSdkApi, type ServedApi, type MakeModel } from './apis.ts';
+import { createFetch, type SentCall } from './create-fetch.ts';
 import { toModelError } from './to-model-error.ts';
 import type { RefusedRequest } from './rules/read-refusal.ts';
 import { findDroppedPrompt } from './rules/dropped-prompt.ts';
-import { PartReader } from './to-events.ts';
+import { PartReader, readPromptTokens } from './to-events.ts';
 import { toPrompt, toSettings } from './to-prompt.ts';
 
 export interface AiSdkOptions {
@@ -39,20 +37,24 @@ export interface AiSdkOptions {
   options?: Record<string, unknown>;
   /** Absent: that of the API. */
   family?: ProviderFamily;
+  /** False: an answer is taken also if the server seems to have dropped the front of the prompt. Absent: true. */
+  checkPrompt?: boolean;
+  /** What the server counts as tokens of the prompt. Absent: all, unless that cannot be. */
+  promptTokens?: 'all' | 'uncached';
+  /** Of single models, by their own names. */
+  models?: Readonly<Record<string, ModelSwitches>>;
+}
+
+/** What is switched for one model. */
+export interface ModelSwitches {
+  /** Absent: as for its provider. */
+  checkPrompt?: boolean | undefined;
+  /** False: `<think>` at the beginning of an answer is text. Absent: true. */
+  thinkTags?: boolean | undefined;
 }
 
 /** What a package makes of a model is kept: making one costs a tenth of a call. */
 const MODELS_MAX = 100;
-
-/** A call that is under way. */
-interface SentCall {
-  call: TransportCall;
-  /** The size of its request; null: nothing was sent yet. */
-  bytes: number | null;
-}
-
-/** The statuses of answers that can have no body. */
-const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
 /** The transport to one provider. Cheap to make: nothing is loaded before the first call. */
 export function createAiSdkTransport({
@@ -75,7 +77,8 @@ export function createAiSdkTransport({
     const known = models.get(id);
     if (known !== undefined) return known;
     const make = await (loaded ??= api.load({ package: packageName, settings: options }));
-    const fetch = createFetch((pool ??= createPool()), calls);
+    const { thinkTags: hasThinkTags = true } = switchesOf(more, id);
+    const fetch = createFetch((pool ??= createPool()), calls, () => api.tidier?.({ hasThinkTags }));
     const model = make({ name: provider, apiKey, fetch, ...given({ baseURL: baseUrl, headers }) }, id);
     models.set(id, model);
     return model;
@@ -117,12 +120,32 @@ export function createAiSdkTransport({
     async send(call) {
       const sent: SentCall = { call, bytes: null };
       try {
-        await readParts(await doStream(sent), sent, { provider, mayDropPrompts: api.mayDropPrompts === true });
+        await readParts(await doStream(sent), sent, { provider, ...readingOf(api, more, call.request.model) });
       } catch (error) {
         throw toModelError(error, toRefused(api, provider, call.request));
       }
     },
   };
+}
+
+/** What is switched for a model. */
+function switchesOf({ models = {} }: Pick<AiSdkOptions, 'models'>, model: string): ModelSwitches {
+  return (Object.hasOwn(models, model) ? models[model] : undefined) ?? {};
+}
+
+/** How the figures of a model's answer are read. */
+interface FigureReading {
+  isUncached: boolean;
+  mayDropPrompts: boolean;
+}
+
+function readingOf(
+  { mayDropPrompts }: ServedApi,
+  options: Pick<AiSdkOptions, 'checkPrompt' | 'promptTokens' | 'models'>,
+  model: string,
+): FigureReading {
+  const { checkPrompt: isChecked = options.checkPrompt ?? true } = switchesOf(options, model);
+  return { isUncached: options.promptTokens === 'uncached', mayDropPrompts: mayDropPrompts === true && isChecked };
 }
 
 /** The request with the form of its answer where the API has a mode for it, else with a tool that stands for it. */
@@ -188,65 +211,29 @@ function toCacheKey(sessionKey: string): string {
 async function readParts(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   { call, bytes }: SentCall,
-  { provider, mayDropPrompts }: { provider: string; mayDropPrompts: boolean },
+  { provider, isUncached, mayDropPrompts }: FigureReading & { provider: string },
 ): Promise<void> {
-  const { request } = call;
-  const reader = new PartReader({ provider, model: request.model });
+  const reader = new PartReader({ provider, model: call.request.model }, { isUncached });
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
-    if (part.type === 'finish' && mayDropPrompts)
-      checkPrompt(request, bytes ?? Number.POSITIVE_INFINITY, part.usage.inputTokens.total);
+    if (part.type === 'finish' && mayDropPrompts) {
+      const { total } = readPromptTokens(part.usage, isUncached);
+      checkPrompt(call, { provider, sentBytes: bytes ?? Number.POSITIVE_INFINITY, readTokens: total });
+    }
     for (const event of reader.read(part)) if (call.onEvent(event)) return;
   }
 }
 
 /** Throws when the server answered without the front of the prompt: the turn then makes the prompt smaller. */
-function checkPrompt(request: ModelRequest, sentBytes: number, readTokens: number | undefined): void {
-  const tokens = findDroppedPrompt(request, { sentBytes, readTokens });
+function checkPrompt(
+  { request, newFrom }: TransportCall,
+  { provider, ...read }: { provider: string; sentBytes: number; readTokens: number | undefined },
+): void {
+  const tokens = findDroppedPrompt(request, { ...read, ...given({ newFrom }) });
   if (tokens === null) return;
-  const message = `The server read ${readTokens} tokens of a prompt of about ${tokens}: it drops the front of a prompt that does not fit into its window. Give the model a larger window (num_ctx of Ollama), or lower contextTokens of the agent.`;
+  const message =
+    `The server read ${read.readTokens} tokens of a prompt of about ${tokens}: it drops the front of a prompt that does not fit into its window. ` +
+    'Give the model a larger window (num_ctx of Ollama), or lower contextTokens of the agent. ' +
+    `If the server read all of it and counts only a part, set models.providers.${provider}.checkPrompt to false, or checkPrompt of the model in models.catalogue.`;
   throw new ModelError({ type: 'model_context_window_exceeded', status: null, retryAfterMs: null, message });
-}
-
-/** The `fetch` of a model. The first request of a call is the one that is recorded; others (for a token of access) are sent like it. */
-function createFetch(pool: Dispatcher, calls: AsyncLocalStorage<SentCall>): typeof globalThis.fetch {
-  return async (input, init = {}) => {
-    const under = calls.getStore();
-    if (under === undefined) throw new Error('The package sends a request outside of a call.');
-    const { call } = under;
-    const url = input instanceof Request ? input.url : String(input);
-    const { body } = init;
-    const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : undefined;
-    if (under.bytes === null && bytes !== undefined) {
-      under.bytes = bytes.length;
-      call.onSent(bytes);
-    }
-    const sent = Object.fromEntries(new Headers(init.headers));
-    const method = (init.method ?? 'GET') as Dispatcher.HttpMethod;
-    const reply = await post(pool, { url, method, headers: sent, ...given({ body: bytes }) }, call);
-    const { status, headers } = reply;
-    // They are of the body as it was sent; this one is decoded.
-    for (const name of ['content-encoding', 'content-length']) headers.delete(name);
-    const isEmpty = WITHOUT_BODY.includes(status);
-    if (isEmpty || status < 200 || status >= 300) {
-      const text = await readRefusalText(reply.bytes);
-      return new Response(isEmpty ? null : text, { status, headers });
-    }
-    if (/^text\/html/i.test(headers.get('content-type') ?? '')) {
-      reply.bytes.destroy();
-      throw malformedAnswer(`The answer of ${new URL(url).origin} is a page of HTML: is it the address of the API?`);
-    }
-    return new Response(ReadableStream.from(counted(reply.bytes, call)), { status, headers });
-  };
-}
-
-async function* counted(bytes: Readable, { onBytes }: TransportCall): AsyncGenerator<Buffer> {
-  try {
-    for await (const chunk of bytes as AsyncIterable<Buffer>) {
-      onBytes(chunk.length);
-      yield chunk;
-    }
-  } catch (error) {
-    throw error instanceof StreamFault ? error : cutAnswer(error);
-  }
 }

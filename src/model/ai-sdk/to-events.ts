@@ -2,13 +2,14 @@
 // clock and no network.
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { given, isObject } from '../../core/given.ts';
-import { classifyStopReason } from '../stream/stop-reasons.ts';
-import { StreamFault, type BlockStart, type StreamEvent } from '../stream/stream-event.ts';
+import { classifyStopReason, readStopReason } from '../stream/stop-reasons.ts';
+import { cut, StreamFault, type BlockStart, type StreamEvent } from '../stream/stream-event.ts';
 
 /** A block that was begun. */
 interface BlockSlot {
   index: number;
-  hasText: boolean;
+  /** Of a call: its arguments so far. */
+  json: string;
   /** What the provider needs back with it, merged from all of its parts; null: nothing. */
   metadata: Record<string, unknown> | null;
 }
@@ -22,14 +23,17 @@ interface Author {
 /** Turns the parts of one answer into events, each as it comes. */
 export class PartReader {
   readonly #author: Author;
+  readonly #isUncached: boolean;
   readonly #blocks = new Map<string, BlockSlot>();
   #isBegun = false;
   /** What the current part has become so far. */
   #events: StreamEvent[] = [];
   #count = 0;
 
-  constructor(author: Author) {
+  /** `isUncached`: the server leaves what it has read from its cache out of the tokens of the prompt. */
+  constructor(author: Author, { isUncached = false }: { isUncached?: boolean } = {}) {
     this.#author = author;
+    this.#isUncached = isUncached;
   }
 
   /** The events of the next part. Throws `StreamFault` when the answer ends without being complete; a part `error` is the caller's. */
@@ -44,26 +48,35 @@ export class PartReader {
     if (part.type === 'response-metadata') this.#begin(part.id, part.modelId);
     else if (isGrowth(part)) this.#grow(part);
     else if (part.type === 'tool-input-start') this.#note(this.#call(part.id, part.toolName), part.providerMetadata);
-    else if (part.type === 'tool-input-delta') this.#addArguments(this.#call(part.id, ''), part.delta);
+    else if (part.type === 'tool-input-delta') this.#call(part.id, '').json += part.delta;
     else if (part.type === 'tool-call' && part.providerExecuted !== true) {
       const call = this.#call(part.toolCallId, part.toolName);
-      if (!call.hasText) this.#addArguments(call, part.input);
+      // All of them, also where a part of them was lost.
+      call.json = part.input || call.json;
       this.#note(call, part.providerMetadata);
     } else if (part.type === 'finish') {
       this.#begin();
-      this.#events.push(...endOf(part));
+      for (const { index, json } of this.#blocks.values()) {
+        if (json === '') continue;
+        this.#events.push({
+          type: 'content_block_delta',
+          index,
+          delta: { type: 'input_json_delta', partial_json: json },
+        });
+      }
+      this.#events.push(...endOf(part, this.#isUncached));
     }
   }
 
-  #begin(id = '', model = this.#author.model): void {
+  #begin(id = '', model = ''): void {
     if (this.#isBegun) return;
     this.#isBegun = true;
-    this.#events.push({ type: 'message_start', message: { id, model } });
+    this.#events.push({ type: 'message_start', message: { id, model: model || this.#author.model } });
   }
 
   #start(key: string, block: BlockStart): BlockSlot {
     this.#begin();
-    const begun: BlockSlot = { index: this.#count, hasText: false, metadata: null };
+    const begun: BlockSlot = { index: this.#count, json: '', metadata: null };
     this.#count += 1;
     this.#blocks.set(key, begun);
     this.#events.push({ type: 'content_block_start', index: begun.index, content_block: block });
@@ -89,13 +102,6 @@ export class PartReader {
 
   #call(id: string, name: string): BlockSlot {
     return this.#blocks.get(`call ${id}`) ?? this.#start(`call ${id}`, { type: 'tool_use', id, name });
-  }
-
-  #addArguments(begun: BlockSlot, text: string): void {
-    if (text === '') return;
-    begun.hasText = true;
-    const delta = { type: 'input_json_delta', partial_json: text };
-    this.#events.push({ type: 'content_block_delta', index: begun.index, delta });
   }
 
   #note(begun: BlockSlot, metadata: unknown): void {
@@ -124,9 +130,9 @@ function mergeMetadata(before: Record<string, unknown> | null, next: Record<stri
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 
-function endOf({ finishReason, usage }: Finish): StreamEvent[] {
+function endOf({ finishReason, usage }: Finish, isUncached: boolean): StreamEvent[] {
   return [
-    { type: 'message_delta', delta: { stop_reason: toStopReason(finishReason) }, usage: toUsage(usage) },
+    { type: 'message_delta', delta: { stop_reason: toStopReason(finishReason) }, usage: toUsage(usage, isUncached) },
     { type: 'message_stop' },
   ];
 }
@@ -138,9 +144,11 @@ function toStopReason({ unified, raw }: LanguageModelV4FinishReason): string {
     case 'length':
       return 'max_tokens';
     case 'tool-calls':
-      return 'tool_use';
+      // Also what a package makes of a reason that it does not know, when there was a call.
+      return raw !== undefined && readStopReason(raw) === null ? raw : 'tool_use';
     case 'content-filter':
-      return filterReason(raw);
+      // The provider's word, if it is known as one for a filter.
+      return raw !== undefined && classifyStopReason(raw) === 'sensitive' ? raw : 'content_filter';
     case 'other':
       // Without the provider's word, the package has seen no end.
       if (raw === undefined) throw cut();
@@ -154,22 +162,23 @@ function toStopReason({ unified, raw }: LanguageModelV4FinishReason): string {
   }
 }
 
-function cut(): StreamFault {
-  return new StreamFault('cut_stream', 'The connection closed before the answer was complete.');
-}
-
-/** The provider's word for a filter that stopped the answer, if it is known as one. */
-function filterReason(raw: string | undefined): string {
-  return raw !== undefined && classifyStopReason(raw) === 'sensitive' ? raw : 'content_filter';
+/** The tokens of a prompt. A server that has read more from its cache than it counts does not count what is in the cache. */
+export function readPromptTokens(
+  { inputTokens }: LanguageModelV4Usage,
+  isUncached: boolean,
+): LanguageModelV4Usage['inputTokens'] {
+  const { total, cacheRead = 0 } = inputTokens;
+  if (total === undefined || (!isUncached && cacheRead <= total)) return inputTokens;
+  return { ...inputTokens, total: total + cacheRead, noCache: total };
 }
 
 /** The figures by the names of the Messages API, whose input excludes what was read from the cache or written to it. */
-function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Record<string, number> {
-  const { total, noCache, cacheRead = 0, cacheWrite = 0 } = inputTokens;
+function toUsage(usage: LanguageModelV4Usage, isUncached: boolean): Record<string, number> {
+  const { total, noCache, cacheRead = 0, cacheWrite = 0 } = readPromptTokens(usage, isUncached);
   return given({
     input_tokens: noCache ?? (total === undefined ? undefined : total - cacheRead - cacheWrite),
     cache_read_input_tokens: cacheRead,
     cache_creation_input_tokens: cacheWrite,
-    output_tokens: outputTokens.total,
+    output_tokens: usage.outputTokens.total,
   });
 }

@@ -13,11 +13,11 @@
 //   whole-characters    halves of surrogate pairs become U+FFFD and NULs go: providers refuse them in every later request.
 //                       Arguments with a NUL are not read
 //   mark-malformed      those that are not, or may be cut off, are marked: such a call is never run
-//   stop-reason         an answer that a filter or an unknown reason ended gets a text instead of its calls
+//   stop-reason         an answer that a filter ended, or an unknown reason within a call, gets a text instead of its calls
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn
 //
 // Joined, what the events added is the answer's text as `joinText` gives it: what a step adds is reported with `message_stop`.
-import { createStorableFilter, isBlank, storableText, storableValue } from '../../core/text.ts';
+import { createStorableFilter, cutHead, isBlank, storableText, storableValue } from '../../core/text.ts';
 import type { BlockOrigin, ContentBlock } from '../../core/content.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
 import { chainFilters, type TextFilter } from '../../core/text-filter.ts';
@@ -32,8 +32,8 @@ import { giveCallIds } from './call-ids.ts';
 import type { AnswerRules, DraftAnswer, DraftBlock } from './draft-answer.ts';
 import { given, isObject } from '../../core/given.ts';
 import { createReplacer } from './replace-text.ts';
-import { takeStopReason } from './stop-reasons.ts';
-import { malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';
+import { readStopReason, takeStopReason } from './stop-reasons.ts';
+import { cut, malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';
 import { nameTools, endUnknownTools } from './tool-names.ts';
 import { usageAfter } from './usage-figures.ts';
 
@@ -112,7 +112,7 @@ export class AnswerReducer {
       case 'content_block_stop':
         return this.#endBlock();
       case 'message_delta':
-        this.#stopReason = readStopReason(event) ?? this.#stopReason;
+        this.#stopReason = wireReasonOf(event) ?? this.#stopReason;
         this.#usage = usageAfter(this.#usage, event.usage);
         return '';
       case 'message_stop':
@@ -215,6 +215,8 @@ export class AnswerReducer {
     if (this.#id === null || this.#stopReason === null) {
       throw malformed('The stream ended without a message or a stop reason.');
     }
+    if (readStopReason(this.#stopReason) === 'interrupted')
+      throw cut(`The server interrupted the answer (stop reason ${JSON.stringify(cutHead(this.#stopReason, 100))}).`);
     const whole: DraftAnswer = {
       blocks: this.#blocks.flatMap((block) => toBlock(block) ?? []),
       wireStopReason: this.#stopReason,
@@ -224,13 +226,16 @@ export class AnswerReducer {
       malformedInputs: {},
     };
     const finished = STEPS.reduce((answer, step) => step.apply(answer, this.#rules), whole);
+    // Some servers write an empty reason into every event.
+    if (this.#stopReason === '' && finished.stopReason === 'unhandled')
+      throw cut('The answer ended within a tool call.');
     this.answer = buildAnswer(finished, this.#id, this.#model);
     const added = finished.blocks.filter((block) => block.type === 'text' && !whole.blocks.includes(block));
     return added.map((block) => this.#joint() + (block.type === 'text' ? block.text : '')).join('');
   }
 }
 
-function readStopReason({ delta }: StreamEvent): string | null {
+function wireReasonOf({ delta }: StreamEvent): string | null {
   const reason: unknown = delta?.stop_reason ?? null;
   if (reason !== null && typeof reason !== 'string') throw malformed('The stop reason is not a text.');
   return reason === null ? null : storableText(reason);

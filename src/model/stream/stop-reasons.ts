@@ -1,70 +1,89 @@
-// Why an answer ended. A reason that stops an answer because of its content, or an unknown one, ends the turn with a text for
-// people; tool calls of such an answer are not run.
+// Why an answer ended, in the words of all servers. Words that end an answer early because of its content end the turn with a text for people; tool
+// calls of such an answer are not run. A word that is not known ends an answer that is whole.
 // The times after which a call ends that receives nothing are here, too.
 import { cutHead } from '../../core/text.ts';
 import type { ModelStopReason } from '../../core/model-request.ts';
-import { endWithNote, noteRepair, type DraftAnswer } from './draft-answer.ts';
+import { endWithNote, listCalls, noteRepair, type DraftAnswer } from './draft-answer.ts';
 
-/** The reasons of the Messages API, which a turn knows how to take. */
-const KNOWN: ReadonlySet<string> = new Set<ModelStopReason>([
-  'end_turn',
-  'tool_use',
-  'max_tokens',
-  'stop_sequence',
-  'pause_turn',
-  'refusal',
-  'model_context_window_exceeded',
+/** `interrupted`: the server ended the answer before it was complete, so the call is made again. */
+type Meaning = ModelStopReason | 'interrupted';
+
+/** What the words mean, in lower case without separators: `STOP`, `eos_token` and `end-turn` are found as `stop`, `eostoken` and `endturn`. */
+const MEANINGS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+  ...wordsOf(
+    'end_turn',
+    'end_turn stop eos eos_token eos_found end complete completed done finish finished normal success',
+  ),
+  ...wordsOf('tool_use', 'tool_use tool_uses tool_call tool_calls function_call function_calls'),
+  ...wordsOf(
+    'max_tokens',
+    'max_tokens max_output_tokens max_new_tokens max_length length length_limit limit token_limit',
+  ),
+  ...wordsOf('max_tokens', 'model_length context_length truncated incomplete continuation'),
+  ...wordsOf('stop_sequence', 'stop_sequence stop_word stop_words stop_token stop_string word'),
+  ...wordsOf('pause_turn', 'pause_turn'),
+  ...wordsOf('refusal', 'refusal'),
+  ...wordsOf('model_context_window_exceeded', 'model_context_window_exceeded'),
+  ...wordsOf(
+    'sensitive',
+    'sensitive content_filter content_filtered content_policy content_blocked safety image_safety',
+  ),
+  ...wordsOf('sensitive', 'blocklist prohibited_content recitation spii guardrail_intervened error_toxic'),
+  ...wordsOf(
+    'interrupted',
+    'abort aborted cancel canceled cancelled user_cancel interrupt interrupted disconnect disconnected',
+  ),
+  ...wordsOf(
+    'interrupted',
+    'insufficient_system_resource insufficient_system_resources overloaded unload timeout timed_out',
+  ),
+  ...wordsOf('interrupted', 'error failed failure internal_error server_error network_error connection_error'),
 ]);
 
-/** The same values of other providers, whose models gateways offer in the Messages API's form. */
-const SYNONYMS: ReadonlyMap<string, ModelStopReason> = new Map<string, ModelStopReason>([
-  ['stop', 'end_turn'],
-  ['length', 'max_tokens'],
-  ['tool_calls', 'tool_use'],
-  ['function_call', 'tool_use'],
-]);
+function wordsOf(meaning: Meaning, words: string): [string, Meaning][] {
+  return words.split(' ').map((word) => [plain(word), meaning]);
+}
+
+function plain(word: string): string {
+  return word.toLowerCase().replace(/[^a-z]/g, '');
+}
+
+/** What a word means; null: it is not known. */
+export function readStopReason(wire: string): Meaning | null {
+  return MEANINGS.get(plain(wire)) ?? null;
+}
 
 /** The reasons with which a model ends an answer itself, after whole blocks. */
-const WHOLE: ReadonlySet<ModelStopReason> = new Set<ModelStopReason>(['end_turn', 'tool_use', 'pause_turn']);
+const WHOLE: ReadonlySet<string> = new Set<Meaning>(['end_turn', 'tool_use', 'pause_turn']);
 
-/** What providers write when a filter of theirs ends an answer, in lower case without separators. */
-const SENSITIVE: ReadonlySet<string> = new Set([
-  'sensitive',
-  'contentfilter',
-  'contentfiltered',
-  'contentpolicy',
-  'contentblocked',
-  'safety',
-  'blocklist',
-  'prohibitedcontent',
-  'recitation',
-  'spii',
-  'guardrailintervened',
-]);
-
-/** Step: an answer that was stopped for what it says, or for a reason that is not known, ends with a note that says so. */
+/**
+ * Step: an answer that was stopped for what it says ends with a note that says so. A reason that is not known ends an answer like any other, unless the
+ * arguments of a call are not whole.
+ */
 export function takeStopReason(answer: DraftAnswer): DraftAnswer {
   const wire = answer.wireStopReason;
-  const known = knownStopReason(wire);
-  if (known !== null) return { ...answer, stopReason: known };
-  const stopReason = classifyStopReason(wire);
+  const known = readStopReason(wire);
+  if (known !== null && known !== 'sensitive' && known !== 'interrupted') return { ...answer, stopReason: known };
   const noted = noteRepair(answer, { step: 'stop-reason', callId: null, was: wire });
+  if (known === null && hasWholeCalls(answer))
+    return { ...noted, stopReason: listCalls(answer).length > 0 ? 'tool_use' : 'end_turn' };
+  const stopReason = classifyStopReason(wire);
   return endWithNote(noted, `[${stopMessage(stopReason, wire)}]`, stopReason);
+}
+
+/** True when the arguments of all calls were whole JSON as they came. */
+function hasWholeCalls({ malformedInputs, repairs }: DraftAnswer): boolean {
+  return Object.keys(malformedInputs).length === 0 && !repairs.some(({ step }) => step === 'repair-arguments');
 }
 
 /** True for a reason that may end an answer within a call. */
 export function isCut(wire: string): boolean {
-  const known = knownStopReason(wire);
-  return known !== null && !WHOLE.has(known);
+  return !WHOLE.has(readStopReason(wire) ?? '');
 }
 
-function knownStopReason(wire: string): ModelStopReason | null {
-  return KNOWN.has(wire) ? (wire as ModelStopReason) : (SYNONYMS.get(wire) ?? null);
-}
-
-/** The stop reason for a value that the Messages API does not define. */
+/** The stop reason for a word that ends an answer early. */
 export function classifyStopReason(wire: string): 'sensitive' | 'unhandled' {
-  return SENSITIVE.has(wire.toLowerCase().replace(/[^a-z]/g, '')) ? 'sensitive' : 'unhandled';
+  return readStopReason(wire) === 'sensitive' ? 'sensitive' : 'unhandled';
 }
 
 /** What happened, for a person. */

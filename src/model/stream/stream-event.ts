@@ -2,7 +2,9 @@
 // that was not streamed is converted into the same events. Only the shape of an event is checked here: each field is checked again
 // where it is used.
 import type { BlockOrigin } from '../../core/content.ts';
+import { isObject } from '../../core/given.ts';
 import { cutHead } from '../../core/text.ts';
+import { textIn } from './tidy/tidier.ts';
 
 /** Why a stream makes no answer. */
 export class StreamFault extends Error {
@@ -65,9 +67,11 @@ export function asStreamEvent(event: unknown): StreamEvent {
 /** The events of an answer that came as one body: the same as if it had been streamed, each block in its start. */
 export function eventsOfBody(body: unknown): StreamEvent[] {
   if (!isBody(body)) throw malformed(`The answer is not a message: ${cutHead(JSON.stringify(body) ?? 'nothing', 200)}`);
-  const { id, model, content, stop_reason: stopReason, usage } = body;
-  const blocks = content.flatMap((block, index): StreamEvent[] => [
-    { type: 'content_block_start', index, content_block: block },
+  const { content, stop_reason: stopReason, usage } = body;
+  const [id, model] = [textIn(body.id) ?? '', textIn(body.model) ?? ''];
+  const list: unknown[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  const blocks = list.filter(isObject).flatMap((block, index): StreamEvent[] => [
+    { type: 'content_block_start', index, content_block: block as unknown as BlockStart },
     { type: 'content_block_stop', index },
   ]);
   return [
@@ -83,17 +87,19 @@ export function malformed(message: string, cause?: unknown): StreamFault {
   return new StreamFault('malformed_stream', message, { cause });
 }
 
+/** The fault of a stream that ended before its answer was complete. */
+export function cut(message = 'The connection closed before the answer was complete.'): StreamFault {
+  return new StreamFault('cut_stream', message);
+}
+
 interface MessageBody {
-  id: string;
-  model: string;
-  content: BlockStart[];
+  id?: unknown;
+  model?: unknown;
+  content: string | unknown[];
   stop_reason?: string | null;
   usage?: unknown;
 }
 
 function isBody(body: unknown): body is MessageBody {
-  const { id, content } = (body ?? {}) as Partial<Record<keyof MessageBody, unknown>>;
-  return (
-    typeof id === 'string' && Array.isArray(content) && content.every((block) => typeof block === 'object' && block)
-  );
+  return isObject(body) && (Array.isArray(body['content']) || typeof body['content'] === 'string');
 }

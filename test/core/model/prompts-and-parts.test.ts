@@ -225,7 +225,7 @@ test.each([
   ['content-filter', 'SAFETY', 'sensitive'],
   ['content-filter', 'LANGUAGE', 'sensitive'],
   ['content-filter', undefined, 'sensitive'],
-  ['other', 'NEW_REASON', 'unhandled'],
+  ['other', 'NEW_REASON', 'end_turn'],
 ] as const)('the reason %s (%s) ends an answer as %s', (unified, raw, stopReason) => {
   const text: LanguageModelV4StreamPart[] = [
     { type: 'text-start', id: 't' },

@@ -12,7 +12,7 @@ import { NO_KEY } from '../../../src/core/provider-keys.ts';
 import { createAiSdkTransport, type AiSdkOptions } from '../../../src/model/ai-sdk/create-transport.ts';
 import { createModel } from '../../../src/model/create-model.ts';
 import type { AskOptions } from '../../../src/model/model.ts';
-import { request, results, user } from '../build-request.ts';
+import { assistant, request, results, user } from '../build-request.ts';
 import { ofChat, ofGemini, ofResponses, startProviderServer, type ProviderServer } from '../provider-server.ts';
 import { shareAmongTests } from '../../servers/share-among-tests.ts';
 
@@ -51,6 +51,8 @@ function asker(api: Api, more: Partial<AiSdkOptions> = {}) {
   };
   return { model, ask, sent };
 }
+
+const READ_TOOL = { name: 'read', description: 'A tool.', input_schema: { type: 'object' as const } };
 
 const MADE = {
   openai: ofResponses,
@@ -250,6 +252,211 @@ test('a server that drops the front of a prompt fails the call, and runs of spac
   }
   server.replies = [ofResponses({ text: 'a' })];
   expect((await asker('openai').ask([words(20_000)])).content).toMatchObject([{ text: 'a' }]);
+});
+
+/** A chat whose usage counts as a server does that has most of the prompt in its cache. */
+const countedBy = (usage: object) => ({
+  body: [...(ofChat({ text: 'a' }).body as object[]).slice(0, -1), { id: 'answer_1', choices: [], usage }],
+});
+
+test('a count without what the cache had is made whole, or believed if it is that of what is new (G43)', async () => {
+  const words = (count: number) => Array.from({ length: count }, (_, at) => `word ${at}`).join(' ');
+  const later = [user(words(20_000)), assistant('Yes.'), user(words(400))];
+  const answered = async (usage: object, more: Partial<AiSdkOptions> = {}, options: Partial<AskOptions> = {}) => {
+    server.replies = [countedBy(usage)];
+    return await asker('openai-compatible', more).ask(later, {}, options);
+  };
+  const cached = { prompt_tokens: 900, prompt_tokens_details: { cached_tokens: 60_000 } };
+  expect((await answered(cached)).usage).toMatchObject({ inputTokens: 900, cacheReadTokens: 60_000 });
+  const less = { prompt_tokens: 30_000, prompt_tokens_details: { cached_tokens: 29_000 } };
+  const uncached = { promptTokens: 'uncached' } as const;
+  expect((await answered(less, uncached)).usage).toMatchObject({ inputTokens: 30_000, cacheReadTokens: 29_000 });
+  // What is new is about 930 tokens.
+  for (const count of [600, 900, 1_800])
+    expect(await answered({ prompt_tokens: count })).toMatchObject({ id: 'answer_1' });
+  const refused = { type: 'model_context_window_exceeded', message: expect.stringContaining('checkPrompt') };
+  for (const count of [100, 4_096]) await expect(answered({ prompt_tokens: count })).rejects.toMatchObject(refused);
+  // The answers are of another server.
+  await expect(answered({ prompt_tokens: 900 }, {}, { newFrom: 0 })).rejects.toMatchObject(refused);
+  // The answer before may have had thoughts, so that it is read again.
+  const short = [user(words(20_000)), assistant(words(400)), user('On.')];
+  server.replies = [countedBy({ prompt_tokens: 1_000 })];
+  expect(await asker('openai-compatible').ask(short)).toMatchObject({ id: 'answer_1' });
+});
+
+test.each<[string, Partial<AiSdkOptions>]>([
+  ['its provider', { checkPrompt: false }],
+  ['the model', { models: { 'gpt-5': { checkPrompt: false } } }],
+  ['the model, against its provider', { checkPrompt: true, models: { 'gpt-5': { checkPrompt: false } } }],
+])('a low count is believed where %s says so', async (_whose, more) => {
+  const words = Array.from({ length: 20_000 }, (_, at) => `word ${at}`).join(' ');
+  server.replies = [countedBy({ prompt_tokens: 5 })];
+  expect(await asker('openai-compatible', more).ask([words])).toMatchObject({ id: 'answer_1' });
+  server.replies = [countedBy({ prompt_tokens: 5 })];
+  await expect(asker('openai-compatible', { models: { other: { checkPrompt: false } } }).ask([words])).rejects.toThrow(
+    'checkPrompt',
+  );
+});
+
+const said = (...contents: unknown[]) => ({
+  body: [
+    ...contents.map((content) => ({ choices: [{ index: 0, delta: { content } }] })),
+    { choices: [{ delta: {}, finish_reason: 'stop' }] },
+  ],
+});
+
+test('thoughts in tags at the beginning of an answer are thoughts of its model (G34)', async () => {
+  const origin = { provider: 'other', model: 'gpt-5', metadata: {} };
+  const { ask } = asker('openai-compatible');
+  server.replies = [said('<thi', 'nk>a < b', ' </thi', 'nk>\n', '\n{"a":', ' 1}')];
+  const shown: string[] = [];
+  const { content } = await ask(['hi'], {}, { onChunk: (text) => void shown.push(text) });
+  expect(content).toEqual([
+    { type: 'thinking', thinking: 'a < b', signature: '', origin },
+    { type: 'text', text: '{"a": 1}' },
+  ]);
+  expect(shown.join('')).toBe('{"a": 1}');
+});
+
+test.each<[string, unknown[]]>([
+  ['not closed', ['<think>a', ' b']],
+  ['not at the beginning', ['See <think>a</think>', ' b']],
+  ['after a blank', [' <think>a</think> b']],
+  ['another', ['<thinking>a</thinking> b']],
+])('a tag that is %s is text', async (_name, contents) => {
+  server.replies = [said(...contents)];
+  const { content } = await asker('openai-compatible').ask(['hi']);
+  expect(content).toEqual([{ type: 'text', text: contents.join('') }]);
+});
+
+test('tags are text where the server sends thoughts in a field, where a model says so, and of other APIs', async () => {
+  const text = '<think>a</think> b';
+  const field = { choices: [{ index: 0, delta: { reasoning_content: 'hm' } }] };
+  server.replies = [{ body: [field, ...said(text).body] }];
+  expect((await asker('openai-compatible').ask(['hi'])).content).toMatchObject([{ thinking: 'hm' }, { text }]);
+  server.replies = [said(text)];
+  const switched = asker('openai-compatible', { models: { 'gpt-5': { thinkTags: false } } });
+  expect((await switched.ask(['hi'])).content).toMatchObject([{ text }]);
+  server.replies = [ofChat({ text })];
+  expect((await asker('openai-chat').ask(['hi'])).content).toMatchObject([{ text }]);
+});
+
+const call = (more: object) => ({ choices: [{ index: 0, delta: { tool_calls: [more] }, finish_reason: null }] });
+const callsEnd = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
+const READ = [{ type: 'tool_use', name: 'read', input: { path: 'a' } }];
+
+test.each<[string, object[], unknown]>([
+  [
+    'chunks without choices',
+    [{ type: 'ping' }, { choices: null }, { id: 7, error: null, usage: null }, ...said('a').body],
+    [{ text: 'a' }],
+  ],
+  [
+    'ids that are numbers',
+    [
+      { id: 7, model: 8, created: '9', choices: [{ index: '0', delta: { content: 'a', role: 'model' }, logprobs: 5 }] },
+      ...said().body,
+    ],
+    [{ text: 'a' }],
+  ],
+  ['a text in parts', said([{ type: 'text', text: 'a' }, null, { type: 'text', text: 'b' }]).body, [{ text: 'ab' }]],
+  [
+    'arguments that are an object',
+    [call({ index: 0, id: 7, function: { name: 'read', arguments: { path: 'a' } } }), callsEnd],
+    READ,
+  ],
+  [
+    'a call without its place',
+    [
+      call({ id: 'x', function: { name: 'read', arguments: '{"path":' } }),
+      call({ function: { arguments: '"a"}' } }),
+      callsEnd,
+    ],
+    READ,
+  ],
+  [
+    'a name after the arguments',
+    [
+      call({ index: 0, id: 'x', function: { arguments: '{"path":' } }),
+      call({ index: 0, function: { name: 'read', arguments: '"a"}' } }),
+      callsEnd,
+    ],
+    READ,
+  ],
+  [
+    'a call that is sent twice',
+    [
+      ...Array<object>(2).fill(call({ index: 0, id: 'x', function: { name: 'read', arguments: '{"path":"a"}' } })),
+      callsEnd,
+    ],
+    READ,
+  ],
+  [
+    'a reason that is an object',
+    [
+      ...said('a').body.slice(0, 1),
+      { choices: [{ index: 0, delta: {}, finish_reason: { type: 'stop', matched: 2 } }] },
+    ],
+    [{ text: 'a' }],
+  ],
+])('%s cost no answer (G43)', async (_name, body, content) => {
+  for (const api of ['openai-compatible', 'openai-chat'] as const) {
+    server.replies = [{ body }];
+    expect((await asker(api).ask(['hi'], { tools: [READ_TOOL] })).content).toMatchObject(content as object);
+  }
+});
+
+test('an empty reason in each event ends an answer only if the server says that it ended (G12, G43)', async () => {
+  const events = ['a', 'b'].map((content) => ({ choices: [{ index: 0, delta: { content }, finish_reason: '' }] }));
+  const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const headers = { 'content-type': 'text/event-stream' };
+  server.replies = [{ body: `${text}data: [DONE]\n\n`, headers }];
+  expect((await asker('openai-compatible').ask(['hi'])).content).toMatchObject([{ text: 'ab' }]);
+  server.replies = [{ body: text, headers }];
+  await expect(asker('openai-compatible').ask(['hi'])).rejects.toMatchObject({ type: 'malformed_stream' });
+  const torn = `data: ${JSON.stringify(call({ index: 0, id: 'x', function: { name: 'read', arguments: '{"pa' } }))}\n\n`;
+  server.replies = [{ body: `${torn}${text}data: [DONE]\n\n`, headers }];
+  await expect(asker('openai-compatible').ask(['hi'])).rejects.toMatchObject({ type: 'cut_stream' });
+});
+
+test('a connection that breaks after a complete answer costs nothing, nor does one that stays open', async () => {
+  const whole = (ofChat({ text: 'a' }).body as object[]).map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const headers = { 'content-type': 'text/event-stream' };
+  for (const ending of ['cut', 'silence'] as const) {
+    server.replies = [{ body: `${whole}data: [DONE]\n\n`, headers, ending }];
+    expect((await asker('openai-compatible').ask(['hi'])).content).toMatchObject([{ text: 'a' }]);
+    server.replies = [{ ...ofResponses({ text: 'a' }), ending }];
+    expect((await asker('openai').ask(['hi'])).content).toMatchObject([{ text: 'a' }]);
+  }
+});
+
+test('an answer that was not streamed is an answer', async () => {
+  const message = {
+    role: 'assistant',
+    content: 'a',
+    tool_calls: [{ id: 'x', type: 'function', function: { name: 'read', arguments: '{"path":"a"}' } }],
+  };
+  const content = [{ text: 'a' }, { name: 'read', input: { path: 'a' } }];
+  const bodies = {
+    'openai-compatible': { id: 'answer_1', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] },
+    openai: (ofResponses({ text: 'a', call: 'x' }).body as { response: object }[]).at(-1)?.response,
+    google: [
+      {
+        candidates: [
+          {
+            content: { parts: [{ text: 'a' }, { functionCall: { name: 'read', args: { path: 'a' } } }] },
+            finishReason: 'STOP',
+          },
+        ],
+      },
+    ],
+  } as const;
+  for (const [api, body] of Object.entries(bodies)) {
+    server.replies = [{ body: JSON.stringify(body) }];
+    expect((await asker(api as Api).ask(['hi'], { tools: [READ_TOOL] })).content).toMatchObject(content);
+  }
+  server.replies = [{ body: JSON.stringify({ choices: [] }).slice(0, -2) }];
+  await expect(asker('openai-compatible').ask(['hi'])).rejects.toMatchObject({ type: 'malformed_stream' });
 });
 
 test('an abort ends a call with its reason', async () => {

@@ -64,7 +64,7 @@ export async function askOnce(
   { pass = null, hop = null }: CallSource,
 ): Promise<AnsweredCall | (Pick<FailedCall, 'fault' | 'row'> & { hasAnswered?: true })> {
   if (hop === null) pruneWhenCold(context, turn);
-  const { messages, callView } = nextRequest(turn);
+  const { messages, newFrom, callView } = nextRequest(turn);
   const { requests } = turn.journal.attempt;
   // A batch of the provider has the request as it was made for it.
   const { request, facts } =
@@ -95,6 +95,7 @@ export async function askOnce(
       },
       {
         ...record.options(),
+        newFrom,
         ...(hop === null ? {} : { received: { body: hop.result, sha256: hop.sha256 } }),
         signal: idle.signal,
         onRemaining: (left) => pass?.remaining(left),

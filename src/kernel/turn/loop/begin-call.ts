@@ -87,14 +87,14 @@ function nextCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']
 }
 
 /** The request of the call to be made. Throws `TurnFailed` for a history that every provider refuses, `TurnStopped` when the turn stops. */
-export function nextRequest(turn: OpenedTurn): Pick<NextRequest, 'messages' | 'callView'> {
+export function nextRequest(turn: OpenedTurn): Omit<NextRequest, 'violations'> {
   turn.held.assertHeld();
-  const { messages, callView, violations } = turn.journal.attempt.requests.next();
+  const { violations, callView, ...request } = turn.journal.attempt.requests.next();
   if (violations.length > 0) {
     const details = violations.slice(0, 3).map((violation) => `message ${violation.at}: ${violation.detail}`);
     throw new TurnFailed('malformed_history', `The history cannot be sent: ${details.join('; ')}.`);
   }
-  return { messages, callView: toCallView(turn, callView) };
+  return { ...request, callView: toCallView(turn, callView) };
 }
 
 /** Prunes the view of the turn when the provider's cache has gone cold; it lasts for the session. */
