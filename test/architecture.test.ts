@@ -64,7 +64,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/rows/': BASE,
   'src/database/': ['src/rows/', ...BASE],
   'src/model/': BASE,
-  'src/tools/': BASE,
+  'src/tools/': ['src/images/', ...BASE],
   'src/plugins/': ['src/model/', 'src/tools/', ...BASE],
   'src/images/': BASE,
   'src/kernel/': [

@@ -2,6 +2,7 @@
 // that fits already keeps its bytes, but is decoded once anyway: the provider refuses a whole conversation for one that is broken.
 // The library is loaded at the first image: a service that sees none does not pay for it.
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
+import { Gate } from '../gate.ts';
 
 export interface FittedImage {
   mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
@@ -24,6 +25,10 @@ const BASE64_CHARS_MAX = 5 * 1024 * 1024;
 /** A small file can hold an image of any size; more than this is not decoded. */
 const PIXELS_MAX = 50_000_000;
 const DECODE_SECONDS_MAX = 10;
+
+/** How many images are decoded at the same time in a process: each may briefly take hundreds of megabytes. */
+const DECODED_AT_ONCE_MAX = 2;
+export const DECODERS = new Gate(DECODED_AT_ONCE_MAX);
 
 const PASSED_ON: Readonly<Record<string, FittedImage['mediaType']>> = {
   png: 'image/png',

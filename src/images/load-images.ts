@@ -2,9 +2,8 @@
 // named with the reason, for the prompt to say so.
 import { join } from 'node:path';
 import type { ImageBlock } from '../core/content.ts';
-import { Gate } from '../gate.ts';
 import type { Logger } from '../logger.ts';
-import { fitImage, ImageFault } from './fit-image.ts';
+import { DECODERS, fitImage, ImageFault } from './fit-image.ts';
 import { readConfined } from './read-confined.ts';
 
 export interface LoadedImages {
@@ -24,14 +23,11 @@ export interface ImageLoaderOptions {
 const IMAGES_MAX = 10;
 /** The most of one file that is read. */
 const FILE_BYTES_MAX = 6 * 1024 * 1024;
-/** How many images are decoded at the same time in a process: each may briefly take hundreds of megabytes. */
-const DECODED_AT_ONCE_MAX = 2;
 /** After this time, in milliseconds, no further image of a prompt is started. */
 const BEGIN_MS_MAX = 15_000;
 
 export class ImageLoader {
   readonly #options: ImageLoaderOptions;
-  readonly #gate = new Gate(DECODED_AT_ONCE_MAX);
 
   constructor(options: ImageLoaderOptions) {
     this.#options = options;
@@ -66,7 +62,7 @@ export class ImageLoader {
         continue;
       }
       try {
-        const { mediaType, base64 } = await this.#gate.run(() => fitImage(Buffer.from(image.source.data, 'base64')));
+        const { mediaType, base64 } = await DECODERS.run(() => fitImage(Buffer.from(image.source.data, 'base64')));
         fitted.blocks.push({ type: 'image', source: { type: 'base64', media_type: mediaType, data: base64 } });
       } catch (error) {
         fitted.missing.push({ path, reason: error instanceof ImageFault ? error.message : 'it cannot be read' });
@@ -81,7 +77,7 @@ export class ImageLoader {
     if (at.isLate) return 'loading the images before it took too long';
     const { dataDir, roots, logger } = this.#options;
     try {
-      return await this.#gate.run(async () => {
+      return await DECODERS.run(async () => {
         const reading = await readConfined(path, {
           workspaceDir: at.workspaceDir,
           roots: [at.workspaceDir, join(dataDir, 'media'), ...roots],

@@ -8,7 +8,7 @@ import { errorOutcome, isLater, type ToolOutcome } from './tool.ts';
 /** The most base64 of one image: the provider takes images of 5 MB. */
 const IMAGE_CHARS_MAX = 7_000_000;
 const BLOCKS_MAX = 50;
-const IMAGES_MAX = 5;
+export const IMAGES_MAX = 5;
 /** The placeholder for an answer without text: the model's API refuses blank blocks. */
 const NOTHING = '(empty)';
 

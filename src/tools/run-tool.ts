@@ -1,6 +1,7 @@
 // Runs one tool call: the one place where a tool's deadline, its abort and the bound of its result are kept. A call ends within its
 // time + 1 s (G25) even when the tool pays no attention; what it throws becomes an error result for the model.
 import { boundOutcome } from './bound-outcome.ts';
+import { fitImages } from './fit-images.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError } from './tool.ts';
 
 /** How long a tool may take after its time limit to end what it started and report its progress. Below the second that G25 allows. */
@@ -33,7 +34,7 @@ export async function runTool(
   const signal = AbortSignal.any([call.signal, deadline.signal]);
   try {
     const outcome = await settledOrAbandoned(settle(tool, input, { ...call, signal }), signal);
-    if (outcome.kind === 'answered') return boundOutcome(outcome.outcome, resultCharsMax);
+    if (outcome.kind === 'answered') return boundOutcome(await fitImages(outcome.outcome), resultCharsMax);
     call.signal.throwIfAborted();
     return deadline.signal.aborted
       ? timeoutOutcome(deadline.signal.reason as ToolTimeoutError)
