@@ -1,5 +1,6 @@
 // Checks a request as the Messages API does, with its words, so that what passes here passes there: fields, roles, blocks,
 // the pairing of tool calls and results, cache breakpoints. One walk over the body; the first fault is thrown.
+import { schemaFaultOf } from './schema-fault.ts';
 import { checkBlock } from './validate-block.ts';
 import { checkThinking } from './validate-thinking.ts';
 import { invalidRequest } from './provider-error.ts';
@@ -29,6 +30,7 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'inference_geo',
 ]);
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+const PROPERTY_KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
 const CACHE_BREAKPOINTS_MAX = 4;
 
 /** Returns the body as a request; throws `ProviderError` 400 with the API's message at the first thing the API would refuse. */
@@ -89,9 +91,25 @@ function checkTools(tools: unknown): number {
     if (isCustom && isRecord(schema) && schema['type'] !== 'object') {
       throw invalidRequest(`${at}.custom.input_schema.type: Input should be 'object'`);
     }
+    if (isCustom && isRecord(schema)) checkSchema(schema, `${at}.custom.input_schema`);
     if (tool['cache_control']) breakpoints += 1;
   }
   return breakpoints;
+}
+
+function checkSchema(schema: Record<string, unknown>, at: string): void {
+  if (schemaFaultOf(schema) !== null) {
+    throw invalidRequest(
+      `${at}: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use.`,
+    );
+  }
+  if (['oneOf', 'allOf', 'anyOf'].some((keyword) => keyword in schema)) {
+    throw invalidRequest(`${at}: input_schema does not support oneOf, allOf, or anyOf at the top level`);
+  }
+  const { properties = {} } = schema;
+  if (!Object.keys(properties as object).every((key) => PROPERTY_KEY.test(key))) {
+    throw invalidRequest(`${at}.properties: Property keys should match pattern '${PROPERTY_KEY.source}'`);
+  }
 }
 
 function checkSystem(system: unknown): number {

@@ -1,5 +1,6 @@
 // What Chat Completions and Responses have in common: the form and the words of errors, and the checks of fields, tools and schemas.
 import { ProviderError, retryHeaders } from '../provider-error.ts';
+import { schemaFaultOf } from '../schema-fault.ts';
 import { isRecord } from '../wire.ts';
 import type { ModelWire } from './model-wire.ts';
 
@@ -19,6 +20,7 @@ const CODES: ReadonlyMap<number, string> = new Map([
 ]);
 const TOOL_NAME = /^[a-zA-Z0-9_-]+$/;
 const TOOL_NAME_CHARS_MAX = 64;
+const ROOT_KEYWORDS = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'];
 
 /** The errors of both wires. */
 export const OPENAI_ERRORS: Pick<ModelWire, 'messageOf' | 'errorHeaders' | 'errorBody'> = {
@@ -127,8 +129,12 @@ export function checkFunction(definition: Record<string, unknown>, at: string): 
       `schema must be a JSON Schema of 'type: "object"', got 'type: "${typeof type === 'string' ? type : 'None'}"'.`,
     );
   }
-  const fault = schemaFault(parameters, [], definition['strict'] === true);
+  if (ROOT_KEYWORDS.some((keyword) => keyword in parameters)) {
+    throw refuse("schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.");
+  }
+  const fault = schemaFaultOf(parameters) ?? schemaFault(parameters, [], definition['strict'] === true);
   if (fault !== null) throw refuse(fault);
+  if (parameters['properties'] === undefined) throw refuse('In context=(), object schema missing properties.');
 }
 
 /** The schema that the format of an answer asks for; `inner` is the field with its name and schema, if they have one. */

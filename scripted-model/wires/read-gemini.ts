@@ -1,5 +1,6 @@
 // Checks a request of Gemini as Google does, with its words, and reads it into one of the Messages API.
 import type { MessagesRequest, WireBlock, WireMessage } from '../wire.ts';
+import { schemaFaultOf } from '../schema-fault.ts';
 import { isRecord } from '../wire.ts';
 import { refusedByGemini } from './gemini-errors.ts';
 import { checkCallSignature, checkTextSignature } from './gemini-signature.ts';
@@ -23,6 +24,7 @@ const DECLARATION_FIELDS = fieldsOf(
 const SCHEMA_FIELDS = fieldsOf(
   'type format title description nullable enum items maxItems minItems properties required minProperties maxProperties minLength maxLength pattern example anyOf propertyOrdering default minimum maximum',
 );
+const REFERENCE_FIELDS = ['$ref', 'description', 'default', '$defs', 'definitions'];
 const FUNCTION_NAME = /^[A-Za-z_][\w.:-]{0,63}$/;
 const MIME_TYPE = /^(?:image|audio|video|text)\/|^application\/(?:pdf|json)$/;
 const EQUAL_COUNT =
@@ -91,6 +93,7 @@ function readTools(tools: unknown): Record<string, unknown>[] {
       if (names.has(name)) throw refusedByGemini(`Duplicate function declaration found: ${name}`);
       names.add(name);
       checkSchema(declaration['parameters'], `${at}.parameters`);
+      checkJsonSchema(declaration['parametersJsonSchema'], `${at}.parameters_json_schema`);
       return declaration;
     });
   });
@@ -107,6 +110,36 @@ function checkSchema(schema: unknown, at: string): void {
   checkSchema(schema['items'], `${at}.items`);
   const alternatives = Array.isArray(schema['anyOf']) ? (schema['anyOf'] as unknown[]) : [];
   for (const [index, inner] of alternatives.entries()) checkSchema(inner, `${at}.any_of[${index}]`);
+}
+
+/** Any JSON schema whose root is an object, if nothing else stands beside a reference that leads somewhere. */
+function checkJsonSchema(schema: unknown, at: string): void {
+  if (schema === undefined) return;
+  const fault = schemaFaultOf(schema);
+  if (fault !== null) throw refusedByGemini(`Invalid value at '${at}': ${fault}`, at);
+  if (!isRecord(schema) || schema['type'] !== 'object' || ['anyOf', 'oneOf', 'allOf'].some((word) => word in schema))
+    throw refusedByGemini(`* GenerateContentRequest.${at}: only allowed for OBJECT type\n`, at);
+  checkReferences(schema, schema, at);
+}
+
+function checkReferences(schema: unknown, root: Record<string, unknown>, at: string): void {
+  if (Array.isArray(schema)) for (const inner of schema) checkReferences(inner, root, at);
+  if (!isRecord(schema)) return;
+  const { $ref: reference } = schema;
+  if (typeof reference === 'string') {
+    const beside = Object.keys(schema).filter((word) => !REFERENCE_FIELDS.includes(word));
+    if (beside.length > 0) {
+      throw refusedByGemini(
+        `${reference} was set alongside unsupported fields. If a schema node has $ref set, then only description and default can be set alongside it`,
+      );
+    }
+    const found = reference
+      .split('/')
+      .slice(1)
+      .reduce<unknown>((from, name) => (isRecord(from) ? from[name] : undefined), root);
+    if (found === undefined) throw refusedByGemini(`reference to undefined schema at ${at}`);
+  }
+  for (const inner of Object.values(schema)) checkReferences(inner, root, at);
 }
 
 function checkFields(record: Record<string, unknown>, known: ReadonlySet<string>, at: string): void {

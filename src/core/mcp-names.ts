@@ -7,3 +7,9 @@ const BETWEEN = '__';
 export function nameMcpTool(server: string, tool: string): string {
   return `${server}${BETWEEN}${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`;
 }
+
+/** The server of a tool that has such a name; null: it is of no server. */
+export function serverOfMcpTool(name: string): string | null {
+  const at = name.indexOf(BETWEEN);
+  return at < 1 ? null : name.slice(0, at);
+}

@@ -9,11 +9,13 @@ import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import { believableUsage } from './stream/usage-figures.ts';
 import type { AnswerRules } from './stream/draft-answer.ts';
 import { createStorableFilter } from '../core/text.ts';
-import { answerTools, takeOutput } from './stream/output-tool.ts';
+import { restoreCalls } from './stream/fit-tools.ts';
+import { answerTools, takeOutput, withOutputTool } from './stream/output-tool.ts';
 import { AnswerReducer } from './stream/reduce-answer.ts';
 import { eventsOfBody, StreamFault, type StreamEvent } from './stream/stream-event.ts';
 import type { AskOptions, Model } from './model.ts';
 import { ModelError } from './model.ts';
+import { nameRefusedTool } from './name-refused-tool.ts';
 import { watchAll, type CallObserver, type ModelObserver } from './observers/observer.ts';
 import { repairArguments } from './repair-arguments.ts';
 import { findTransport, selectTransport, type Transport } from './transport.ts';
@@ -65,9 +67,8 @@ export function createModel(parts: ModelParts): Model {
     },
     async ask(request, options) {
       options.signal.throwIfAborted();
-      const { received } = options;
       const selected = selectTransport(transports, request);
-      const transport = received === undefined ? selected : buildTransport(received, selected);
+      const transport = options.received === undefined ? selected : buildTransport(options.received, selected);
       const watch = watchAll(
         { observers, calls: options.observers ?? [], onFault: onObserverFault },
         { request, transport: transport.name, about: options.about ?? null },
@@ -77,11 +78,14 @@ export function createModel(parts: ModelParts): Model {
         decodeText: argumentDecoders[transport.provider] ?? null,
       });
       try {
-        const answer = takeOutput(await receive({ transport, request, options, reducer, watch }), request);
+        const received = await receive({ transport, request, options, reducer, watch });
+        const answer = takeOutput(restoreCalls(received, withOutputTool(request).tools), request);
         watch.ended?.({ kind: 'answered', answer });
         return answer;
       } catch (error) {
-        const thrown: unknown = options.signal.aborted ? options.signal.reason : toModelError(error, redact);
+        const thrown: unknown = options.signal.aborted
+          ? options.signal.reason
+          : nameRefusedTool(toModelError(error, redact), answerTools(request));
         watch.ended?.({ kind: 'failed', error: thrown });
         throw thrown;
       }

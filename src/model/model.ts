@@ -116,4 +116,10 @@ export class ModelError extends Error {
     const { type, status, message, errorCode, requestId, cause } = this;
     return new ModelError({ type, status, retryAfterMs, message, errorCode, requestId, cause });
   }
+
+  /** The same error in other words. */
+  saying(message: string): ModelError {
+    const { type, status, retryAfterMs, errorCode, requestId, cause } = this;
+    return new ModelError({ type, status, retryAfterMs, message, errorCode, requestId, cause });
+  }
 }

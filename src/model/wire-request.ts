@@ -14,6 +14,7 @@ import type {
 } from '../core/model-request.ts';
 import { takesOutputFormat, type Effort } from '../core/models.ts';
 import { FAMILY_POLICIES } from '../history/provider-family.ts';
+import { fitTools } from './stream/fit-tools.ts';
 import { withProviderIds } from './stream/provider-call-ids.ts';
 import { withOutputTool } from './stream/output-tool.ts';
 
@@ -40,7 +41,7 @@ export function toWireRequest(
   { isStreaming = true }: { isStreaming?: boolean } = {},
 ): WireRequest {
   const format = toFormat(asked);
-  const request = format === undefined ? withOutputTool(asked) : asked;
+  const request = fitTools(format === undefined ? withOutputTool(asked) : asked, 'anthropic');
   const { thinking, effort, sampling, system, tools } = request;
   const output = given({ effort, format });
   const messages = withoutOrigins(withProviderIds(request.messages, FAMILY_POLICIES.anthropic.callIds));

@@ -1,5 +1,6 @@
 // The tools of one agent: what policy lets through, in the stable order in which the system prompt lists them and the model is
 // sent them. The order and the bytes of the specs depend on the tools alone, or the provider's prompt cache is lost.
+import { tidySchema } from '../core/json-schema.ts';
 import { cutHead } from '../core/text.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import { isToolAllowed, type ToolPolicy } from '../core/tool-policy.ts';
@@ -86,9 +87,11 @@ export function createToolset({
   };
 }
 
-/** Only the port's fields, in a fixed order of keys: the model's API would refuse a plugin's own fields. */
-function sentSpec({ name, description, input_schema }: ToolSpec): ToolSpec {
-  return { name, description, input_schema };
+/** Only the port's fields, in a fixed order of keys: the model's API would refuse a plugin's own fields, and odd schemas. */
+export function sentSpec({ name, description, input_schema }: ToolSpec): ToolSpec {
+  const schema = tidySchema(input_schema);
+  // OpenAI refuses an object without properties.
+  return { name, description, input_schema: schema.properties === undefined ? { ...schema, properties: {} } : schema };
 }
 
 /** The result of a call of a tool that does not exist: it names those that do, so that the model can continue. */

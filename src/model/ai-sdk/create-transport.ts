@@ -13,6 +13,7 @@ import { accountOfKey } from '../account.ts';
 import { createPool } from '../connections.ts';
 import { listModels, type ListPlace } from '../list-models.ts';
 import { ModelError } from '../model.ts';
+import { fitTools } from '../stream/fit-tools.ts';
 import { isForced, withOutputTool } from '../stream/output-tool.ts';
 import type { Transport, TransportCall } from '../transport.ts';
 import { APIS, type AiSdkApi, type ServedApi, type MakeModel } from './apis.ts';
@@ -85,7 +86,7 @@ export function createAiSdkTransport({
   }
   async function doStream(sent: SentCall): Promise<ReadableStream<LanguageModelV4StreamPart>> {
     const { sessionKey = '', headers: audit, signal: abortSignal } = sent.call;
-    const request = inForm(api, provider, sent.call.request);
+    const request = fitTools(inForm(api, provider, sent.call.request), family);
     const model = await modelOf(request.model);
     const settings = toSettings(request);
     const isThinking = settings.reasoning !== undefined;

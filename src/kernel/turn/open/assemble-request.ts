@@ -24,7 +24,7 @@ import type { ReasoningLevel } from '../../../core/reasoning-tags.ts';
 import type { ModelFacts } from '../../../core/catalogue/catalogue.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import { capabilitiesOf, chooseMessageFeatures, chooseReactionMode } from '../../../config/message-features.ts';
-import type { Toolset } from '../../../tools/toolset.ts';
+import { sentSpec, type Toolset } from '../../../tools/toolset.ts';
 import { readAgentFacts, MACHINE } from './agent-facts.ts';
 import type { ChatFacts, SessionWorkspace } from './session-context.ts';
 import { TurnFailed } from '../turn-end.ts';
@@ -115,7 +115,10 @@ export function assembleRequest(
     ...thinkingRequest({ ...named, level: thinking, isShown: reasoning !== 'off', facts, ...limits }),
     system,
     // After the agent's own: those begin the provider's cache. A name that the agent has by now is its own.
-    tools: tools.length === 0 ? own : [...own, ...tools.filter(({ name }) => toolset.findTool(name) === undefined)],
+    tools:
+      tools.length === 0
+        ? own
+        : [...own, ...tools.filter(({ name }) => toolset.findTool(name) === undefined).map(sentSpec)],
     ...given({ sampling, responseFormat: format }),
   };
   return { request, spans };
