@@ -62,7 +62,7 @@ const onlyInLongForm = globSync(
     'test/client/package.test.ts',
     'test/crash/!(mutants*|turn-sweep).test.ts',
     'test/embedded-postgres/start-embedded-postgres.test.ts',
-    'test/mcp/!(mcp-calls).test.ts',
+    'test/mcp/!(mcp-calls|odd-*).test.ts',
     'test/mcp-server/conformance.test.ts',
     'test/model/conformance.test.ts',
     'test/openai/{chat,earlier-sessions,files,responses,streams}.test.ts',

@@ -28,8 +28,8 @@ async function openShell(settings: object = {}, file: object = {}, prepare?: (ba
   async function sh(command: string): Promise<string> {
     const reply = await client.call({ tool: 'sh', input: { command }, meta: {}, signal, isTask: false });
     if (reply.kind !== 'answered') throw new Error(reply.kind);
-    const [part] = reply.result.content;
-    return part?.type === 'text' ? part.text : '';
+    const { content } = reply.answer.result as { content: { text?: string }[] };
+    return content[0]?.text ?? '';
   }
   return { ...rig, client, sh };
 }

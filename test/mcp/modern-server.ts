@@ -10,6 +10,8 @@ import { z } from 'zod';
 import { HUGE, statusAfterRun } from './gateway.ts';
 
 const file = process.env['COUNT_FILE'] ?? '';
+const TINY_PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEElEQVQI12P4z8AARAwQCgAf7gP9QDZ6TgAAAABJRU5ErkJggg==';
 
 function createModernServer(): McpServer {
   const server = new McpServer({ name: 'modern', version: '2.0.0' });
@@ -30,7 +32,7 @@ function createModernServer(): McpServer {
     ({ message }) => ({ content: [{ type: 'text', text: `Echo: ${message}` }] }),
   );
   server.registerTool('get-tiny-image', { description: 'an image', inputSchema: z.object({}) }, () => ({
-    content: [{ type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' }],
+    content: [{ type: 'image', mimeType: 'image/png', data: TINY_PNG }],
   }));
   server.registerTool('get-resource-reference', { description: 'a resource', inputSchema: z.object({}) }, () => ({
     content: [{ type: 'resource', resource: { uri: 'demo://resource/1', mimeType: 'text/plain', text: 'text' } }],

@@ -71,7 +71,8 @@ async function runCall(tool: OfferedTool, run: Run): Promise<ToolOutcome> {
   for (let sent = 1; ; sent += 1) {
     const end = await sendOnce(tool, run);
     if (end.kind === 'answered') {
-      const outcome = toOutcome(server, end.result, markOf(call));
+      const { outputSchema } = tool.definition as { outputSchema?: Record<string, unknown> };
+      const outcome = await toOutcome({ server, answer: end.answer, mark: markOf(call), outputSchema });
       return end.isNew && run.key !== server ? withNote(outcome) : outcome;
     }
     if (end.kind === 'begun') return begunOutcome(server, end.task);

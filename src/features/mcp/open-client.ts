@@ -7,16 +7,18 @@ import {
   SdkError,
   SdkErrorCode,
   SdkHttpError,
-  type CallToolResult,
 } from '@modelcontextprotocol/client';
 import type { Config, McpServerSettings } from '../../config.ts';
 import type { Database } from '../../database/database.ts';
 import { holdfastVersion } from '../../cli/holdfast-version.ts';
 import { given } from '../../core/given.ts';
-import { storableValue } from '../../core/text.ts';
+import { cutHead, storableText } from '../../core/text.ts';
 import { HttpTransport, STREAM_ENDED } from './http-transport.ts';
 import { beginTask, cancelTask, readTask } from './task-requests.ts';
 import type { ListedTool } from './rules.ts';
+import { mergeTools } from './rules/read-definition.ts';
+import { readListed, readSent } from './sent-answers.ts';
+import { isOfSession } from './session-errors.ts';
 import { createAuthProvider, LackedScopeError, type LoginProvider } from './oauth.ts';
 import { placeServer } from './server-place.ts';
 import type { CallReply, OpenClient, ServerCall } from './server-port.ts';
@@ -32,6 +34,7 @@ const PING_MS = 5_000;
 /** The deadline of a call is that of its tool, which aborts it. */
 const NO_TIMEOUT_MS = 2_147_483_647;
 const TOOLS_MAX = 1_000;
+const INFO_CHARS_MAX = 200;
 
 export async function openClient(
   { config, database, name, settings }: Server,
@@ -48,8 +51,8 @@ export async function openClient(
   const version = client.getServerVersion();
   return {
     info: {
-      name: version?.name ?? null,
-      version: version?.version ?? null,
+      name: shown(version?.name),
+      version: shown(version?.version),
       protocol: client.getNegotiatedProtocolVersion() ?? null,
       ...(sandbox === undefined ? {} : { sandbox }),
     },
@@ -65,6 +68,11 @@ export async function openClient(
       await transport.close();
     },
   };
+}
+
+/** What a server says of itself, as it is stored. */
+function shown(text = ''): string | null {
+  return text === '' ? null : cutHead(storableText(text), INFO_CHARS_MAX);
 }
 
 /** The newer protocol has no ping. */
@@ -162,22 +170,7 @@ async function listTools({ client, login }: Connected): Promise<ListedTool[]> {
   if (client.getServerCapabilities()?.tools === undefined) return [];
   const options = { timeout: LIST_MS, cacheMode: 'refresh' } as const;
   const { tools } = await withScope(login, () => client.listTools(undefined, options));
-  // PostgreSQL stores no NUL, and no half characters.
-  return storableValue(
-    tools.slice(0, TOOLS_MAX).map(({ name, title, description, inputSchema, annotations = {}, execution }) => {
-      const { $schema: _dialect, ...schema } = inputSchema;
-      const { readOnlyHint, idempotentHint, destructiveHint, openWorldHint } = annotations;
-      return {
-        name,
-        definition: {
-          description: description ?? title ?? '',
-          inputSchema: schema,
-          annotations: given({ readOnlyHint, idempotentHint, destructiveHint, openWorldHint }),
-          needsTask: execution?.taskSupport === 'required',
-        },
-      };
-    }),
-  );
+  return mergeTools(tools.map((tool) => readListed(tool))).slice(0, TOOLS_MAX);
 }
 
 async function callTool(
@@ -188,8 +181,7 @@ async function callTool(
     const params = { name: tool, arguments: input, _meta: meta };
     const options = { timeout: NO_TIMEOUT_MS, signal };
     if (isTask) return await withScope(login, () => beginTask(client, params, options));
-    const result = await withScope(login, () => client.callTool(params, options));
-    return { kind: 'answered', result: result as CallToolResult };
+    return { kind: 'answered', answer: readSent(await withScope(login, () => client.callTool(params, options))) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     return { kind: kindOfFault(error, transport), reason: reasonOf(error, transport) };
@@ -199,15 +191,27 @@ async function callTool(
 /** What a fault of a call says about it. */
 function kindOfFault(error: unknown, transport: ServerTransport): 'refused' | 'not-sent' | 'lost' {
   if (error instanceof NotSentError) return 'not-sent';
+  if (error instanceof ProtocolError && error.data === STREAM_ENDED) return 'lost';
   // The server has answered with an error.
-  if (error instanceof ProtocolError) return error.data === STREAM_ENDED ? 'lost' : 'refused';
+  if (error instanceof ProtocolError) return isOfLostSession(error, transport) ? 'not-sent' : 'refused';
   // It asks for a token that may do more.
   if (error instanceof LackedScopeError || error instanceof InsufficientScopeError) return 'refused';
   if (error instanceof SdkHttpError && REFUSALS.has(error.status)) return 'refused';
   // A gateway may answer with any other status after the tool has run.
   if (error instanceof SdkHttpError) return isSessionGone(error, transport) ? 'not-sent' : 'lost';
-  if (error instanceof SdkError) return error.code === SdkErrorCode.NotConnected ? 'not-sent' : 'lost';
+  if (error instanceof SdkError) {
+    if (error.code === SdkErrorCode.NotConnected) return 'not-sent';
+    // An answer that is not understood is an answer.
+    return ANSWERED.includes(error.code) ? 'refused' : 'lost';
+  }
   return NEVER_SENT.has(codeOf(error)) ? 'not-sent' : 'lost';
+}
+
+const ANSWERED: readonly SdkErrorCode[] = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType];
+
+function isOfLostSession(error: ProtocolError, transport: ServerTransport): boolean {
+  if (transport instanceof StdioTransport || transport.sessionId === undefined) return false;
+  return isOfSession(error, transport.sessionId);
 }
 
 /** The statuses with which a request is refused before it comes to the tool, with what to do. */

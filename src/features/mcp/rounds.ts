@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { McpServerSettings } from '../../config.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
-import { cutHead } from '../../core/text.ts';
+import { cutHead, storableText } from '../../core/text.ts';
 import { connectionsOf, type Connections } from './connections.ts';
 import { cancelLeftTasks } from './tasks.ts';
 import {
@@ -94,7 +94,7 @@ async function askServer({ database, connections, logger }: Asking, name: string
   } catch (error) {
     if (signal.aborted) return await releaseMcpServer(database, name);
     void connections.dropIfSilent(name);
-    const reason = cutHead(error instanceof Error ? error.message : String(error), ERROR_CHARS_MAX);
+    const reason = cutHead(storableText(error instanceof Error ? error.message : String(error)), ERROR_CHARS_MAX);
     logger.warn({ err: error, server: name }, 'MCP server cannot be reached; its tools stay as they were');
     await storeMcpLoss(database, { name, error: reason });
   }

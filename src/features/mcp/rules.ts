@@ -22,6 +22,10 @@ export interface ToolDefinition {
   annotations: { readOnlyHint?: boolean; idempotentHint?: boolean; destructiveHint?: boolean; openWorldHint?: boolean };
   /** True: it runs only as a task. */
   needsTask: boolean;
+  /** The form of the structured content of its results; absent: it has none that can be used. */
+  outputSchema?: object;
+  /** What is wrong with the definition, so that no agent has the tool; absent: nothing. */
+  fault?: string;
 }
 
 export interface ListedTool {
@@ -48,13 +52,14 @@ const SCHEMA_CHARS_MAX = 65_536;
 
 /** The tools of a server: each offered, or left out with the reason. */
 export function judgeTools(server: string, settings: ServerRules, tools: readonly ListedTool[]): OfferedTool[] {
-  const first = new Map<string, string>();
-  return tools.map((tool) => {
+  const folded = tools.map(({ name }) => nameMcpTool(server, name).toLowerCase());
+  return tools.map((tool, place) => {
     const offeredAs = nameMcpTool(server, tool.name);
-    const other = first.get(offeredAs.toLowerCase());
-    if (other === undefined) first.set(offeredAs.toLowerCase(), tool.name);
+    // None is chosen: which one a call reaches would depend on the others.
+    const other = tools.find((_each, at) => at !== place && folded[at] === folded[place]);
     const leftOut =
-      other === undefined ? reasonToLeaveOut(settings, tool, offeredAs) : `its name would be that of ${other}`;
+      reasonToLeaveOut(settings, tool, offeredAs) ??
+      (other === undefined ? null : `its name would be that of ${other.name}`);
     return { ...tool, server, offeredAs, leftOut, ...believe(settings, tool) };
   });
 }
@@ -62,6 +67,7 @@ export function judgeTools(server: string, settings: ServerRules, tools: readonl
 function reasonToLeaveOut({ tools }: ServerRules, { name, definition }: ListedTool, offeredAs: string): string | null {
   // Policies compare names without regard to blanks and the case of letters; these are the server's own names.
   if (!isToolAllowed({ name, isReadOnly: true }, tools)) return 'the configuration of its server does not allow it';
+  if (definition.fault !== undefined) return definition.fault;
   if (offeredAs.length > NAME_CHARS_MAX)
     return `its name would have ${offeredAs.length} characters, more than ${NAME_CHARS_MAX}`;
   if (JSON.stringify(definition.inputSchema).length > SCHEMA_CHARS_MAX)
@@ -99,6 +105,8 @@ export function describeChange(before: ToolDefinition, after: ToolDefinition): s
     ...diffLines(before.description, after.description),
     ...diffLines(json(before.inputSchema), json(after.inputSchema)),
     ...diffLines(json(before.annotations), json(after.annotations)),
+    ...diffLines(json(before.outputSchema ?? {}), json(after.outputSchema ?? {})),
+    ...diffLines(before.fault ?? '', after.fault ?? ''),
   ];
 }
 

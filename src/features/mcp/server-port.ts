@@ -1,5 +1,4 @@
 // What a connection to an MCP server offers, and how it answers.
-import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ListedTool } from './rules.ts';
 import type { ServerInfo } from './store/servers.ts';
 
@@ -10,10 +9,16 @@ export interface TaskState {
   pollMs: number | null;
 }
 
+/** What a server has answered to a call, in whatever form. */
+export interface SentAnswer {
+  result?: unknown;
+  error?: unknown;
+}
+
 /** What a server says of a task. */
 export type TaskReply =
   | { kind: 'runs'; pollMs: number | null }
-  | { kind: 'ended'; result: CallToolResult }
+  | { kind: 'ended'; answer: SentAnswer }
   | { kind: 'failed'; reason: string }
   /** The server does not know it, or not any more. */
   | { kind: 'gone'; reason: string };
@@ -29,7 +34,7 @@ export interface ServerCall {
 
 /** How a call ended, if it was not aborted. */
 export type CallReply =
-  | { kind: 'answered'; result: CallToolResult }
+  | { kind: 'answered'; answer: SentAnswer }
   | { kind: 'begun'; task: TaskState }
   /** The server has answered that it does not do this. */
   | { kind: 'refused'; reason: string }

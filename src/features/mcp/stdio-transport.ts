@@ -1,6 +1,6 @@
 // An MCP server that is a process of this worker: the leader of a process group, which ends with the connection, and with this process if that is
 // killed. The library's own transport ends the process alone, and leaves what it has started (npx starts another).
-import { ReadBuffer, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
+import { serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,10 +9,12 @@ import { cutTail } from '../../core/text.ts';
 import { endProcessGroup } from '../../tools/process-group.ts';
 import { guardProcessGroup, releaseProcessGroup } from '../../tools/process-guard.ts';
 import type { WrappedCommand } from '../../tools/sandbox/port.ts';
+import { MessageReader } from './message-reader.ts';
 import type { ServerPlace } from './server-place.ts';
 
 /** A larger message ends the server. */
 export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
+const LINE_END = '\n'.charCodeAt(0);
 /** From the end of its input to TERM, and from there to KILL. */
 const END_GRACE_MS = 500;
 const KILL_GRACE_MS = 2_000;
@@ -33,7 +35,10 @@ export class StdioTransport implements Transport {
   /** What it wrote last to its standard error. */
   lastWords = '';
   readonly #command: ServerCommand;
-  readonly #buffer = new ReadBuffer({ maxBufferSize: MESSAGE_BYTES_MAX });
+  readonly #reader = new MessageReader();
+  /** The beginning of a line. */
+  #line: Buffer[] = [];
+  #lineBytes = 0;
   #child: (ChildProcess & { pid: number }) | undefined;
   #ended: Promise<void> | undefined;
 
@@ -88,6 +93,7 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (stdin === undefined || stdin === null || !stdin.writable || this.#ended !== undefined) throw new NotSentError();
+    this.#reader.note(message);
     if (!stdin.write(serializeMessage(message))) await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]);
   }
 
@@ -107,27 +113,32 @@ export class StdioTransport implements Transport {
       releaseProcessGroup(child.pid);
     }
     await this.#command.place.close();
-    this.#buffer.clear();
+    this.#line = [];
     this.onclose?.();
   }
 
   #read(chunk: Buffer): void {
-    try {
-      this.#buffer.append(chunk);
-    } catch (error) {
-      this.onerror?.(error as Error);
-      void this.close();
-      return;
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, from)) {
+      const line = Buffer.concat([...this.#line, chunk.subarray(from, end)]).toString();
+      from = end + 1;
+      this.#line = [];
+      this.#lineBytes = 0;
+      this.#readLine(line);
     }
-    for (;;) {
-      try {
-        const message = this.#buffer.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        // A line that is no message: what servers print by mistake.
-        this.onerror?.(error as Error);
-      }
+    this.#line.push(chunk.subarray(from));
+    this.#lineBytes += chunk.length - from;
+    if (this.#lineBytes <= MESSAGE_BYTES_MAX) return;
+    this.onerror?.(new Error(`a message of more than ${MESSAGE_BYTES_MAX / 1024 / 1024} MiB`));
+    void this.close();
+  }
+
+  #readLine(line: string): void {
+    try {
+      for (const message of this.#reader.read(line)) this.onmessage?.(message);
+    } catch (error) {
+      // A line that is no message: what servers print by mistake.
+      this.onerror?.(error as Error);
     }
   }
 }

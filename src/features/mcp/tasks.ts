@@ -6,6 +6,8 @@ import type { HeldCall, Known, Resumption } from '../../kernel/turn/hold-kind.ts
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { taskReason } from '../../kernel/rules/why.ts';
 import { neutralise } from '../../prompt/untrusted-text.ts';
+import { boundOutcome } from '../../tools/bound-outcome.ts';
+import { fitImages } from '../../tools/fit-images.ts';
 import { laterOutcome, mayRepeat, type ToolOutcome } from '../../tools/tool.ts';
 import { markOf } from '../../tools/untrusted-result.ts';
 import type { Database } from '../../database/database.ts';
@@ -82,7 +84,8 @@ async function resumeCall(
     }
     await endMcpTask(database, { turnId: turn.id, step: call.step, ordinal: call.ordinal });
     if (state.kind === 'failed') return known(`${server} says that the task has failed: ${shown(state.reason)}`);
-    const outcome = toOutcome(server, state.result, markOf({ idempotencyKey: `${turn.id}:${call.call.id}` }));
+    const mark = markOf({ idempotencyKey: `${turn.id}:${call.call.id}` });
+    const outcome = boundOutcome(await fitImages(await toOutcome({ server, answer: state.answer, mark })));
     return { kind: 'known', outcome, status: outcome.isError ? 'failed' : 'done' };
   } catch (error) {
     turn.held.signal.throwIfAborted();
