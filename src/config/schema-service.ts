@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { KEY_ROLES } from '../core/key-role.ts';
 import {
+  choice,
   count,
   flag,
   hosts,
@@ -157,6 +158,9 @@ export const openaiSchema = section({
     .default(600)
     .describe("how long a turn waits for the results of the client's tools; then it fails with `caller_timeout`"),
   fileDays: count(1, 3_650).default(30).describe('how many days uploaded files are kept'),
+  user: choice(['chat', 'session'], 'chat').describe(
+    'the [session](openai-clients.md#sessions) of a request with `user`. `chat`: the one whose history it continues; `session`: one for all requests of the user',
+  ),
 });
 
 export const shutdownSchema = section({

@@ -2,10 +2,12 @@
 //
 //   call_<turn>_<step>_<place>                      a tool call that the client runs
 //   resp_<message>, resp_<message>_<step>           a response; it exists before a turn has claimed its message, so the turn cannot be in it
+//   msg_<response>, fc_<response>_<n>, ctc_...      the text of a response, and its calls from 1
 //   file-<id>, file-<id>-output, file-<id>-errors   an upload, and the files of a batch
 //   batch_<id>                                      a batch
 const CALL = /^call_([\da-f]{32})_(\d{1,6})_(\d{1,6})$/;
 const RESPONSE = /^resp_([\da-f]{32})(?:_(\d{1,6}))?$/;
+const ITEM = /^(?:msg_([\da-f]{32}(?:_\d{1,6})?)|(?:fc|ctc)_([\da-f]{32}(?:_\d{1,6})?)_(\d{1,6}))$/;
 const FILE = /^file-([0-9a-f]{32})(?:-(output|errors))?$/;
 const BATCH = /^batch_([0-9a-f]{32})$/;
 
@@ -42,6 +44,20 @@ export function formatResponseId({ messageId, afterStep }: ResponseName): string
 export function parseResponseId(id: string): ResponseName | null {
   const [, hex, step = '0'] = RESPONSE.exec(id) ?? [];
   return hex === undefined ? null : { messageId: toUuid(hex), afterStep: Number(step) };
+}
+
+/** An item of a response. */
+export interface ItemName {
+  response: ResponseName;
+  /** The place of a call among the calls of the response, from 1; null: its text. */
+  call: number | null;
+}
+
+/** Null: the id is not one of Holdfast's. */
+export function parseItemId(id: string): ItemName | null {
+  const [, ofText, ofCall, call] = ITEM.exec(id) ?? [];
+  const response = parseResponseId(`resp_${ofText ?? ofCall ?? ''}`);
+  return response === null ? null : { response, call: call === undefined ? null : Number(call) };
 }
 
 export interface FileName {

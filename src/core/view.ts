@@ -3,6 +3,7 @@
 // plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
 import type { SentAlert } from './heartbeat.ts';
 import type { ProviderFamily } from '../history/provider-family.ts';
+import type { CallerNames } from './caller-request.ts';
 import type { HarnessReason } from './harness-selection.ts';
 import type { Sampling, ThinkingSetting } from './model-request.ts';
 import type { RequestTraits } from './model-traits.ts';
@@ -62,6 +63,8 @@ export interface TurnRequestSettings {
   effort?: Effort;
   /** A client's further settings for the model; absent: none. */
   sampling?: Sampling;
+  /** The names of the client's tools for the model; absent: the client has none, or the turn is of a version without such names. */
+  callerNames?: CallerNames;
   /** The form of its answer: a snapshot of its `ResponseFormat`; absent: any text. */
   formatSha256?: string;
   /** Of turns that were opened before models thought in other ways: the budget of `thinking`. */

@@ -9,6 +9,7 @@
 //
 // The same function builds a request when it is sent and when it is shown later. Views are cheap: a turn's history grows at its
 // end, a call that changes nothing has the same message objects as the call before.
+import { modelNameOf } from '../core/caller-request.ts';
 import type { ContentBlock, ImageBlock } from '../core/content.ts';
 import type { Entry } from '../core/entry.ts';
 import { imagesAfter } from '../images/rules/plan-images.ts';
@@ -70,7 +71,7 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
   const { injected, isTraced } = rules;
   const { family, originsAfterSeq, imagesAfterSeq } = rules.view;
   const inFront: HistoryEntry[] = injected.map(({ role, content }, index) => ({ role, content, seq: -1 - index }));
-  return createHistory([...inFront, ...shown], {
+  return createHistory([...inFront, ...shown.map((entry) => withCallerNames(entry, rules))], {
     ...given({ family, isTraced, originsAfterSeq, imagesAfterSeq }),
     model: rules.model,
     isOwn: isOwnRule(rules),
@@ -81,11 +82,20 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
 
 /** The inputs of a history besides the entries that it shows. With equal keys, the next turn can extend the history of a turn. */
 export function historyKey({ view, model, promptSeq }: ViewRules): string {
-  const { family, scope, models, images, injectedSha256, originsAfterSeq, imagesAfterSeq } = view;
+  const { family, scope, models, images, injectedSha256, originsAfterSeq, imagesAfterSeq, callerNames = [] } = view;
   // The place of an image that several prompts show depends on which of them is the turn's own.
   const ownSeq = images?.some((entry) => entry.images.length > 0) === true ? promptSeq : null;
   const asked = models === undefined ? null : [model, scope, models];
-  return JSON.stringify([family, asked, images, ownSeq, injectedSha256, originsAfterSeq, imagesAfterSeq]);
+  return JSON.stringify([family, asked, images, ownSeq, injectedSha256, originsAfterSeq, imagesAfterSeq, callerNames]);
+}
+
+/** An entry that a client has sent calls its tools by the client's names. */
+function withCallerNames(entry: ViewEntry, { view: { callerNames = [] } }: ViewRules): ViewEntry {
+  if (callerNames.length === 0 || entry.provenance?.kind !== 'client') return entry;
+  const content = entry.content.map((block) =>
+    block.type === 'tool_use' ? { ...block, name: modelNameOf(block.name, callerNames) } : block,
+  );
+  return { ...entry, content };
 }
 
 /** The entries that the model of the call answered itself; never messages that a plugin injected. */

@@ -18,7 +18,9 @@ import { eventually, useApiRig } from './use-api-rig.ts';
 
 const CONFIGURED = 'key-of-the-configuration-0001';
 let changes: () => Partial<Config> = () => ({});
-const holder = useApiRig({ keys: [{ name: 'shop', key: CONFIGURED }], changes: () => changes() });
+// The sessions of users have names that all requests of a user reach.
+const FILE = { openai: { user: 'session' } };
+const holder = useApiRig({ keys: [{ name: 'shop', key: CONFIGURED }], changes: () => changes(), file: FILE });
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
@@ -186,7 +188,7 @@ test('keys of a version that knew only names keep what they have stored, and the
   });
   const sessionOfUser = `agent:main:openai:user@${hashText(JSON.stringify(['key:bot', 'ann']))}`;
   await layOut(client, {});
-  const rig = await createApiRig(database.url);
+  const rig = await createApiRig(database.url, { file: FILE });
   onTestFinished(() => rig.close());
   const reached = async (secret: string) => {
     const code = await rig.post('/v1/auth/codes', {}, { ...bearer(secret), 'idempotency-key': 'once' });

@@ -53,7 +53,11 @@ const CASES: BadRequest[] = [
   { name: 'a lone surrogate', raw: '{"model":"holdfast","messages":[{"role":"user","content":"\\ud800"}]}', param: '' },
   { name: 'no messages', body: { messages: undefined }, param: 'messages' },
   { name: 'empty messages', body: { messages: [] }, param: 'messages' },
-  { name: 'system messages alone', body: { messages: [{ role: 'system', content: 'x' }] }, param: 'messages' },
+  {
+    name: 'an empty system message alone',
+    body: { messages: [{ role: 'system', content: ' ' }] },
+    param: 'messages[0]',
+  },
   { name: 'the assistant last', body: { messages: [user, { role: 'assistant', content: 'x' }] }, param: 'messages[1]' },
   {
     name: 'a message between a call and its result',
@@ -110,7 +114,8 @@ const CASES: BadRequest[] = [
     body: { tools: [tool({ parameters: { type: 'string' } })] },
     param: 'tools[0].function.parameters.type',
   },
-  { name: 'a name that the agent has', body: { tools: [tool({ name: 'exec' })] }, param: 'tools[0].function.name' },
+  { name: 'a name with a dot', body: { tools: [tool({ name: 'docs.find' })] }, param: 'tools[0].function.name' },
+  { name: 'two functions of one name', body: { tools: [tool({}), tool({})] }, param: 'tools[1].function' },
   {
     name: 'the choice of an unknown tool',
     body: { tools: [tool({})], tool_choice: { type: 'function', function: { name: 'other' } } },

@@ -115,7 +115,8 @@ describe('a chat completion', () => {
     expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).toContain('You are a gardener.');
   });
 
-  test('of a user continues one session, and never doubles its history', async () => {
+  test('of a user continues the chat of its history without doubling it, and another history is another chat', async () => {
+    const sessions = new Set<string | null>();
     const messages: OpenAI.ChatCompletionMessageParam[] = [];
     for (let n = 1; n <= 5; n += 1) {
       messages.push({ role: 'user', content: `Message ${n}. [[reply: Answer ${n}.]]` });
@@ -123,22 +124,34 @@ describe('a chat completion', () => {
         .create({ model: 'holdfast', messages, user: 'ada' })
         .withResponse();
       expect(response.headers.get('x-holdfast-history-differs')).toBeNull();
+      sessions.add(response.headers.get('x-holdfast-session-key'));
       messages.push({ role: 'assistant', content: data.choices[0]?.message.content ?? '' });
     }
     const inputs = { sessionKey: like('agent:main:openai:%'), text: like('Message %') };
     expect(await countInputs(holder.rig, inputs)).toBe(5);
-    const last = await openai.chat.completions
-      .create({
-        model: 'holdfast',
-        user: 'ada',
-        messages: [
-          { role: 'user', content: 'Something else' },
-          { role: 'assistant', content: 'Never said' },
-          { role: 'user', content: 'x' },
-        ],
-      })
-      .withResponse();
-    expect(last.response.headers.get('x-holdfast-history-differs')).toBe('true');
+    expect(sessions.size).toBe(1);
+    const others: OpenAI.ChatCompletionMessageParam[][] = [
+      // A new chat that begins with the same words, a request for a title, an answer that is asked for again, and an edited one.
+      [{ role: 'user', content: 'Message 1. [[reply: Answer 1.]]' }],
+      [{ role: 'user', content: 'Name this chat. [[reply: Chat.]]' }],
+      [...messages.slice(0, 4), { role: 'user', content: 'Again. [[reply: Again.]]' }],
+      [
+        { role: 'user', content: 'Message 1. [[reply: Answer 1.]]' },
+        { role: 'assistant', content: 'Never said' },
+        { role: 'user', content: 'x' },
+      ],
+    ];
+    for (const other of others) {
+      const { response } = await openai.chat.completions
+        .create({ model: 'holdfast', user: 'ada', messages: other })
+        .withResponse();
+      sessions.add(response.headers.get('x-holdfast-session-key'));
+      expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).not.toContain('Message 5.');
+    }
+    expect(sessions.size).toBe(1 + others.length);
+    messages.push({ role: 'user', content: 'Message 6. [[reply: Answer 6.]]' });
+    const last = await openai.chat.completions.create({ model: 'holdfast', messages, user: 'ada' }).withResponse();
+    expect([...sessions][0]).toBe(last.response.headers.get('x-holdfast-session-key'));
   });
 
   test('of a user belongs to one API key, however similar the names of two keys are (G32)', async () => {
@@ -263,7 +276,10 @@ describe('a chat completion', () => {
     async (form) => {
       const create = (messages: OpenAI.ChatCompletionMessageParam[]) =>
         openai.chat.completions
-          .create({ model: 'holdfast', messages, tools: [WEATHER], user: `leaves ${form}` })
+          .create(
+            { model: 'holdfast', messages, tools: [WEATHER] },
+            { headers: { 'x-holdfast-session-key': `leaves-${form.replaceAll(' ', '-')}` } },
+          )
           .withResponse();
       const asked: OpenAI.ChatCompletionMessageParam = {
         role: 'user',

@@ -56,7 +56,7 @@ test('a session of an earlier version continues for the one API key that has use
   const database = await withTestDatabase();
   onTestFinished(() => database.drop());
   await layOutEarlier(database.url);
-  const config = { api: { keys: NAMES.map((name) => ({ name, key: keyOf(name) })) } };
+  const config = { openai: { user: 'session' }, api: { keys: NAMES.map((name) => ({ name, key: keyOf(name) })) } };
   const rig = await openServiceRig({ queue: 'postgres', databaseUrl: database.url, config });
   onTestFinished(() => rig.close());
   const { url } = await rig.start('api,worker,scheduler');

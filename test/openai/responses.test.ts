@@ -202,10 +202,6 @@ describe('a response', () => {
       status: 404,
       param: 'previous_response_id',
     });
-    expect(await refused({ model, input: [{ type: 'item_reference', id: 'x' }] })).toMatchObject({
-      status: 400,
-      param: 'input[0].type',
-    });
     expect(await refused({ model, input: [{ role: 'user', content: [{ type: 'input_file' }] }] })).toMatchObject({
       status: 400,
       param: 'input[0].content[0].type',

@@ -2,7 +2,9 @@
 import { toDollars } from '../../core/prices/call-cost.ts';
 import { isRefusal, Segment, type SegmentEnd, type WantedCall } from './rules/segment.ts';
 import type { ChatToolCall } from './rules/chat-objects.ts';
-import { findClientTurn, readArguments, type ClientTurn } from './views/turns.ts';
+import { findClientTurn, readCalls, readOutput, type ClientTurn } from './views/turns.ts';
+import { findCallerTool } from '../../core/caller-request.ts';
+import { customText } from './read-tools.ts';
 import { findEventBefore, findTurnEnd, readEventHorizon, readEvents } from '../../kernel/views/events.ts';
 import type { Answer } from '../../api/answer.ts';
 import type { ApiContext } from '../../api/context.ts';
@@ -118,6 +120,11 @@ export async function peek({ context }: Api, call: Call): Promise<Followed | nul
 /** The end of a turn whose events are deleted already. */
 async function rememberedEnd({ views }: ApiContext, { begun, segment }: OpenCall): Promise<Followed> {
   const turn = await findClientTurn(views, { messageId: begun.messageId });
+  const output = turn === null ? null : await readOutput(views, turn, begun.afterStep);
+  if (output !== null && output.calls.length > 0) {
+    segment.remember(output.text);
+    return { kind: 'ended', end: { kind: 'calls', calls: output.calls } };
+  }
   if (turn === null || (turn.status !== 'answered' && turn.status !== 'silent')) {
     const { code = turn?.status ?? 'unknown', message = 'The turn has not answered the message.' } = turn?.error ?? {};
     if (isRefusal(code)) return { kind: 'ended', end: { kind: 'answered', stopReason: 'refusal' } };
@@ -140,8 +147,14 @@ export async function calledTools(
 ): Promise<ChatToolCall[]> {
   const [first] = calls;
   if (first === undefined) return [];
-  const inputs = await readArguments(views, { sessionId: turn.sessionId, turnId: first.turnId });
-  return calls.map(({ id, callId, name }) => ({ id, name, arguments: JSON.stringify(inputs.get(callId) ?? {}) }));
+  const { inputs, names } = await readCalls(views, { sessionId: turn.sessionId, turnId: first.turnId });
+  return calls.map(({ id, callId, name: modelName }) => {
+    const tool = findCallerTool(turn.caller, names, modelName);
+    const { name = tool?.name ?? modelName, namespace, isCustom } = tool?.known ?? {};
+    const input = inputs.get(callId) ?? {};
+    const called = { id, name, ...(namespace === undefined ? {} : { namespace }) };
+    return isCustom ? { ...called, input: customText(input) } : { ...called, arguments: JSON.stringify(input) };
+  });
 }
 
 /** The headers that every answer has. */

@@ -3,6 +3,7 @@
 import { cutHead } from '../../core/text.ts';
 import { modelRefOf } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
+import { given } from '../../core/given.ts';
 import { parseKeyName } from '../../core/key-role.ts';
 import { pickOptions, withOptions } from '../../core/input-options.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
@@ -17,18 +18,19 @@ import {
   type ClientResult,
   type Conversation,
 } from './rules/conversation.ts';
-import { acceptClientMessage, answerCallerCalls, keyOfClientRequest } from './client-calls.ts';
+import { acceptClientMessage, answerCallerCalls, keyOfClientRequest, type ClientAcceptance } from './client-calls.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { findClientTurn, findEarlierSession, findKeyedMessage, readCallerCalls, type OwnName } from './views/turns.ts';
+import { findClientTurn, findKeyedMessage, readCallerCalls } from './views/turns.ts';
 import { sha256OfJson } from '../../api/idempotency-key.ts';
 import { idempotencyMismatch } from '../../api/idempotency-key.ts';
-import { parseSessionKey } from '../../api/path-parameters.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
 import type { ApiContext } from '../../api/context.ts';
 import type { AnyRequest } from '../../api/route.ts';
 import { chooseModel, type ChosenModel } from './models.ts';
 import type { ClientRequest } from './read-chat.ts';
-import { findHistory, hashText, type Target } from './known-history.ts';
+import { chooseTools } from './read-tools.ts';
+import { findTarget } from './find-target.ts';
+import { findHistory, type Target } from './known-history.ts';
 
 /** The message that a request has stored, or that it continues. */
 export interface BegunCall {
@@ -69,15 +71,27 @@ export async function beginCall(
   const chosen = chooseModel(context.config, body.model, textHeader(request, 'x-holdfast-agent-id'));
   const mode = readChoice(request, 'x-holdfast-history', ['server', 'fork']);
   readChoice(request, 'x-holdfast-on-disconnect', ['continue', 'abort']);
+  const { tools, toolChoice, isOwnToolForced, ...left } = chooseTools(context.config, chosen.agent, body.tools);
+  const asked = { ...body, ignored: [...body.ignored, ...left.ignored] };
   if (conversation.fresh.kind === 'results')
-    return await beginResults(context, conversation.fresh.results, body.ignored);
+    return await beginResults(context, conversation.fresh.results, asked.ignored);
   const keyed = await resolveKey(context, request);
-  const { sampling, ignored } = chooseSampling(chosen, body);
+  const { sampling, ignored } = chooseSampling(chosen, asked, toolChoice);
   // Before the history is compared: it contains the message of an equal request.
   const known = await findKeyedMessage(context.views, keyed);
   if (known?.isEqual === false) throw idempotencyMismatch();
   if (known !== null) return { messageId: known.messageId, afterStep: 0, isReplay: true, ignored };
-  const place = (await target?.(keyed)) ?? (await resolveTarget(context, request, { chosen, user: body.user, keyed }));
+  const place =
+    (await target?.(keyed)) ??
+    (await findTarget(context, request, {
+      agent: chosen.agent,
+      named: textHeader(request, 'x-holdfast-session-key'),
+      user: body.user,
+      keyed,
+      conversation,
+      mode,
+    }));
+  await refuseLateResults(context, place, conversation);
   const history = await findHistory(context, {
     target: place,
     history: conversation.history,
@@ -85,7 +99,8 @@ export async function beginCall(
     keyed,
   });
   const caller: CallerRequest = {
-    ...(body.tools.length === 0 ? {} : { tools: body.tools }),
+    owner: request.principal.owner,
+    ...given({ tools: tools?.length ? tools : undefined, isOwnToolForced }),
     ...(body.isParallel ? {} : { isParallel: false }),
     ...(body.maxTokens === undefined ? {} : { maxTokens: body.maxTokens }),
     ...(sampling === undefined ? {} : { sampling }),
@@ -111,6 +126,11 @@ export async function beginCall(
     idempotency: keyed,
     sentBy: parseKeyName(request.principal.name),
   });
+  return { ...toMessage(accepted), afterStep: 0, ignored };
+}
+
+/** Throws `Problem` for a message that was not accepted. */
+function toMessage(accepted: ClientAcceptance): Pick<BegunCall, 'messageId' | 'isReplay'> {
   if (accepted.kind === 'refused') throw new Problem('model_not_found', accepted.message);
   if (accepted.kind === 'full')
     throw new Problem(
@@ -119,7 +139,7 @@ export async function beginCall(
       { retryAfterMs: accepted.retryAfterMs },
     );
   if (accepted.kind === 'mismatch') throw idempotencyMismatch();
-  return { messageId: accepted.messageId, afterStep: 0, isReplay: accepted.isReplay, ignored };
+  return { messageId: accepted.messageId, isReplay: accepted.isReplay };
 }
 
 /** The key of the request, or the one that it or an equal earlier one is given. */
@@ -135,34 +155,13 @@ async function resolveKey(
   return { scope, key, sha256 };
 }
 
-async function resolveTarget(
-  context: ApiContext,
-  request: AnyRequest,
-  { chosen: { agent }, user, keyed }: { chosen: ChosenModel; user: string | undefined; keyed: KeyedRequest },
-): Promise<Target> {
-  const named = textHeader(request, 'x-holdfast-session-key');
-  if (named !== undefined) return { key: parseSessionKey(named, 'x-holdfast-session-key'), isNamed: true };
-  if (user !== undefined) return await ownTarget(context, request, { kind: 'user', agentId: agent.id, name: user });
-  return freshTarget(agent.id, keyed);
-}
-
-/** The session for which the API key of the request uses this name. It belongs to this key, and to those that replace it, alone: both names count whole. */
-export async function ownTarget(
-  { views }: ApiContext,
-  { principal: { owner } }: AnyRequest,
-  { kind, agentId, name }: { kind: OwnName['kind']; agentId: string; name: string },
-): Promise<Target> {
-  const earlier = await findEarlierSession(views, { kind, agentId, owner, nameSha: hashText(name) });
-  const key = earlier ?? `agent:${agentId}:openai:${kind}@${hashText(JSON.stringify([owner, name]))}`;
-  return { key: parseSessionKey(key, kind), isNamed: true };
-}
-
-/** A new session, which a request with the same key finds again. */
-function freshTarget(agentId: string, keyed: KeyedRequest): Target {
-  return {
-    key: parseSessionKey(`agent:${agentId}:openai:${hashText(`${keyed.scope} ${keyed.key}`)}`, 'model'),
-    isNamed: false,
-  };
+/** A turn of the session may wait for results that come with a new message: they are first, or the model would never have them. */
+async function refuseLateResults({ views }: ApiContext, { key }: Target, { late }: Conversation): Promise<void> {
+  const [first] = late?.results ?? [];
+  const call = first === undefined ? null : parseCallerCallId(first.callId);
+  const turn = call === null ? null : await findClientTurn(views, { turnId: call.turnId });
+  if (turn?.turn?.isEnded === false && turn.sessionKey === key)
+    throw fieldProblem(late?.path ?? '', 'send the results of the tools first, and this message after their answer');
 }
 
 /** The value of a header that takes one of two words, the first when it is not there. Throws `Problem` 400. */
@@ -188,6 +187,7 @@ export function textHeader({ headers }: Pick<AnyRequest, 'headers'>, name: strin
 function chooseSampling(
   { agent, model }: ChosenModel,
   body: ClientRequest,
+  toolChoice: Sampling['tool_choice'],
 ): { sampling: Sampling | undefined; ignored: string[] } {
   const named = modelOfRef(modelRefOf(agent, model ?? agent.model) ?? agent.model);
   const thinks = (body.thinking ?? agent.thinking) !== 'off';
@@ -202,9 +202,8 @@ function chooseSampling(
   else if (body.topP !== undefined) ignored.push('top_p');
   if (body.stop !== undefined) sampling.stop_sequences = body.stop;
   // A model that thinks refuses to be forced to a call.
-  if (body.toolChoice !== undefined && (body.toolChoice.type === 'none' || !thinks))
-    sampling.tool_choice = body.toolChoice;
-  else if (body.toolChoice !== undefined) ignored.push('tool_choice');
+  if (toolChoice !== undefined && (toolChoice.type === 'none' || !thinks)) sampling.tool_choice = toolChoice;
+  else if (toolChoice !== undefined) ignored.push('tool_choice');
   return { sampling: Object.keys(sampling).length === 0 ? undefined : sampling, ignored };
 }
 
@@ -223,7 +222,7 @@ async function beginResults(
   const { turnId, step } = first.call;
   const turn = await findClientTurn(context.views, { turnId });
   if (turn === null) throw unknownCall(first.callId);
-  const open = await readCallerCalls(context.views, { turnId, step, caller: turn.caller });
+  const open = await readCallerCalls(context.views, { turnId, step });
   const sent = new Set(calls.map(({ call }) => call?.ordinal));
   const unknown = calls.find(({ call }) => call !== null && !open.includes(call.ordinal));
   if (unknown !== undefined) throw unknownCall(unknown.callId);
@@ -237,7 +236,7 @@ async function beginResults(
   await answerCallerCalls(context.service, {
     turnId,
     step,
-    results: calls.flatMap(({ call, text }) => (call === null ? [] : [{ ordinal: call.ordinal, content: text }])),
+    results: calls.flatMap(({ call, content }) => (call === null ? [] : [{ ordinal: call.ordinal, content }])),
   });
   return { messageId: turn.messageId, afterStep: step, isReplay: false, ignored };
 }

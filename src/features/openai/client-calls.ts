@@ -1,4 +1,5 @@
 // What the OpenAI-compatible endpoints store: the message of a request, the results of tools that its client runs, and what its client takes back.
+import type { ToolResultBlock } from '../../core/content.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { channelOf, type InboundMessage } from '../../core/inbound.ts';
 import type { ClientEntry } from './rules/conversation.ts';
@@ -13,7 +14,7 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 export { keyOfClientRequest } from './store/client-requests.ts';
 export { hideResponse } from './store/client-requests.ts';
 
-type ClientAcceptance =
+export type ClientAcceptance =
   | { kind: 'accepted'; messageId: string; /** True: an equal request was first. */ isReplay: boolean }
   | Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' }>;
 
@@ -43,7 +44,7 @@ export async function acceptClientMessage(
 /** What a client has made of one of its calls. */
 interface CallerResult {
   ordinal: number;
-  content: string;
+  content: ToolResultBlock['content'];
 }
 
 /** Gives the results of tools that a client runs to their turn, if it waits for them. */

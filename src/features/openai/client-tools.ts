@@ -1,6 +1,6 @@
 // Tool calls that an OpenAI client runs (docs/decisions/0069). The agent's calls of the same answer run first; the turn is parked until the client has
 // sent the results of its own, and fails if it does not in time.
-import { findCaller, isCallersTool } from '../../core/caller-request.ts';
+import { findCaller, findCallerTool } from '../../core/caller-request.ts';
 import { callerCallId } from '../../core/client-ids.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { NewHold, Known, Resumption } from '../../kernel/turn/hold-kind.ts';
@@ -26,7 +26,13 @@ export function clientTools({ config }: TurnParts): TurnFeature {
       code: 'caller',
       async hold({ journal }, calls) {
         const caller = findCaller(journal.at.inputs);
-        const own = calls.filter(({ call, tool }) => tool === undefined && isCallersTool(caller, call.name));
+        const { callerNames } = journal.attempt.requests.rules.view;
+        // The agent may have got a tool of this name since the turn was opened. A turn of an earlier version had none of a client's in its place.
+        const isKnown = callerNames !== undefined;
+        const own = calls.filter(
+          ({ call, tool }) =>
+            (isKnown || tool === undefined) && findCallerTool(caller, callerNames ?? [], call.name) !== undefined,
+        );
         const forMs = config.openai.callerSeconds * 1000;
         return new Map(
           own.map(({ ordinal }, index): [number, NewHold | Known] =>

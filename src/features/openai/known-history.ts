@@ -2,7 +2,7 @@
 // a history, the stored one counts; a client that wants its own can have a fork.
 import { hash } from 'node:crypto';
 import { cutHead } from '../../core/text.ts';
-import { partHistory, type ClientEntry } from './rules/conversation.ts';
+import { partHistory, type ClientEntry, type StoredHistory } from './rules/conversation.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { copySession } from '../../kernel/use-cases/change-transcript.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
@@ -24,6 +24,8 @@ export interface Target {
   key: SessionKey;
   /** True when the request names a session, which may have a history; false: it gets a new one. */
   isNamed: boolean;
+  /** Its history, where that has been read. */
+  stored?: StoredHistory;
 }
 
 /** The session that a request is for. */
@@ -44,7 +46,7 @@ export async function findHistory(
   const { key } = target;
   const fresh = { key, begin: { entries: history, after: 0 }, differs: false };
   if (!target.isNamed || history.length === 0) return fresh;
-  const stored = await readSaid(context.views, key);
+  const stored = target.stored ?? (await readSaid(context.views, key));
   if (stored.isWhole && stored.entries.length === 0) return fresh;
   const parted = partHistory(stored, history);
   if (parted === null || mode === 'server') return { key, begin: NOTHING, differs: parted !== null };

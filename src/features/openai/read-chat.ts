@@ -1,14 +1,11 @@
 // The body of a chat completion: every parameter is used, named as ignored, or refused with its name.
 import { z } from 'zod';
-import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ClientMessage } from './rules/conversation.ts';
 import { parseWith } from '../../api/check-fields.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import {
   answerFormat,
-  checkNames,
-  toToolChoice,
   parseArguments,
   parseParts,
   refused,
@@ -16,17 +13,16 @@ import {
   textOfContent,
   THINKING,
   toResponseFormat,
-  toToolSpec,
 } from './read-parts.ts';
+import { clientToolChoice, clientTools, customInput, nameOfCalled, readTools, type ClientTools } from './read-tools.ts';
 
 /** A request of a client, from either of OpenAI's forms. */
 export interface ClientRequest {
   model: string;
   messages: ClientMessage[];
   isStreaming: boolean;
-  tools: ToolSpec[];
+  tools: ClientTools;
   isParallel: boolean;
-  toolChoice: Sampling['tool_choice'] | undefined;
   thinking: (typeof THINKING)[keyof typeof THINKING] | undefined;
   maxTokens: number | undefined;
   temperature: number | undefined;
@@ -61,12 +57,20 @@ const spoken = z.union(
   ],
   { error: 'expected a text, or a list of parts {type: "text", text} or {type: "refusal", refusal}' },
 );
+const id = z.string().min(1).max(200);
 const calls = z.array(
-  z.looseObject({
-    id: z.string().min(1).max(200),
-    type: z.literal('function'),
-    function: z.looseObject({ name: z.string().min(1), arguments: z.string() }),
-  }),
+  z.discriminatedUnion('type', [
+    z.looseObject({
+      id,
+      type: z.literal('function'),
+      function: z.looseObject({ name: z.string().min(1), arguments: z.string() }),
+    }),
+    z.looseObject({
+      id,
+      type: z.literal('custom'),
+      custom: z.looseObject({ name: z.string().min(1), input: z.string() }),
+    }),
+  ]),
 );
 const message = z.discriminatedUnion(
   'role',
@@ -87,14 +91,6 @@ const message = z.discriminatedUnion(
   ],
   { error: 'expected the role system, developer, user, assistant or tool' },
 );
-const functionTool = z.looseObject({
-  type: z.literal('function', { error: 'only tools of type function are supported' }),
-  function: z.looseObject({
-    name: z.string(),
-    description: z.string().nullish(),
-    parameters: z.record(z.string(), z.unknown()).nullish(),
-  }),
-});
 
 const TOKENS_MAX = 1_000_000;
 const tokens = z.int().min(1).max(TOKENS_MAX).nullish();
@@ -125,13 +121,8 @@ const body = z.strictObject({
   top_p: z.number().min(0).max(1).nullish(),
   stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
   reasoning_effort: z.enum(Object.keys(THINKING) as [keyof typeof THINKING]).nullish(),
-  tools: z.array(functionTool).max(128).nullish(),
-  tool_choice: z
-    .union([
-      z.enum(['auto', 'none', 'required']),
-      z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) }),
-    ])
-    .nullish(),
+  tools: clientTools,
+  tool_choice: clientToolChoice,
   parallel_tool_calls: z.boolean().nullish(),
   user: z.string().min(1).max(1000).nullish(),
   metadata: clientMetadata,
@@ -150,22 +141,15 @@ const body = z.strictObject({
 /** Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem` with the parameter that does not fit. */
 export function readChat(raw: unknown, depthMax: number): ChatRequest {
   const data = parseWith(body, raw, 'invalid_body');
-  const tools = (data.tools ?? []).map((tool, at) => toToolSpec(tool.function, `tools[${at}].function`));
-  checkNames(tools, 'tools');
+  const tools = readTools('chat', data.tools, data.tool_choice);
   const { stop, ignored } = toStops(data.stop);
   return {
     model: data.model,
-    messages: data.messages.map((one, at) => toMessage(one, `messages[${at}]`, depthMax)),
+    messages: data.messages.map((one, at) => toMessage(one, `messages[${at}]`, { tools, depthMax })),
     isStreaming: data.stream === true,
     sendsUsage: data.stream_options?.include_usage === true,
     tools,
     isParallel: data.parallel_tool_calls !== false,
-    toolChoice: toToolChoice(
-      typeof data.tool_choice === 'object' && data.tool_choice !== null
-        ? { name: data.tool_choice.function.name, path: 'tool_choice.function.name' }
-        : data.tool_choice,
-      tools,
-    ),
     thinking: data.reasoning_effort ? THINKING[data.reasoning_effort] : undefined,
     maxTokens: data.max_completion_tokens ?? data.max_tokens ?? undefined,
     temperature: data.temperature ?? undefined,
@@ -181,7 +165,11 @@ export function readChat(raw: unknown, depthMax: number): ChatRequest {
   };
 }
 
-function toMessage(one: z.output<typeof message>, path: string, depthMax: number): ClientMessage {
+function toMessage(
+  one: z.output<typeof message>,
+  path: string,
+  { tools: { tools }, depthMax }: { tools: ClientTools; depthMax: number },
+): ClientMessage {
   switch (one.role) {
     case 'system':
     case 'developer':
@@ -189,16 +177,24 @@ function toMessage(one: z.output<typeof message>, path: string, depthMax: number
     case 'user':
       return { role: 'user', parts: parseParts(one.content, `${path}.content`) };
     case 'tool':
-      return { role: 'tool', callId: one.tool_call_id, text: textOfContent(one.content) };
+      return { role: 'tool', callId: one.tool_call_id, content: textOfContent(one.content) };
     case 'assistant':
       return {
         role: 'assistant',
         text: textOfContent(one.content ?? one.refusal ?? ''),
-        calls: (one.tool_calls ?? []).map(({ id, function: called }, at) => ({
-          id,
-          name: called.name,
-          input: parseArguments(called.arguments, `${path}.tool_calls[${at}].function.arguments`, depthMax),
-        })),
+        calls: (one.tool_calls ?? []).map((call, at) =>
+          call.type === 'custom'
+            ? { id: call.id, name: nameOfCalled(tools, call.custom), input: customInput(call.custom.input) }
+            : {
+                id: call.id,
+                name: nameOfCalled(tools, call.function),
+                input: parseArguments(
+                  call.function.arguments,
+                  `${path}.tool_calls[${at}].function.arguments`,
+                  depthMax,
+                ),
+              },
+        ),
       };
   }
 }

@@ -1,7 +1,5 @@
-// The parts that chat completions and responses have in common: contents, images, tools and levels of thinking.
+// The parts that chat completions and responses have in common: contents, images and levels of thinking.
 import { z } from 'zod';
-import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
-import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import { responseFormat } from '../../config/schema-inputs.ts';
 import { parseWith } from '../../api/check-fields.ts';
@@ -22,7 +20,6 @@ export const THINKING = {
   xhigh: 'xhigh',
 } as const;
 
-const TOOL_NAME = /^[\w-]{1,64}$/;
 /** The media type and `base64` in any case, and `jpg` for `jpeg`: clients write all of them. */
 const DATA_URL = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z\d+/]+={0,2})$/i;
 
@@ -106,33 +103,6 @@ function parseImage(value: unknown, path: string): ClientPart {
   };
 }
 
-/** A tool of the client, as models take it. */
-export function toToolSpec(
-  {
-    name,
-    description,
-    parameters,
-  }: { name: string; description?: string | null | undefined; parameters?: Record<string, unknown> | null | undefined },
-  path: string,
-): ToolSpec {
-  if (!TOOL_NAME.test(name)) fail(`${path}.name`, 'expected 1 to 64 letters, digits, _ and -');
-  if (BUILT_IN_TOOLS.includes(name.toLowerCase()))
-    fail(`${path}.name`, `the agent has a tool ${JSON.stringify(name)} of its own; choose another name`);
-  const schema = parameters ?? { type: 'object', properties: {} };
-  if (schema['type'] !== 'object')
-    fail(`${path}.parameters.type`, 'expected "object", as JSON Schema of a tool has it');
-  const { properties } = schema;
-  if (properties !== undefined && (!isObject(properties) || isKeptInteger(properties)))
-    fail(`${path}.parameters.properties`, 'expected an object');
-  return { name, description: description ?? '', input_schema: schema as ToolSpec['input_schema'] };
-}
-
-/** Throws when two tools have one name. */
-export function checkNames(tools: readonly ToolSpec[], path: string): void {
-  const at = tools.findIndex(({ name }, index) => tools.findIndex((other) => other.name === name) < index);
-  if (at >= 0) fail(`${path}[${at}]`, `two tools are named ${JSON.stringify(tools[at]?.name)}`);
-}
-
 /** The arguments of a call in a history, under the rules of a body: with every digit of their integers, and no deeper than `depthMax`. */
 export function parseArguments(json: string, path: string, depthMax: number): object {
   try {
@@ -144,17 +114,4 @@ export function parseArguments(json: string, path: string, depthMax: number): ob
     if (fault !== undefined) fail(path, `${fault.message} at ${fault.path}`);
   }
   return fail(path, 'expected a JSON object as text');
-}
-
-/** The choice of a tool; `name`: the one that the request names. Throws when the request does not have it. */
-export function toToolChoice(
-  choice: 'auto' | 'none' | 'required' | { name: string; path: string } | null | undefined,
-  tools: readonly ToolSpec[],
-): Sampling['tool_choice'] | undefined {
-  if (choice === undefined || choice === null || choice === 'auto') return undefined;
-  if (choice === 'none') return { type: 'none' };
-  if (choice === 'required') return { type: 'any' };
-  const { name, path } = choice;
-  if (!tools.some((tool) => tool.name === name)) fail(path, `there is no tool ${JSON.stringify(name)} in tools`);
-  return { type: 'tool', name };
 }

@@ -1,22 +1,11 @@
 // The body of a response: every parameter is used, named as ignored, or refused with its name.
 import { z } from 'zod';
-import type { ClientMessage } from './rules/conversation.ts';
+import type { ClientMessage, ClientResult } from './rules/conversation.ts';
 import { parseWith } from '../../api/check-fields.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import type { ClientRequest } from './read-chat.ts';
-import {
-  answerFormat,
-  checkNames,
-  toToolChoice,
-  fail,
-  parseArguments,
-  parseParts,
-  refused,
-  textOfContent,
-  THINKING,
-  toResponseFormat,
-  toToolSpec,
-} from './read-parts.ts';
+import { answerFormat, fail, parseArguments, parseParts, refused, THINKING, toResponseFormat } from './read-parts.ts';
+import { clientToolChoice, clientTools, customInput, nameOfCalled, readTools, type ClientTools } from './read-tools.ts';
 
 export interface ResponseRequest extends ClientRequest {
   previousId: string | undefined;
@@ -27,19 +16,14 @@ export interface ResponseRequest extends ClientRequest {
 }
 
 const part = z.looseObject({ type: z.string() });
-const texts = z.array(z.looseObject({ text: z.string() }));
 const item = z.looseObject({ type: z.string().nullish(), role: z.string().nullish() });
-const call = z.looseObject({ call_id: z.string().min(1), name: z.string().min(1), arguments: z.string() });
-const output = z.looseObject({ call_id: z.string().min(1), output: z.union([z.string(), texts]) });
+const called = { call_id: z.string().min(1), name: z.string().min(1), namespace: z.string().nullish() };
+const call = z.looseObject({ ...called, arguments: z.string() });
+const customCall = z.looseObject({ ...called, input: z.string() });
+const output = z.looseObject({ call_id: z.string().min(1), output: z.union([z.string(), z.array(part)]) });
 const said = z.looseObject({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: z.union([z.string(), z.array(part)]),
-});
-const tool = z.looseObject({
-  type: z.literal('function', { error: 'only tools of type function are supported' }),
-  name: z.string(),
-  description: z.string().nullish(),
-  parameters: z.record(z.string(), z.unknown()).nullish(),
 });
 
 const TOKENS_MAX = 1_000_000;
@@ -52,6 +36,8 @@ const IGNORED = {
   safety_identifier: z.string().nullish(),
   prompt_cache_key: z.string().nullish(),
   prompt_cache_retention: z.string().nullish(),
+  prompt_cache_options: z.looseObject({}).nullish(),
+  client_metadata: z.looseObject({}).nullish(),
   top_logprobs: z.int().nullish(),
   max_tool_calls: z.int().nullish(),
   stream_options: z.looseObject({}).nullish(),
@@ -65,10 +51,8 @@ const body = z.strictObject({
   conversation: z.union([z.string().min(1).max(1000), z.looseObject({ id: z.string().min(1).max(1000) })]).nullish(),
   background: z.boolean().nullish(),
   stream: z.boolean().nullish(),
-  tools: z.array(tool).max(128).nullish(),
-  tool_choice: z
-    .union([z.enum(['auto', 'none', 'required']), z.looseObject({ type: z.literal('function'), name: z.string() })])
-    .nullish(),
+  tools: clientTools,
+  tool_choice: clientToolChoice,
   parallel_tool_calls: z.boolean().nullish(),
   max_output_tokens: z.int().min(1).max(TOKENS_MAX).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
@@ -84,23 +68,16 @@ const body = z.strictObject({
 /** Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem` with the parameter that does not fit. */
 export function readResponse(raw: unknown, depthMax: number): ResponseRequest {
   const data = parseWith(body, raw, 'invalid_body');
-  const tools = (data.tools ?? []).map((one, at) => toToolSpec(one, `tools[${at}]`));
-  checkNames(tools, 'tools');
+  const tools = readTools('responses', data.tools, data.tool_choice);
   const { conversation } = data;
   if (conversation && data.previous_response_id)
     fail('conversation', 'cannot be combined with previous_response_id: both name a session');
   return {
     model: data.model,
-    messages: toMessages(data, depthMax),
+    messages: toMessages(data, { tools, depthMax }),
     isStreaming: data.stream === true,
     tools,
     isParallel: data.parallel_tool_calls !== false,
-    toolChoice: toToolChoice(
-      typeof data.tool_choice === 'object' && data.tool_choice !== null
-        ? { name: data.tool_choice.name, path: 'tool_choice.name' }
-        : data.tool_choice,
-      tools,
-    ),
     thinking: data.reasoning?.effort ? THINKING[data.reasoning.effort] : undefined,
     maxTokens: data.max_output_tokens ?? undefined,
     temperature: data.temperature ?? undefined,
@@ -109,7 +86,10 @@ export function readResponse(raw: unknown, depthMax: number): ResponseRequest {
     user: data.user ?? undefined,
     metadata: data.metadata ?? undefined,
     responseFormat: toResponseFormat(data.text?.format, 'text.format'),
-    ignored: Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
+    ignored: [
+      ...Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
+      ...ignoredItems(data.input),
+    ],
     previousId: data.previous_response_id ?? undefined,
     conversation: typeof conversation === 'string' ? conversation : conversation?.id,
     isBackground: data.background === true,
@@ -134,36 +114,79 @@ const ASKED = [
 ] as const;
 
 function pickAsked(data: z.output<typeof body>): Record<string, unknown> {
-  return Object.fromEntries(ASKED.filter((name) => (data[name] ?? null) !== null).map((name) => [name, data[name]]));
+  const asked = ASKED.filter((name) => (data[name] ?? null) !== null).map((name) => [name, data[name]]);
+  const { conversation } = data;
+  const id = typeof conversation === 'string' ? conversation : conversation?.id;
+  return { ...Object.fromEntries(asked), ...(id === undefined ? {} : { conversation: { id } }) };
 }
 
-function toMessages({ input, instructions }: z.output<typeof body>, depthMax: number): ClientMessage[] {
+interface Reading {
+  tools: ClientTools;
+  depthMax: number;
+}
+
+function toMessages({ input, instructions }: z.output<typeof body>, reading: Reading): ClientMessage[] {
   const first: ClientMessage[] = instructions ? [{ role: 'system', text: instructions }] : [];
   if (typeof input === 'string') return [...first, { role: 'user', parts: [{ type: 'text', text: input }] }];
-  return [...first, ...joinCalls(input.flatMap((one, at) => toItemMessages(one, `input[${at}]`, depthMax)))];
+  return [...first, ...joinCalls(input.flatMap((one, at) => toItemMessages(one, `input[${at}]`, reading)))];
 }
 
-function toItemMessages(one: z.output<typeof item>, path: string, depthMax: number): ClientMessage[] {
+/** What other services record in a conversation of their own tools and thoughts. */
+const FOREIGN_ITEMS: ReadonlySet<string> = new Set(
+  (
+    'reasoning web_search_call file_search_call code_interpreter_call image_generation_call local_shell_call local_shell_call_output shell_call ' +
+    'shell_call_output apply_patch_call apply_patch_call_output computer_call computer_call_output tool_search_call tool_search_output ' +
+    'mcp_list_tools mcp_call mcp_approval_request mcp_approval_response'
+  ).split(' '),
+);
+
+/** The kinds of items that are left out; models have their reasoning from the session. */
+function ignoredItems(input: z.output<typeof body>['input']): string[] {
+  if (typeof input === 'string') return [];
+  const types = input.flatMap(({ type }) => (type && type !== 'reasoning' && FOREIGN_ITEMS.has(type) ? [type] : []));
+  return [...new Set(types)].map((type) => `input.${type}`);
+}
+
+function toItemMessages(
+  one: z.output<typeof item>,
+  path: string,
+  { tools: { tools }, depthMax }: Reading,
+): ClientMessage[] {
+  if (FOREIGN_ITEMS.has(one.type ?? '')) return [];
   switch (one.type ?? 'message') {
     case 'message':
       return [toMessage(parseWith(said, one, 'invalid_body', path), path)];
     case 'function_call': {
-      const { call_id: id, name, arguments: json } = parseWith(call, one, 'invalid_body', path);
+      const { call_id: id, arguments: json, ...named } = parseWith(call, one, 'invalid_body', path);
       const input = parseArguments(json, `${path}.arguments`, depthMax);
-      return [{ role: 'assistant', text: '', calls: [{ id, name, input }] }];
+      return [{ role: 'assistant', text: '', calls: [{ id, name: nameOfCalled(tools, named), input }] }];
     }
-    case 'function_call_output': {
+    case 'custom_tool_call': {
+      const { call_id: id, input: text, ...named } = parseWith(customCall, one, 'invalid_body', path);
+      const input = customInput(text);
+      return [{ role: 'assistant', text: '', calls: [{ id, name: nameOfCalled(tools, named), input }] }];
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
       const { call_id: callId, output: result } = parseWith(output, one, 'invalid_body', path);
-      return [{ role: 'tool', callId, text: textOfContent(result) }];
+      return [{ role: 'tool', callId, content: toResult(result, `${path}.output`) }];
     }
-    case 'reasoning':
-      return [];
     default:
       return fail(
         `${path}.type`,
-        `expected message, function_call, function_call_output or reasoning; ${JSON.stringify(one.type)} is not supported`,
+        `expected message, item_reference, function_call, custom_tool_call or the output of one; ${JSON.stringify(one.type)} is not supported`,
       );
   }
+}
+
+/** Texts and images of a result; one text where there are no images. */
+function toResult(content: z.output<typeof output>['output'], path: string): ClientResult['content'] {
+  if (typeof content === 'string') return content;
+  // Clients give texts several types.
+  const typed = content.map((one) => (typeof one['text'] === 'string' ? { ...one, type: 'input_text' } : one));
+  const parts = parseParts(typed, path, { text: 'input_text', image: 'input_image' });
+  const texts = parts.flatMap((one) => (one.type === 'text' ? [one.text] : []));
+  return texts.length === parts.length ? texts.join('\n') : parts;
 }
 
 function toMessage({ role, content }: z.output<typeof said>, path: string): ClientMessage {

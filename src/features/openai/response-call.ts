@@ -1,19 +1,21 @@
 // A response: the request that began it, and its current state.
-// The session of a response that names one is found here, too.
+// The session of a response that names one is found here, too, and items that a request names.
+import { z } from 'zod';
 import type { AnyRequest, Api } from '../../api/route.ts';
 import { cutHead } from '../../core/text.ts';
-import { toFinishReason } from './rules/chat-objects.ts';
+import { toFinishReason, type ChatToolCall } from './rules/chat-objects.ts';
 import type { SegmentEnd } from './rules/segment.ts';
 import { endedState, responseObject, type ResponseIdentity, type ResponseState } from './rules/response-objects.ts';
-import { formatResponseId, parseResponseId, type ResponseName } from '../../core/client-ids.ts';
-import { findClientTurn, isHiddenResponse, readNewest } from './views/turns.ts';
+import { formatResponseId, parseItemId, parseResponseId, type ResponseName } from '../../core/client-ids.ts';
+import { findClientTurn, isHiddenResponse, readNewest, readOutput } from './views/turns.ts';
 import { notFound, Problem } from '../../api/problem.ts';
 import { calledTools, openCall, peek, toProblem, type Call, type OpenCall } from './answer-call.ts';
 import type { Followed } from './follow-turn.ts';
 import { copySession } from '../../kernel/use-cases/change-transcript.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { parseSessionKey } from '../../api/path-parameters.ts';
-import { ownTarget, textHeader } from './begin-call.ts';
+import { textHeader } from './begin-call.ts';
+import { ownTarget } from './find-target.ts';
 import { hashText, type Target } from './known-history.ts';
 import { chooseModel } from './models.ts';
 import type { ResponseRequest } from './read-response.ts';
@@ -95,10 +97,10 @@ export async function conversationTarget(
 async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise<Target> {
   const { views, service } = api.context;
   const name = await knownName(api, id).catch((error: unknown) => {
-    throw error instanceof Problem ? unknown(id) : error;
+    throw error instanceof Problem ? unknown('response', id, 'previous_response_id') : error;
   });
   const turn = await findClientTurn(views, name);
-  if (turn === null) throw unknown(id);
+  if (turn === null) throw unknown('response', id, 'previous_response_id');
   const { isNewest, lastEntryId } = await readNewest(views, turn);
   const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
   if (isNewest || lastEntryId === null) return { key, isNamed: true };
@@ -110,9 +112,62 @@ async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise
   return { key: fork, isNamed: true };
 }
 
-function unknown(id: string): Problem {
-  const problem = notFound(`response ${cutHead(id, 100)}`);
-  return new Problem(problem.code, `previous_response_id: ${problem.message}`, {
-    errors: [{ path: 'previous_response_id', message: problem.message }],
-  });
+// Items that a request names by their ids, as clients do that rely on what is stored.
+
+const reference = z.looseObject({ type: z.literal('item_reference').nullish(), id: z.string() });
+
+/** The body with the items in place of references to them. Throws `Problem` 404 for an item that this caller has not got, or that is gone. */
+export async function withItems(api: Pick<Api, 'context'>, { principal, body }: AnyRequest): Promise<unknown> {
+  const { input, ...rest } = (body ?? {}) as { input?: unknown };
+  if (!Array.isArray(input)) return body;
+  const known = new Map<string, Promise<ReadResponseItems>>();
+  const items: unknown[] = [];
+  for (const [at, item] of input.entries()) {
+    const { data } = reference.safeParse(item);
+    if (data === undefined || (data.type !== 'item_reference' && 'role' in data)) items.push(item);
+    else items.push(await findItem(api, data.id, { owner: principal.owner, path: `input[${at}].id`, known }));
+  }
+  return { ...rest, input: items };
+}
+
+interface ReadResponseItems {
+  text: string;
+  calls: readonly ChatToolCall[];
+}
+
+async function findItem(
+  api: Pick<Api, 'context'>,
+  id: string,
+  { owner, path, known }: { owner: string; path: string; known: Map<string, Promise<ReadResponseItems>> },
+): Promise<object> {
+  const name = parseItemId(id);
+  if (name === null) throw unknown('item', id, path);
+  const response = formatResponseId(name.response);
+  const reading = known.get(response) ?? readItems(api, name.response, owner);
+  known.set(response, reading);
+  const { text, calls } = await reading;
+  if (name.call === null && text !== '') return { type: 'message', role: 'assistant', content: text };
+  const call = name.call === null ? undefined : calls[name.call - 1];
+  if (call === undefined) throw unknown('item', id, path);
+  const { id: callId, ...called } = call;
+  return { type: 'input' in call ? 'custom_tool_call' : 'function_call', call_id: callId, ...called };
+}
+
+const NO_ITEMS: ReadResponseItems = { text: '', calls: [] };
+
+/** The items of a response of this owner; none of one that is not, or that was deleted. */
+async function readItems(
+  { context }: Pick<Api, 'context'>,
+  name: ResponseName,
+  owner: string,
+): Promise<ReadResponseItems> {
+  const turn = await findClientTurn(context.views, name);
+  if (turn?.caller?.owner !== owner || (await isHiddenResponse(context.views, name))) return NO_ITEMS;
+  const { text, calls } = await readOutput(context.views, turn, name.afterStep);
+  return { text, calls: await calledTools(context, turn, calls) };
+}
+
+function unknown(what: 'response' | 'item', id: string, path: string): Problem {
+  const problem = notFound(`${what} ${cutHead(id, 100)}`);
+  return new Problem(problem.code, `${path}: ${problem.message}`, { errors: [{ path, message: problem.message }] });
 }

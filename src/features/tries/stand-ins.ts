@@ -1,6 +1,6 @@
 // What answers the tool calls of a try. A call that the tried turn has made has its result; other calls run only if they change nothing.
 // Each answer is a tool, so that the ledger, the events and the resume after a crash are those of every call.
-import { findCaller, isCallersTool } from '../../core/caller-request.ts';
+import { findCaller, findCallerTool } from '../../core/caller-request.ts';
 import { listToolUses, type ToolUseBlock } from '../../core/content.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import { hasEffects } from '../../core/session-key.ts';
@@ -27,7 +27,10 @@ export function triesInTurns({ database }: TurnParts): TurnFeature {
             ],
           ];
         const tool = turn.toolset.findTool(call.name);
-        const isKnown = tool !== undefined || isCallersTool(findCaller(turn.journal.at.inputs), call.name);
+        const { callerNames = [] } = turn.journal.attempt.requests.rules.view;
+        const isKnown =
+          tool !== undefined ||
+          findCallerTool(findCaller(turn.journal.at.inputs), callerNames, call.name) !== undefined;
         if (!isKnown || (tool !== undefined && onlyReads(tool, call.input))) return [];
         return [[call.id, saying(call, textOutcome(notRunText(call.name)))]];
       });

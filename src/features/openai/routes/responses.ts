@@ -9,7 +9,14 @@ import { beginCall, parseConversation } from '../begin-call.ts';
 import { answerCallHeaders, atBothPlaces } from '../list-part.ts';
 import { fail } from '../read-parts.ts';
 import { readResponse } from '../read-response.ts';
-import { buildIdentity, conversationTarget, findResponse, readState, responseNow } from '../response-call.ts';
+import {
+  buildIdentity,
+  conversationTarget,
+  findResponse,
+  readState,
+  responseNow,
+  withItems,
+} from '../response-call.ts';
 import { stopCall } from '../follow-turn.ts';
 import { abandon, sseSink } from '../sse.ts';
 import { conflict } from '../../../api/problem.ts';
@@ -26,7 +33,7 @@ const answers = {
 };
 
 async function create(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
-  const body = readResponse(request.body, api.context.config.limits.jsonDepth);
+  const body = readResponse(await withItems(api, request), api.context.config.limits.jsonDepth);
   const conversation = parseConversation(body.messages, 'input');
   const begun = await beginCall(api.context, request, {
     body,

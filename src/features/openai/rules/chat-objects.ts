@@ -11,12 +11,11 @@ export interface ChatIdentity {
   model: string;
 }
 
-export interface ChatToolCall {
-  id: string;
-  name: string;
-  /** JSON. */
-  arguments: string;
-}
+/** Its arguments are JSON; the input of a custom tool is any text. */
+export type ChatToolCall = { id: string; name: string; namespace?: string } & (
+  | { arguments: string }
+  | { input: string }
+);
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
@@ -106,6 +105,8 @@ export class ChatChunks {
   }
 }
 
-function wireCall({ id, name, arguments: json }: ChatToolCall) {
-  return { id, type: 'function', function: { name, arguments: json } };
+function wireCall({ id, name, ...call }: ChatToolCall) {
+  return 'input' in call
+    ? { id, type: 'custom', custom: { name, input: call.input } }
+    : { id, type: 'function', function: { name, arguments: call.arguments } };
 }

@@ -53,6 +53,7 @@ export function responseObject({ id, created, model, asked }: ResponseIdentity, 
       ...(text === '' ? [] : [messageItem(id, text, itemStatus)]),
       ...calls.map((call, at) => callItem(id, at, call, 'completed')),
     ],
+    conversation: null,
     parallel_tool_calls: true,
     previous_response_id: null,
     reasoning: { effort: null, summary: null },
@@ -94,15 +95,9 @@ function textPart(text: string) {
   return { type: 'output_text', text, annotations: [], logprobs: [] };
 }
 
-function callItem(id: string, at: number, call: Partial<ChatToolCall>, status: string) {
-  return {
-    type: 'function_call',
-    id: `fc_${id.slice('resp_'.length)}_${at + 1}`,
-    call_id: call.id ?? '',
-    name: call.name ?? '',
-    arguments: call.arguments ?? '',
-    status,
-  };
+function callItem(id: string, at: number, { id: callId, ...call }: ChatToolCall, status: string) {
+  const [type, prefix] = 'input' in call ? (['custom_tool_call', 'ctc'] as const) : (['function_call', 'fc'] as const);
+  return { type, id: `${prefix}_${id.slice('resp_'.length)}_${at + 1}`, call_id: callId, ...call, status };
 }
 
 /** An event; `sequence_number` counts from 0. */
@@ -168,13 +163,22 @@ export class ResponseEvents {
     const { id } = this.#identity;
     const item = callItem(id, at, call, 'completed');
     const place = { item_id: item.id, output_index: outputIndex };
+    const begun = { ...item, ...('input' in call ? { input: '' } : { arguments: '' }), status: 'in_progress' };
     return [
-      this.#event('response.output_item.added', {
-        output_index: outputIndex,
-        item: { ...item, arguments: '', status: 'in_progress' },
-      }),
-      this.#event('response.function_call_arguments.delta', { ...place, delta: call.arguments }),
-      this.#event('response.function_call_arguments.done', { ...place, name: call.name, arguments: call.arguments }),
+      this.#event('response.output_item.added', { output_index: outputIndex, item: begun }),
+      ...('input' in call
+        ? [
+            this.#event('response.custom_tool_call_input.delta', { ...place, delta: call.input }),
+            this.#event('response.custom_tool_call_input.done', { ...place, input: call.input }),
+          ]
+        : [
+            this.#event('response.function_call_arguments.delta', { ...place, delta: call.arguments }),
+            this.#event('response.function_call_arguments.done', {
+              ...place,
+              name: call.name,
+              arguments: call.arguments,
+            }),
+          ]),
       this.#event('response.output_item.done', { output_index: outputIndex, item }),
     ];
   }

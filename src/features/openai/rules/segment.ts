@@ -48,7 +48,7 @@ export type SegmentPart = { kind: 'text'; text: string } | { kind: 'cut' } | { k
 const NO_TOKENS: TokenCounts = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 /** Between the texts of two answers of a turn. */
-const BETWEEN = '\n\n';
+export const BETWEEN = '\n\n';
 
 export class Segment {
   readonly usage: SegmentUsage = { ...NO_TOKENS, costMicros: 0 };

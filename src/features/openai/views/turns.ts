@@ -1,9 +1,10 @@
 // Turns as the OpenAI-compatible endpoints see them: the calls that a client has to run, and what a session has said.
 import { sql } from '../../../database/drizzle.ts';
-import type { ContentBlock } from '../../../core/content.ts';
-import { listToolUses } from '../../../core/content.ts';
-import { isCallersTool, type CallerRequest } from '../../../core/caller-request.ts';
+import { joinText, listToolUses, type ContentBlock } from '../../../core/content.ts';
+import type { CallerNames, CallerRequest } from '../../../core/caller-request.ts';
+import { callerCallId } from '../../../core/client-ids.ts';
 import type { StoredHistory, StoredSaid } from '../rules/conversation.ts';
+import { BETWEEN, type WantedCall } from '../rules/segment.ts';
 import { ERASING } from '../../../core/session-key.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import type { ViewDatabase } from '../../../database/page.ts';
@@ -39,7 +40,7 @@ export async function findClientTurn(
       (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt", t.id as "turnId", t.started_at as "startedAt",
       t.ended_at is not null as "isEnded", t.model, coalesce(i.reply, t.reply) as reply, coalesce(i.error, t.error) as error
     from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
-    where ${wanted} order by i.seq limit 1`);
+    where ${wanted} and not starts_with(s.key, ${ERASING}) order by i.seq limit 1`);
   const [row] = rows;
   if (row === undefined) return null;
   const { turnId, startedAt, isEnded, model, ...rest } = row;
@@ -86,22 +87,62 @@ interface ClientTurnRow extends Omit<ClientTurn, 'turn'> {
 /** The places of the calls of a step that the client has to run; empty: the step has none, or there is no such step. */
 export async function readCallerCalls(
   db: ViewDatabase,
-  { turnId, step, caller }: { turnId: string; step: number; caller: CallerRequest | null },
+  { turnId, step }: { turnId: string; step: number },
 ): Promise<number[]> {
-  const { rows } = await db.query<{ ordinal: number; name: string }>(sql`
-    select c.ordinal, c.name from holdfast.tool_calls c where c.turn_id = ${turnId} and c.step = ${step} order by c.ordinal`);
-  return rows.filter(({ name }) => isCallersTool(caller, name)).map(({ ordinal }) => ordinal);
+  const { rows } = await db.query<{ ordinal: number }>(sql`
+    select c.ordinal from holdfast.tool_calls c
+    where c.turn_id = ${turnId} and c.step = ${step} and c.held_for = 'caller' order by c.ordinal`);
+  return rows.map(({ ordinal }) => ordinal);
 }
 
-/** The arguments of calls of a turn, by the ids that the model gave them. */
-export async function readArguments(
+/** What a turn has said and called for one request of its client, after a step and until it waited for the client again, or ended. */
+export async function readOutput(
   db: ViewDatabase,
-  { sessionId, turnId }: { sessionId: string; turnId: string },
-): Promise<Map<string, unknown>> {
+  { turn, sessionId, isChecked, reply }: ClientTurn,
+  afterStep: number,
+): Promise<{ text: string; calls: WantedCall[] }> {
+  if (turn === null) return { text: '', calls: [] };
+  const { id: turnId } = turn;
+  const called = await db.query<{ step: number; ordinal: number; callId: string; name: string }>(sql`
+    select c.step, c.ordinal, c.call_id as "callId", c.name from holdfast.tool_calls c
+    where c.turn_id = ${turnId} and c.held_for = 'caller'
+      and c.step = (select min(o.step) from holdfast.tool_calls o where o.turn_id = ${turnId} and o.held_for = 'caller' and o.step > ${afterStep})
+    order by c.ordinal`);
+  const calls = called.rows.map((call) => ({ ...call, turnId, id: callerCallId({ ...call, turnId }) }));
+  if (isChecked && calls.length === 0) return { text: reply ?? '', calls };
   const { rows } = await db.query<{ content: ContentBlock[] }>(sql`
     select e.content from holdfast.entries e
     where e.session_id = ${sessionId} and e.turn_id = ${turnId} and e.kind = 'answer' order by e.seq`);
-  return new Map(rows.flatMap(({ content }) => listToolUses(content).map((call) => [call.id, call.input] as const)));
+  const texts = rows.slice(afterStep, calls[0]?.step).map(({ content }) => joinText(content));
+  return { text: texts.filter((text) => text !== '').join(BETWEEN), calls };
+}
+
+/** The arguments of calls of a turn, by the ids that the model gave them, and the names of the client's tools for the model. */
+export async function readCalls(
+  db: ViewDatabase,
+  { sessionId, turnId }: { sessionId: string; turnId: string },
+): Promise<{ inputs: Map<string, unknown>; names: CallerNames }> {
+  const { rows } = await db.query<{ content: ContentBlock[]; names: CallerNames | null }>(sql`
+    select e.content, t.view -> 'callerNames' as names from holdfast.entries e join holdfast.turns t on t.id = e.turn_id
+    where e.session_id = ${sessionId} and e.turn_id = ${turnId} and e.kind = 'answer' order by e.seq`);
+  const calls = rows.flatMap(({ content }) => listToolUses(content));
+  return { inputs: new Map(calls.map((call) => [call.id, call.input])), names: rows[0]?.names ?? [] };
+}
+
+/** How many chats of a user with the same first words are compared with a history. */
+const CHATS_MAX = 16;
+
+/** The keys of the chats of a user that wait for nothing, the last changed first: of those that begin with a prefix, and of the one that has them all. */
+export async function findChats(
+  db: ViewDatabase,
+  { prefix, whole }: { prefix: string; whole: string },
+): Promise<string[]> {
+  const { rows } = await db.query<{ key: string }>(sql`
+    select s.key from holdfast.sessions s
+    where s.waiting = 0 and s.turn_id is null and (s.key = ${whole}
+      or s.key like 'agent:%:openai:user@%' and s.key collate "C" >= ${prefix} and s.key collate "C" < ${`${prefix}~`})
+    order by s.updated_at desc limit ${CHATS_MAX}`);
+  return rows.map(({ key }) => key);
 }
 
 /** The maximum number of entries that are compared with those of a client. */

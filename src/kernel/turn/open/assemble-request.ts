@@ -1,7 +1,13 @@
 // Assembles what stays the same through a turn: system prompt, tools, model. Pure: equal inputs give equal bytes, so that the
 // provider's prompt cache holds (and a retry sends the same).
 import { modelRefOf, type AgentSettings, type Config, type ThinkingLevel } from '../../../config.ts';
-import type { CallerRequest } from '../../../core/caller-request.ts';
+import {
+  modelNameOf,
+  nameCallerTools,
+  type CallerNames,
+  type CallerRequest,
+  type CallerTool,
+} from '../../../core/caller-request.ts';
 import { splitAtBoundary } from '../../../prompt/prompt-parts.ts';
 import type {
   PromptMode,
@@ -10,7 +16,7 @@ import type {
   SystemPromptInput,
 } from '../../../prompt/system-input.ts';
 import { modelOfRef } from '../../../core/model-ref.ts';
-import type { SystemBlock, RequestBase } from '../../../core/model-request.ts';
+import type { RequestBase, Sampling, SystemBlock, ToolSpec } from '../../../core/model-request.ts';
 import {
   systemBlocks,
   joinSections,
@@ -85,7 +91,7 @@ function buildSections(choices: SystemChoices): WrittenSection[] {
   ].filter(({ text }) => text !== '');
 }
 
-/** The unchanging part of a turn's requests, and the positions of the sections of its system prompt. */
+/** The unchanging part of a turn's requests, the positions of the sections of its system prompt, and the names of a client's tools. */
 export function assembleRequest(
   sections: readonly WrittenSection[],
   {
@@ -104,24 +110,36 @@ export function assembleRequest(
     caller: CallerRequest | null;
     format: ResponseFormat | undefined;
   },
-): { request: RequestBase; spans: SectionSpan[] } {
+): { request: RequestBase; spans: SectionSpan[]; callerNames: CallerNames | undefined } {
   const { system, spans } = join(sections);
   const named = modelOfRef(model);
-  const { tools = [], maxTokens, sampling } = caller ?? {};
+  const { tools = [], maxTokens } = caller ?? {};
   const own = toolset.specsOn(channel);
+  const callerNames = nameCallerTools(
+    tools,
+    own.map(({ name }) => name),
+  );
   const limits = maxTokens === undefined ? {} : { answerTokensMax: maxTokens };
   const request: RequestBase = {
     ...named,
     ...thinkingRequest({ ...named, level: thinking, isShown: reasoning !== 'off', facts, ...limits }),
     system,
-    // After the agent's own: those begin the provider's cache. A name that the agent has by now is its own.
-    tools:
-      tools.length === 0
-        ? own
-        : [...own, ...tools.filter(({ name }) => toolset.findTool(name) === undefined).map(sentSpec)],
-    ...given({ sampling, responseFormat: format }),
+    // After the agent's own: those begin the provider's cache.
+    tools: tools.length === 0 ? own : [...own, ...tools.map((tool) => callerSpec(tool, callerNames))],
+    ...given({ sampling: callerSampling(caller, callerNames), responseFormat: format }),
   };
-  return { request, spans };
+  return { request, spans, callerNames: tools.length === 0 ? undefined : callerNames };
+}
+
+function callerSpec(tool: CallerTool, names: CallerNames): ToolSpec {
+  const { description, input_schema } = tool;
+  return sentSpec({ name: modelNameOf(tool.name, names), description, input_schema });
+}
+
+function callerSampling(caller: CallerRequest | null, names: CallerNames): Sampling | undefined {
+  const choice = caller?.sampling?.tool_choice;
+  if (choice?.type !== 'tool' || caller?.isOwnToolForced === true) return caller?.sampling;
+  return { ...caller?.sampling, tool_choice: { type: 'tool', name: modelNameOf(choice.name, names) } };
 }
 
 interface JoinedSystem {

@@ -163,7 +163,11 @@ function closeAssembly(
   const { text, spans } = joinParts([...notes.parts, ...images.parts]);
   const { responseFormat } = optionsOfInputs(material.inputs);
   const format = responseFormat === undefined ? undefined : context.snapshotCache.keep(responseFormat);
-  const { request, spans: sectionSpans } = assembleRequest(changeSections(system.sections, changes), {
+  const {
+    request,
+    spans: sectionSpans,
+    callerNames,
+  } = assembleRequest(changeSections(system.sections, changes), {
     ...system,
     channel: session.chat.value.channel,
     caller: findCaller(material.inputs),
@@ -189,7 +193,12 @@ function closeAssembly(
       sectionsSha256: sectionsSnapshot.sha256,
       workspaceSha256: session.workspace.snapshot.sha256,
       chatSha256: session.chat.snapshot.sha256,
-      ...given({ injectedSha256: injected?.sha256, images: images.turn, formatSha256: format?.snapshot.sha256 }),
+      ...given({
+        injectedSha256: injected?.sha256,
+        images: images.turn,
+        formatSha256: format?.snapshot.sha256,
+        callerNames,
+      }),
     },
     sessionView: isDeepStrictEqual(sessionView, material.claim.session.view) ? null : sessionView,
     snapshots: [
