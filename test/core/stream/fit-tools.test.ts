@@ -161,11 +161,12 @@ const schemaOf = (inner: fc.Arbitrary<unknown>) =>
   );
 const anySchema = schemaOf(schemaOf(schemaOf(fc.constant({ type: 'string' }))));
 
-/** No key of a call is the new name of another one. */
 const inputNames = fc.constantFrom('a', '$top', 'filter[id]', 'x y', '');
 
 test('any schema becomes one that APIs take, and any call comes back as it was', () => {
   const property = fc.property(anySchema, fc.dictionary(inputNames, fc.jsonValue({ maxDepth: 3 })), (odd, input) => {
+    // New names have an underscore: no key of a call, however deep, is the new name of another one.
+    fc.pre(!/_[^"]*":/.test(JSON.stringify(input)));
     const schema = tidySchema({ ...odd, type: 'object' });
     const { schema: fitted, own } = roundTrip(schema, input);
     expect(schemaFaultOf(fitted)).toBeNull();
