@@ -171,7 +171,7 @@ test(`${SERVERS} servers with an odd field lose no tool beside it, no answer and
     env: {},
     headers: {},
     tools: { deny: [] },
-    timeoutSeconds: 5,
+    timeoutSeconds: 60,
   } as unknown as McpServerSettings;
   const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
   for (let n = 1; n <= SERVERS; n += 1) {
@@ -211,7 +211,7 @@ test(`${SERVERS} servers with an odd field lose no tool beside it, no answer and
           idempotencyKey: key,
           lease: { epoch: 1, assertHeld: () => undefined },
         } as ToolCall,
-        { timeoutMs: 5_000 },
+        { timeoutMs: 60_000 },
       );
     server.runs.length = 0;
     const outcome = await call('first');
