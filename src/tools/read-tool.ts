@@ -1,12 +1,9 @@
 // The `read` tool: a text file of the workspace, or some of its lines.
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
-import { readLines, TextFileError, WHOLE_BYTES_MAX } from './text-files.ts';
+import { readLines, SCANNED_BYTES_MAX, TextFileError, WHOLE_BYTES_MAX } from './text-files.ts';
 import type { Tool } from './tool.ts';
 import { PATH_ALIASES, runOnFile } from './workspace-files.ts';
-
-/** The largest file whose lines can be selected: it is read to its end, because all of it must be text. */
-const SCANNED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** The tool. `roots`: folders in addition to the workspace that it reads. */
 export function createReadTool(roots: readonly string[]): Tool {
@@ -32,10 +29,7 @@ export function createReadTool(roots: readonly string[]): Tool {
     async run({ file_path, view_range: range }, call) {
       return runOnFile({ tool: 'read', name: file_path, call, roots }, async (file) => {
         const { name, size } = file;
-        if (size > SCANNED_BYTES_MAX) {
-          throw new TextFileError(`${name} has ${size} bytes, more than the ${SCANNED_BYTES_MAX} that can be read`);
-        }
-        if (range === undefined && size > WHOLE_BYTES_MAX) {
+        if (range === undefined && size > WHOLE_BYTES_MAX && size <= SCANNED_BYTES_MAX) {
           throw new TextFileError(
             `${name} has ${size} bytes, more than the ${WHOLE_BYTES_MAX} that can be read at once; ask for a view_range, for example [1, 500]`,
           );

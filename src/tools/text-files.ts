@@ -7,6 +7,9 @@ import { readBytes } from '../files/inside.ts';
 /** The largest file that is read or edited as a whole, and the most that a range of lines may have. */
 export const WHOLE_BYTES_MAX = 256 * 1024;
 
+/** The largest file that is read to its end, because all of it must be text. A file in which nothing is stored can have any size. */
+export const SCANNED_BYTES_MAX = 64 * 1024 * 1024;
+
 /** How much of a file is read at once. */
 const PIECE_BYTES = 64 * 1024;
 
@@ -73,10 +76,17 @@ export async function readLines(
   return found;
 }
 
-async function* readPieces({ file, name }: NamedFile, verb: Verb, signal: AbortSignal): AsyncGenerator<string> {
+async function* readPieces({ file, name, size }: NamedFile, verb: Verb, signal: AbortSignal): AsyncGenerator<string> {
   let decoder: ReturnType<typeof strictDecoder> | null = null;
   try {
     for (let at = 0, isLast = false; !isLast; at += PIECE_BYTES) {
+      // It may grow while it is read.
+      const known = Math.max(size, at);
+      if (known > SCANNED_BYTES_MAX) {
+        throw new TextFileError(
+          `${name} has ${known} bytes, more than the ${SCANNED_BYTES_MAX} that can be ${verb}; handle it with a command`,
+        );
+      }
       const bytes = await readBytes(file, at, PIECE_BYTES);
       signal.throwIfAborted();
       isLast = bytes.length < PIECE_BYTES;

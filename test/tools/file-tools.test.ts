@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { editTool } from '../../src/tools/edit-tool.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';
+import { longestFileCall } from '../../src/files/file-slots.ts';
 import { createReadTool } from '../../src/tools/read-tool.ts';
 import { runTool } from '../../src/tools/run-tool.ts';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
@@ -117,13 +118,21 @@ describe('read', () => {
     expect((await run(readTool, { file_path: 'big.txt', view_range: [9_999, 9_999] })).content).toBe('x'.repeat(99));
   });
 
-  test('a file too large to search for lines is refused immediately (G25)', async () => {
-    await file('sparse', '');
-    await truncate(join(workspace.dir, 'sparse'), 2 ** 40);
-    const outcome = await run(readTool, { file_path: 'sparse', view_range: [2, 3] });
-    expect(outcome.isError).toBe(true);
-    expect(outcome.content).toContain('1099511627776 bytes');
-  });
+  test.each([
+    { tool: readTool, more: {} },
+    { tool: readTool, more: { view_range: [2, 3] } },
+    { tool: writeTool, more: { content: 'text' } },
+  ])(
+    'a file that is too large to be read to its end is refused immediately: $tool.spec.name $more (G25)',
+    async ({ tool, more }) => {
+      await file('sparse', '');
+      await truncate(join(workspace.dir, 'sparse'), 2 ** 40);
+      const outcome = await run(tool, { file_path: 'sparse', ...more });
+      expect(outcome.isError).toBe(true);
+      expect(outcome.content).toContain('1099511627776 bytes, more than the 67108864 that can be');
+      expect(longestFileCall()).toBeNull();
+    },
+  );
 
   test('a named pipe is refused instead of waited for (G41)', async () => {
     execFileSync('mkfifo', [join(workspace.dir, 'pipe')]);
