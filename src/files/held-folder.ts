@@ -64,10 +64,15 @@ export class HeldFolder {
       return new HeldFolder(path, null);
     }
     const descriptor = await openPlace(via, O_PATH | constants.O_DIRECTORY);
-    // This asks the kernel, and no file system: it cannot hang.
-    if (readlinkSync(`/proc/self/fd/${descriptor}`) === path) return new HeldFolder(path, descriptor);
-    closeSync(descriptor);
-    throw changed(basename(path));
+    let isThere = false;
+    try {
+      // This asks the kernel, and no file system: it cannot hang. It throws for a path that is longer than paths can be.
+      isThere = readlinkSync(`/proc/self/fd/${descriptor}`) === path;
+    } finally {
+      if (!isThere) closeSync(descriptor);
+    }
+    if (!isThere) throw changed(basename(path));
+    return new HeldFolder(path, descriptor);
   }
 
   /** The path of an entry, for one call of the file system. */

@@ -1,6 +1,6 @@
 // What a name of a workspace leads to, and what is refused (G41).
 import { execFileSync } from 'node:child_process';
-import { chown, link, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chown, link, lstat, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -12,6 +12,7 @@ import {
   withFileInside,
   type Confines,
 } from '../../src/files/inside.ts';
+import { HeldFolder } from '../../src/files/held-folder.ts';
 import { createReadTool } from '../../src/tools/read-tool.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';
 import { readMemoryFile } from '../../src/features/memory/memory-files.ts';
@@ -114,4 +115,22 @@ test('a file that is replaced keeps its mode, and a second name of it keeps the 
   expect((await stat(path)).mode & 0o777).toBe(0o755);
   expect(await readFile(join(workspace.dir, 'other'), 'utf8')).toBe('old');
   expect((await listInside('.', inside)).map(({ name }) => name).toSorted()).toEqual(['other', 'run.sh']);
+});
+
+test.runIf(process.platform === 'linux')('a folder whose path is too long to be known is closed (G41)', async () => {
+  const long = Array.from({ length: 12 }, () => 'x'.repeat(250)).join('/');
+  const deep = join(workspace.dir, 'deep');
+  await mkdir(join(workspace.dir, long), { recursive: true });
+  await symlink(long, deep);
+  await mkdir(join(deep, long), { recursive: true });
+  const countOpen = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
+  const before = await countOpen();
+  const ends = await Promise.allSettled(
+    Array.from({ length: 20 }, () => HeldFolder.open(workspace.dir, join(deep, long))),
+  );
+  const after = await countOpen();
+  // So that the workspace can be deleted.
+  await rename(join(deep, 'x'.repeat(250)), join(workspace.dir, 'rest'));
+  for (const end of ends) expect(end).toMatchObject({ reason: { code: 'ENAMETOOLONG' } });
+  expect(after).toBeLessThan(before + 20);
 });
