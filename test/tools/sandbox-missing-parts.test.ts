@@ -1,6 +1,6 @@
 // What commands may do when a part of the sandbox is missing or fails later: less, never more (G42).
 import { execFile } from 'node:child_process';
-import { mkdirSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
@@ -54,6 +54,18 @@ describeUnless(NO_SANDBOX, 'a command in a sandbox', () => {
     const reason = 'commands cannot write to the workspace';
     expect(await rig.sandbox.check()).toMatchObject({ status: 'reduced', reason });
     expect(await rig.pry()).toBe('inside\n[exit code 1]');
+  });
+
+  test('does not get out by a workspace that was closed before the first check (G42)', async () => {
+    const rig = await openRig();
+    chmodSync(rig.workspaceDir, 0);
+    expect(await rig.sandbox.check()).toMatchObject({
+      status: 'refused',
+      reason: expect.stringMatching(/Permission denied; it works in an empty folder, so nothing runs outside$/),
+    });
+    await expect(rig.sandbox.enter(rig.plan)).rejects.toThrow('commands are off: the sandbox cannot be used now');
+    chmodSync(rig.workspaceDir, 0o700);
+    expect(await rig.sandbox.check()).toMatchObject({ status: 'on' });
   });
 
   test('does not run outside where the sandbox has worked and fails later, and runs when it works again (G42)', async () => {

@@ -1,7 +1,8 @@
 // A canary: a command that tries, in the sandbox of a workspace and as its user, what commands must not be able to do, and what they must. Its
 // first words are the reason why the sandbox does not work. What a command must be able to do and cannot is no such reason: commands are inside.
 import { existsSync } from 'node:fs';
-import { readlink, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, readlink, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processEnvironment, type Config } from '../../config.ts';
 import { realPathOf } from '../../config/real-path.ts';
@@ -66,6 +67,24 @@ export async function sendCanary({ config, realDir, isReadOnly, user, wrap }: Ca
   }
   if (end.exitSignal !== null) return { kind: 'unsure', reason: `its check ended with ${end.exitSignal}` };
   return { kind: 'none', reason: first || `its check ended with ${end.exitCode}` };
+}
+
+export function checkFailed(error: unknown): CanaryEnd & { kind: 'unsure' } {
+  return { kind: 'unsure', reason: `its check failed: ${(error as Error).message}` };
+}
+
+/** Works in a folder of the user of commands that no command could change. */
+export async function withEmptyFolder<Result>(
+  user: OsUser | null,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(join(realPathOf(tmpdir()), 'holdfast-canary-'));
+  try {
+    if (user !== null) await chown(folder, user.uid, user.gid);
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 interface Surroundings {

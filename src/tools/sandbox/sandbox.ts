@@ -7,7 +7,7 @@ import type { OsUser } from '../../config/os-users.ts';
 import { sandboxEnvironment } from '../../core/sandbox/policy.ts';
 import type { Logger } from '../../logger.ts';
 import { describeCommands, planAllCommands, type CommandPlan } from '../command-user.ts';
-import { sendCanary, type CanaryEnd } from './canary.ts';
+import { checkFailed, sendCanary, withEmptyFolder, type CanaryEnd } from './canary.ts';
 import { HostProxy } from './host-proxy.ts';
 import { policyOf, type ServerAccess } from './policy-of.ts';
 import type { SandboxRuntime, WrapCommand } from './port.ts';
@@ -47,6 +47,8 @@ interface SandboxPlace extends Pick<CommandPlan, 'workspaceDir' | 'realDir'> {
   user: OsUser | null;
   /** The way to the network; null: there is none. */
   proxy: HostProxy | null;
+  /** As in the plan of commands. */
+  closedBy?: string | null;
   /** Absent: commands run there. */
   server?: ServerAccess;
 }
@@ -186,10 +188,18 @@ export class Sandbox {
       const noNetwork = `there is no network, because ${end.reason}`;
       return { kind: 'inside', lack: less.lack === null ? noNetwork : `${noNetwork}; ${less.lack}`, proxy: null };
     }
-    // A command may have caused the fault.
-    if (less.kind === 'none' && this.#worked.has(realDir) && tools.exec.sandbox === 'auto')
+    if (less.kind !== 'none' || tools.exec.sandbox !== 'auto') return less;
+    // A command may have caused the fault, also one of another process.
+    if (this.#worked.has(realDir))
       return { kind: 'kept', reason: `${less.reason}; it has worked, so nothing runs outside until a restart` };
-    return less;
+    const { user, closedBy, server } = place;
+    // The folder of a server is opened before its check, and what else it needs is the operator's.
+    if (closedBy || server !== undefined) return less;
+    const elsewhere = await withEmptyFolder(user, (folder) =>
+      this.#send({ workspaceDir: folder, realDir: folder, user, proxy: null }),
+    ).catch(checkFailed);
+    if (elsewhere.kind !== 'inside') return elsewhere.kind === 'none' ? less : elsewhere;
+    return { kind: 'kept', reason: `${less.reason}; it works in an empty folder, so nothing runs outside` };
   }
 
   async #send(place: SandboxPlace): Promise<CanaryEnd> {
@@ -199,7 +209,7 @@ export class Sandbox {
       const isReadOnly = server === undefined && this.#config.sandbox.workspaceAccess === 'read-only';
       return await sendCanary({ config: this.#config, realDir, isReadOnly, user, wrap: this.#wrapFor(place) });
     } catch (error) {
-      return { kind: 'unsure', reason: `its check failed: ${(error as Error).message}` };
+      return checkFailed(error);
     }
   }
 
