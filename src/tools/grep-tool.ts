@@ -12,6 +12,7 @@ import { confinedTo, readBytes, resolveInside } from '../files/inside.ts';
 import { Gate } from '../gate.ts';
 import { defineTool } from './define-tool.ts';
 import type { Piece, PieceMatches } from './grep-thread.ts';
+import { TextFileError } from './text-files.ts';
 import { errorOutcome, type Tool, type ToolCall } from './tool.ts';
 import { orUnreadable, walkFiles, WALKED_ENTRIES_MAX, type WalkedFile } from './walk-files.ts';
 import { runInWorkspace } from './workspace-files.ts';
@@ -68,9 +69,11 @@ async function findLines(pattern: RegExp, name: string, { workspaceDir, signal }
     const opened = await work(() => openEntry(folder, entry, { root, name: entry })).catch(orUnreadable);
     if (opened === null) return true;
     try {
-      for (let at = 0; ; at += PIECE_BYTES) {
-        const bytes = await work(() => readBytes(opened.file, at, PIECE_BYTES));
-        const isLast = bytes.length < PIECE_BYTES;
+      // A message to the thread has all of the memory that its bytes are in.
+      const pieceBytes = Math.min(PIECE_BYTES, Number(opened.facts.size) + 1);
+      for (let at = 0; ; at += pieceBytes) {
+        const bytes = await work(() => readBytes(opened.file, at, pieceBytes));
+        const isLast = bytes.length < pieceBytes;
         const { lines, isBinary } = await matchPiece(thread, { bytes, isFirst: at === 0, isLast }, either);
         if (!found.add(shown, lines)) return false;
         if (isLast || isBinary) return true;
@@ -139,6 +142,12 @@ function startThread(pattern: RegExp): Worker {
 
 async function matchPiece(thread: Worker, piece: Piece, signal: AbortSignal): Promise<PieceMatches> {
   thread.postMessage(piece);
-  const [matches] = (await once(thread, 'message', { signal })) as [PieceMatches];
-  return matches;
+  try {
+    const [matches] = (await once(thread, 'message', { signal })) as [PieceMatches];
+    return matches;
+  } catch {
+    signal.throwIfAborted();
+    // Its size is known when it is first matched. The error of the thread has the whole pattern.
+    throw new TextFileError('pattern: is too large to be matched; give one with fewer or smaller repetitions');
+  }
 }
