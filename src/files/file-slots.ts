@@ -32,17 +32,28 @@ let slots: Gate | undefined;
 /**
  * The result of `work`, which has a slot while it runs; others wait in their order. `path` is what it works on, for people. Rejects with the
  * signal's reason when that aborts, and with `FileSystemHangsError` after CALL_MS_MAX. Work that is left so keeps its slot until it ends, because
- * its thread is not free before: it has to close by itself what it opens.
+ * its thread is not free before. What it has opened by then is given to `close`.
  *
  * `work` must be short, such as to open, read and close one file, and must not ask for another slot: it would wait for itself.
  */
-export function withFileSlot<Result>(path: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+export async function withFileSlot<Result>(
+  path: string,
+  work: () => Promise<Result>,
+  { signal, close }: { signal?: AbortSignal | undefined; close?: ((result: Result) => unknown) | undefined } = {},
+): Promise<Result> {
   slots ??= new Gate(Math.max(1, countThreads(processEnvironment()['UV_THREADPOOL_SIZE']) - 1));
   const gate = slots;
-  return withDeadline({ ms: CALL_MS_MAX, late: () => new FileSystemHangsError() }, (late) => {
-    const left = signal === undefined ? late : AbortSignal.any([signal, late]);
-    return orAborted(left, () => gate.run(() => run(path, work), left));
-  });
+  let running: Promise<Result> | undefined;
+  try {
+    return await withDeadline({ ms: CALL_MS_MAX, late: () => new FileSystemHangsError() }, (late) => {
+      const left = signal === undefined ? late : AbortSignal.any([signal, late]);
+      return orAborted(left, () => (running = gate.run(() => run(path, work), left)));
+    });
+  } catch (error) {
+    // It may have ended at the same time.
+    if (close !== undefined) running?.then(close).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** The call that has been running longest; null: none runs. */

@@ -73,7 +73,7 @@ async function resolveName(name: string, { base, roots }: Confines): Promise<Res
 
 /** Opens a regular file to be read. Throws `PathRefusedError` or the error of the file system. */
 export function openInside(name: string, confines: Confines): Promise<OpenedFile> {
-  return untilUnchanged(name, confines, openFile);
+  return untilUnchanged(name, confines, openFile, ({ file }) => file.close());
 }
 
 /** Uses a regular file, and closes it. Throws what `openInside` and `use` throw. */
@@ -149,7 +149,7 @@ export function replaceInside(
 
 /** Opens a regular file to add to its end; one that is missing is made, with its folders. Throws `PathRefusedError` or the error of the file system. */
 export function openToAppend(name: string, confines: Confines): Promise<FileHandle> {
-  return intoFolder(name, confines, async (folder, entry, owner, root) => {
+  const openEntryToAppend: WorkInFolder<FileHandle> = async (folder, entry, owner, root) => {
     const file = await open(folder.at(entry), APPEND_FLAGS, FILE_MODE);
     try {
       const facts = await file.stat({ bigint: true });
@@ -160,7 +160,8 @@ export function openToAppend(name: string, confines: Confines): Promise<FileHand
       await file.close();
       throw error;
     }
-  });
+  };
+  return intoFolder(name, confines, openEntryToAppend, (file) => file.close());
 }
 
 /** Deletes a file, if there is one. Throws `PathRefusedError` or the error of the file system. */
@@ -185,8 +186,13 @@ type Owner = Pick<Stats, 'uid' | 'gid'>;
 type WorkInFolder<Result> = (folder: HeldFolder, entry: string, owner: Owner | null, root: string) => Promise<Result>;
 
 /** Works in the folder of a file that may be missing. `owner` is null where what is made stays with the user of this process. */
-function intoFolder<Result>(name: string, confines: Confines, work: WorkInFolder<Result>): Promise<Result> {
-  return untilUnchanged(name, confines, async ({ path, root }) => {
+function intoFolder<Result>(
+  name: string,
+  confines: Confines,
+  work: WorkInFolder<Result>,
+  close?: (result: Result) => unknown,
+): Promise<Result> {
+  const workIn = async ({ path, root }: ResolvedPath): Promise<Result> => {
     if (path === root) throw irregular(name);
     const owner = process.getuid?.() === 0 ? await stat(root).catch(orAbsent) : null;
     const given = owner === null || owner.uid === 0 ? null : owner;
@@ -196,7 +202,8 @@ function intoFolder<Result>(name: string, confines: Confines, work: WorkInFolder
     } finally {
       folder.close();
     }
-  });
+  };
+  return untilUnchanged(name, confines, workIn, close);
 }
 
 async function openOrMake(path: string, root: string, owner: Owner | null): Promise<HeldFolder> {
@@ -241,8 +248,9 @@ function untilUnchanged<Result>(
   name: string,
   confines: Confines,
   use: (found: ResolvedPath & { name: string }) => Promise<Result>,
+  close?: (result: Result) => unknown,
 ): Promise<Result> {
-  return withFileSlot(resolve(confines.base, name), () => attempt(name, confines, use));
+  return withFileSlot(resolve(confines.base, name), () => attempt(name, confines, use), { close });
 }
 
 async function attempt<Result>(

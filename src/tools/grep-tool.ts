@@ -65,14 +65,16 @@ async function findLines(pattern: RegExp, name: string, { workspaceDir, signal }
   const found = new FoundLines();
   const matchFile = async ({ folder, entry }: Pick<WalkedFile, 'folder' | 'entry'>): Promise<boolean> => {
     const shown = join(folder.path, entry);
-    const work = <Result>(run: () => Promise<Result>): Promise<Result> => withFileSlot(shown, run, either);
-    const opened = await work(() => openEntry(folder, entry, { root, name: entry })).catch(orUnreadable);
+    const opened = await withFileSlot(shown, () => openEntry(folder, entry, { root, name: entry }), {
+      signal: either,
+      close: ({ file }) => file.close(),
+    }).catch(orUnreadable);
     if (opened === null) return true;
     try {
       // A message to the thread has all of the memory that its bytes are in.
       const pieceBytes = Math.min(PIECE_BYTES, Number(opened.facts.size) + 1);
       for (let at = 0; ; at += pieceBytes) {
-        const bytes = await work(() => readBytes(opened.file, at, pieceBytes));
+        const bytes = await withFileSlot(shown, () => readBytes(opened.file, at, pieceBytes), { signal: either });
         const isLast = bytes.length < pieceBytes;
         const { lines, isBinary } = await matchPiece(thread, { bytes, isFirst: at === 0, isLast }, either);
         if (!found.add(shown, lines)) return false;
@@ -84,9 +86,12 @@ async function findLines(pattern: RegExp, name: string, { workspaceDir, signal }
   };
   try {
     const isComplete = await orAborted(either, async () => {
-      const facts = await withFileSlot(path, () => stat(path), either);
+      const facts = await withFileSlot(path, () => stat(path), { signal: either });
       if (facts.isDirectory()) return walkFiles({ root: path, start: '', signal: either }, matchFile);
-      const folder = await withFileSlot(path, () => HeldFolder.open(dirname(path)), either);
+      const folder = await withFileSlot(path, () => HeldFolder.open(dirname(path)), {
+        signal: either,
+        close: (late) => late.close(),
+      });
       await matchFile({ folder, entry: basename(path) }).finally(() => folder.close());
       return true;
     });

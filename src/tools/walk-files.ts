@@ -32,7 +32,8 @@ export async function walkFiles(
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const path = join(root, next.relative);
     const room = WALKED_ENTRIES_MAX - walked;
-    const folder = await withFileSlot(path, () => readFolder(path, room + 1), signal).catch(orUnreadable);
+    const close = ({ held }: ReadFolder): void => held.close();
+    const folder = await withFileSlot(path, () => readFolder(path, room + 1), { signal, close }).catch(orUnreadable);
     if (folder === null) continue;
     try {
       for (const entry of folder.entries.slice(0, room)) {
@@ -55,7 +56,12 @@ export async function walkFiles(
 }
 
 /** A folder that is held open, with its first entries. */
-async function readFolder(path: string, entriesMax: number): Promise<{ held: HeldFolder; entries: Dirent[] }> {
+interface ReadFolder {
+  held: HeldFolder;
+  entries: Dirent[];
+}
+
+async function readFolder(path: string, entriesMax: number): Promise<ReadFolder> {
   const held = await HeldFolder.open(path);
   try {
     const entries: Dirent[] = [];

@@ -5,6 +5,7 @@ import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { countThreads, FileSystemHangsError, longestFileCall, withFileSlot } from '../../src/files/file-slots.ts';
 
@@ -49,7 +50,7 @@ test('calls that hang leave a thread to others, are given up in time, and have t
   const hanging = Array.from({ length: slots }, () => withFileSlot(pipe.path, () => openAndClose(pipe.path)));
   const work = vi.fn(() => Promise.resolve('done'));
   const stop = new AbortController();
-  const stopped = withFileSlot('/one', work, stop.signal);
+  const stopped = withFileSlot('/one', work, { signal: stop.signal });
   const waiting = withFileSlot('/two', work);
   stop.abort(new Error('stopped'));
   await expect(stopped).rejects.toThrow('stopped');
@@ -75,9 +76,35 @@ test('calls that hang leave a thread to others, are given up in time, and have t
 test('a call that is stopped while it hangs is left at once', async () => {
   const pipe = makePipe();
   const stop = new AbortController();
-  const call = withFileSlot(pipe.path, () => openAndClose(pipe.path), stop.signal);
+  const call = withFileSlot(pipe.path, () => openAndClose(pipe.path), { signal: stop.signal });
   stop.abort(new Error('stopped'));
   await expect(call).rejects.toThrow('stopped');
+});
+
+test('what a call opens is closed if its caller has left, at whichever moment, and only then', async () => {
+  for (let ticks = 0; ticks < 12; ticks += 1) {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const stop = new AbortController();
+    const close = vi.fn();
+    const call = withFileSlot('/opened', () => promise, { signal: stop.signal, close });
+    resolve('opened');
+    for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
+    stop.abort(new Error('stopped'));
+    const hasLeft = await call.then(
+      () => false,
+      () => true,
+    );
+    await setImmediate();
+    expect(close.mock.calls).toEqual(hasLeft ? [['opened']] : []);
+  }
+  const stop = new AbortController();
+  const close = vi.fn();
+  const pipe = makePipe();
+  const call = withFileSlot(pipe.path, () => openAndClose(pipe.path), { signal: stop.signal, close });
+  stop.abort(new Error('stopped'));
+  await expect(call).rejects.toThrow('stopped');
+  pipe.release();
+  await vi.waitFor(() => expect(close).toHaveBeenCalledWith('opened'));
 });
 
 test('a caller that is stopped just as it gets a slot keeps no other caller waiting', async () => {
@@ -86,7 +113,7 @@ test('a caller that is stopped just as it gets a slot keeps no other caller wait
     const before = Array.from({ length: slots }, () => withFileSlot('/before', () => promise));
     const stop = new AbortController();
     const work = vi.fn(() => Promise.resolve());
-    const stopped = withFileSlot('/stopped', work, stop.signal).catch(() => undefined);
+    const stopped = withFileSlot('/stopped', work, { signal: stop.signal }).catch(() => undefined);
     const next = withFileSlot('/next', () => Promise.resolve('next'));
     resolve();
     for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();

@@ -92,7 +92,7 @@ async function hashFile(hash: Hash, path: string, workspaceDir: string, signal: 
   try {
     for (let position = 0; position < FILE_BYTES_MAX;) {
       signal.throwIfAborted();
-      const bytes = await withFileSlot(path, () => readBytes(file, position, CHUNK_BYTES), signal);
+      const bytes = await withFileSlot(path, () => readBytes(file, position, CHUNK_BYTES), { signal });
       if (bytes.length === 0) return;
       hash.update(bytes);
       position += bytes.length;
