@@ -20,6 +20,8 @@ import { runInWorkspace } from './workspace-files.ts';
 const OUTPUT_CHARS_MAX = 100 * 1024;
 const MATCH_MS_MAX = 60_000;
 const PIECE_BYTES = 256 * 1024;
+/** Compiling a longer one can take minutes, in which the thread cannot be ended, and then end the process: 3,300 nested groups have done so. */
+const PATTERN_CHARS_MAX = 2_000;
 const THREADS_MAX = 4;
 /** More than a thread has by default: compiling a deeply nested pattern on less ends the process. */
 const STACK_MB = 8;
@@ -38,6 +40,11 @@ export const grepTool: Tool = defineTool({
   isIdempotent: true,
   isReadOnly: true,
   async run({ pattern, path = '.' }, call) {
+    if (pattern.length > PATTERN_CHARS_MAX) {
+      return errorOutcome(
+        `grep: pattern: has ${pattern.length} characters, and at most ${PATTERN_CHARS_MAX} can be matched; give a shorter one`,
+      );
+    }
     let compiled: RegExp;
     try {
       compiled = compile(pattern);

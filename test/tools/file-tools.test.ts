@@ -314,6 +314,14 @@ describe('grep', () => {
     });
   });
 
+  test('a pattern whose compilation would end the process is refused (G25)', async () => {
+    const pattern = `${'('.repeat(3_300)}a${')?'.repeat(3_300)}`;
+    expect(await run(grepTool, { pattern })).toEqual({
+      isError: true,
+      content: 'grep: pattern: has 9901 characters, and at most 2000 can be matched; give a shorter one',
+    });
+  });
+
   test('many matches are cut (G28)', async () => {
     await file('a.txt', `${'x'.repeat(1_000)}\n`.repeat(1_000));
     const { content } = await run(grepTool, { pattern: 'x' });
