@@ -315,11 +315,18 @@ describe('a press of a button', () => {
     const { message } = await write({ from, text: 'Choose for me' });
     const update = {
       update_id: 9,
-      callback_query: { id: 'press-x', from: message.from, message, chat_instance: '1', data: 'option 2' },
+      callback_query: {
+        id: 'press-x',
+        from: message.from,
+        message,
+        chat_instance: '1',
+        data: 'option 2 /queue interrupt',
+      },
     };
     for (const again of [update, update]) expect(await rig.push(again)).toBe(200);
     const kept = await rig.messages(`telegram:direct:${from}`);
-    expect(kept.map(({ text }) => text)).toEqual(['Choose for me', 'option 2']);
+    // An agent has sent the button: no word of it is a command.
+    expect(kept.map(({ text }) => text)).toEqual(['Choose for me', 'option 2 /queue interrupt']);
     await expect
       .poll(() => rig.telegram.calls.entries.some(({ method }) => method === 'answerCallbackQuery'))
       .toBe(true);

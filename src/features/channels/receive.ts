@@ -15,7 +15,7 @@ import { acceptMessage } from '../../kernel/use-cases/accept-message.ts';
 import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { platformOf, type BotAccount } from './accounts.ts';
-import { mayPress } from './live/may-press.ts';
+import { isOwnButton, mayPress } from './live/may-press.ts';
 import { addressOf, eventText, keepFiles, messageBody, reactionData } from './message-body.ts';
 import { askForPairing } from './pairings.ts';
 import { PlatformError } from './platform.ts';
@@ -212,12 +212,16 @@ async function storeMessage({ service, logger }: Receiving, to: To, message: Rec
   return result;
 }
 
-/** A press says what its button was sent with, as if the person had written it, once. */
+/** A press says what its button was sent with, once. What an agent has sent with it is not written by the person. */
 async function storePress({ service, logger }: Receiving, to: To, press: ReceivedPress): Promise<Stored> {
   const { account, platform } = to;
   const { place, sender, at, pressId, value } = press;
   const said = { text: value, messageId: `press:${pressId}`, timestamp: at, wasMentioned: place.chatType !== 'direct' };
-  const body: InboundMessage = { ...addressOf(account, place, sender), ...said };
+  const body: InboundMessage = {
+    ...addressOf(account, place, sender),
+    ...said,
+    ...(isOwnButton(value) ? {} : { isOwnText: false }),
+  };
   const isAllowed = mayPress(service, body);
   const result = isAllowed ? await accept(service, to, body) : DONE;
   if (result.kind === 'done')

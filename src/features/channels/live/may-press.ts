@@ -7,8 +7,13 @@ import type { Service } from '../../../kernel/use-cases/service.ts';
 
 const COMMAND = /^\/(?:stop|approve|deny)(?:\s|$)/;
 
+/** True for a value of a button that Holdfast has sent by itself: what agents send does not begin with a slash. */
+export function isOwnButton(value: string): boolean {
+  return COMMAND.test(value);
+}
+
 /** False: the value of the button is one of these commands, and the person may not give it. */
 export function mayPress(service: Service, body: InboundMessage): boolean {
-  if (!COMMAND.test(body.text) || findChatWord(service, body) !== null) return true;
+  if (!isOwnButton(body.text) || findChatWord(service, body) !== null) return true;
   return readMessage(body, service.config.owner.ids).command !== null;
 }
