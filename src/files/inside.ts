@@ -244,20 +244,18 @@ async function makeFolder(place: string, owner: Owner | null): Promise<void> {
   }
 }
 
+type UsePath<Result> = (found: ResolvedPath & { name: string }) => Promise<Result>;
+
 function untilUnchanged<Result>(
   name: string,
   confines: Confines,
-  use: (found: ResolvedPath & { name: string }) => Promise<Result>,
+  use: UsePath<Result>,
   close?: (result: Result) => unknown,
 ): Promise<Result> {
   return withFileSlot(resolve(confines.base, name), () => attempt(name, confines, use), { close });
 }
 
-async function attempt<Result>(
-  name: string,
-  confines: Confines,
-  use: (found: ResolvedPath & { name: string }) => Promise<Result>,
-): Promise<Result> {
+async function attempt<Result>(name: string, confines: Confines, use: UsePath<Result>): Promise<Result> {
   for (let attempts = 1; ; attempts += 1) {
     try {
       return await use({ ...(await resolveName(name, confines)), name });
