@@ -12,6 +12,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EEXIST: 'a part of its path is not a folder',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota of this user is used up',
+  ERR_FS_FILE_TOO_LARGE: 'it has more than 2 GiB',
   EFBIG: 'it is too large for its file system or for the limits of this process',
   EIO: 'the disk reports a fault',
   EROFS: 'its file system is read-only',

@@ -1,6 +1,6 @@
 // Slots for the file calls that are made for agents. Such a call occupies a thread of Node until the file system answers, and Node has few of them: if
 // all of them wait for a file system that hangs (NFS without its server, FUSE), nothing in the process reads a file or resolves a name any more. So
-// these calls leave one thread free, and no caller waits for a file system without a limit.
+// these calls leave one thread free (unless there is only one), and no caller waits for a file system without a limit.
 import { processEnvironment } from '../config/process-environment.ts';
 import { orAborted, withDeadline } from '../deadline.ts';
 import { Gate } from '../gate.ts';

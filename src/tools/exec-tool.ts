@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Account } from '../config/os-users.ts';
 import { count } from '../config/schema-scalars.ts';
+import { withFileSlot } from '../files/file-slots.ts';
 import { confinedTo, resolveInside } from '../files/inside.ts';
 import { homeOf, type CommandPlan } from './command-user.ts';
 import { defineTool } from './define-tool.ts';
@@ -121,7 +122,7 @@ function describeBackground(background: BackgroundOptions | undefined): string {
 async function resolveWorkdir(workdir = '.', realDir: string): Promise<string | ToolOutcome> {
   try {
     const { path } = await resolveInside(workdir, confinedTo(realDir));
-    if ((await stat(path)).isDirectory()) return path;
+    if ((await withFileSlot(path, () => stat(path))).isDirectory()) return path;
     return errorOutcome(`exec: workdir: ${workdir} is not a directory`);
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';

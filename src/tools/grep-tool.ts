@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { orAborted } from '../deadline.ts';
 import { withFileSlot } from '../files/file-slots.ts';
-import { HeldFolder, openEntry } from '../files/held-folder.ts';
+import { HeldFolder, openEntry, irregular } from '../files/held-folder.ts';
 import { confinedTo, readBytes, resolveInside } from '../files/inside.ts';
 import { Gate } from '../gate.ts';
 import { defineTool } from './define-tool.ts';
@@ -95,6 +95,7 @@ async function findLines(pattern: RegExp, name: string, { workspaceDir, signal }
     const isComplete = await orAborted(either, async () => {
       const facts = await withFileSlot(path, () => stat(path), { signal: either });
       if (facts.isDirectory()) return walkFiles({ root: path, start: '', signal: either }, matchFile);
+      if (!facts.isFile()) throw irregular(name);
       const folder = await withFileSlot(path, () => HeldFolder.open(dirname(path)), {
         signal: either,
         close: (late) => late.close(),

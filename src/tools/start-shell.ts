@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OsUser } from '../config/os-users.ts';
 import { LEFTOVERS_FD } from '../core/sandbox/bubblewrap.ts';
+import { withFileSlot } from '../files/file-slots.ts';
 import { HeldFolder } from '../files/held-folder.ts';
 import { processesNow, type CommandTrace } from './process-group.ts';
 import { guardProcessGroup } from './process-guard.ts';
@@ -61,7 +62,9 @@ export async function startShell(command: ShellStart): Promise<StartedShell> {
   command.signal?.throwIfAborted();
   const trace = { before: await processesNow(), key: command.environment['HOLDFAST_IDEMPOTENCY_KEY'] };
   command.signal?.throwIfAborted();
-  const folder = await HeldFolder.open(command.workdir);
+  const { workdir, signal } = command;
+  const close = (held: HeldFolder): void => held.close();
+  const folder = await withFileSlot(workdir, () => HeldFolder.open(workdir), { signal, close });
   let shell: ReturnType<typeof spawnShell>;
   try {
     shell = spawnShell(command, folder);

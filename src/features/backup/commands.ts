@@ -115,7 +115,9 @@ async function readData({ name, folder }: DataFile): Promise<{ bytes: Buffer; mo
     }
   } catch (cause) {
     if (isAbsent(cause) || cause instanceof PathRefusedError) return null;
-    throw fileError('read', join(folder, name), { cause, fix: 'run the command as the user of the service' });
+    const isTooLarge = (cause as NodeJS.ErrnoException).code === 'ERR_FS_FILE_TOO_LARGE';
+    const fix = isTooLarge ? 'move it out of the data directory' : 'run the command as the user of the service';
+    throw fileError('read', join(folder, name), { cause, fix });
   }
 }
 
