@@ -1,18 +1,15 @@
 // One request to a provider and its answer as a stream of bytes, for all transports over HTTP: it is sent on a pool of connections, its lease is
 // checked at the last point, and no more of a refusal is read than needed.
-import { pipeline, type Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
 import { orAborted } from '../deadline.ts';
+import { unpackBody } from '../network/unpack-body.ts';
 import { ModelError } from './model.ts';
 import type { TransportCall } from './transport.ts';
 
 /** The largest number of bytes of an error's body that is read. */
 const ERROR_BODY_BYTES_MAX = 1024 * 1024;
-
-/** For servers that compress without being asked. */
-const DECODERS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress };
 
 export interface OutgoingRequest {
   url: string;
@@ -41,15 +38,11 @@ export async function post(
     request(url, { method, headers: sent, body: body ?? null, signal, dispatcher }),
   ).catch(networkError);
   const headers = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
-  const bytes = decoded(response.body, headers.get('content-encoding') ?? '');
+  // Some servers compress without being asked.
+  const bytes = unpackBody(response.body, headers.get('content-encoding') ?? '') ?? response.body;
   // Its readers get its errors. Without this listener, the error of an answer that is not read would end the process.
   bytes.on('error', () => undefined);
   return { status: response.statusCode, headers, bytes };
-}
-
-function decoded(body: Readable, encoding: string): Readable {
-  if (!Object.hasOwn(DECODERS, encoding)) return body;
-  return pipeline(body, DECODERS[encoding as keyof typeof DECODERS](), () => undefined);
 }
 
 /** The beginning of the body of a refusal (G28), or why it cannot be read. */

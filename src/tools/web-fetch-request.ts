@@ -2,10 +2,10 @@
 // request that is judged like the first. Size, redirects and time are bounded (G28); compressed bodies by what they unpack to.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { cutHead } from '../core/text.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../network/guarded-request.ts';
 import { isPublicAddress } from '../network/public-address.ts';
+import { unpackBody } from '../network/unpack-body.ts';
 
 export interface WebRequest {
   url: string;
@@ -122,28 +122,10 @@ async function read(url: URL, response: IncomingMessage, { bytesMax, signal }: W
 }
 
 function unpacked(response: IncomingMessage): Readable {
-  const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  const unpack = createUnpacker(encoding);
-  if (unpack === null) return response;
-  response.on('error', (error) => unpack.destroy(error));
-  return response.pipe(unpack);
-}
-
-function createUnpacker(encoding: string) {
-  switch (encoding) {
-    case '':
-    case 'identity':
-      return null;
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip();
-    case 'deflate':
-      return createInflate();
-    case 'br':
-      return createBrotliDecompress();
-    default:
-      throw new WebFetchError(`the answer has the encoding ${quoted(encoding)}, which was not requested`);
-  }
+  const encoding = response.headers['content-encoding'];
+  const body = unpackBody(response, encoding);
+  if (body !== null) return body;
+  throw new WebFetchError(`the answer has the encoding ${quoted(encoding ?? '')}, which was not requested`);
 }
 
 function quoted(text: string): string {

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { count } from '../config/schema-scalars.ts';
 import { cutHead } from '../core/text.ts';
+import { decodePage } from './decode-page.ts';
 import { defineTool } from './define-tool.ts';
 import type { ReadPage } from './extract-page-thread.ts';
 import { extractPage, PageUnreadableError } from './extract-page.ts';
@@ -26,7 +27,6 @@ const URL_CHARS_MAX = 500;
 const HTML_TYPES: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml']);
 const TEXT_TYPE =
   /^(?:text\/.*|application\/(?:.*\+)?(?:json|xml|yaml|toml)|application\/(?:x-)?(?:javascript|yaml|ndjson|sh|sql|tex)|image\/svg\+xml)$/;
-const CHARSET_TAG = /<meta[^>]{0,200}charset\s{0,9}=\s{0,9}["']?([\w:.-]{1,40})/i;
 
 export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: WebFetchOptions): Tool {
   return defineTool({
@@ -68,30 +68,18 @@ export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: W
 }
 
 async function readContent(answer: WebAnswer, mode: 'markdown' | 'text', signal: AbortSignal): Promise<ReadPage> {
-  const type = answer.contentType ?? sniffed(answer.body);
-  if (HTML_TYPES.has(type)) return await extractPage({ html: decoded(answer, true), url: answer.url, mode }, signal);
-  if (!TEXT_TYPE.test(type) || answer.body.includes(0)) {
+  const text = decodePage(answer);
+  const type = answer.contentType ?? sniffed(text);
+  if (HTML_TYPES.has(type)) return await extractPage({ html: text, url: answer.url, mode }, signal);
+  if (!TEXT_TYPE.test(type) || text.includes('\0')) {
     throw new WebFetchError(`it answers with ${JSON.stringify(cutHead(type, 100))}, which is not text`);
   }
-  return { title: '', text: decoded(answer, false) };
+  return { title: '', text };
 }
 
-function sniffed(body: Buffer): string {
-  if (body.includes(0)) return 'application/octet-stream';
-  return /^\s*</.test(body.toString('latin1', 0, 100)) ? 'text/html' : 'text/plain';
-}
-
-/** The body as text, decoded by the charset of its header, else by that of the page, else as UTF-8. */
-function decoded({ body, charset }: WebAnswer, isHtml: boolean): string {
-  const declared = isHtml ? CHARSET_TAG.exec(body.toString('latin1', 0, 2048))?.[1] : undefined;
-  for (const label of [charset, declared]) {
-    try {
-      if (label !== null && label !== undefined) return new TextDecoder(label).decode(body);
-    } catch {
-      // An unknown name.
-    }
-  }
-  return new TextDecoder().decode(body);
+function sniffed(text: string): string {
+  if (text.includes('\0')) return 'application/octet-stream';
+  return /^\s*</.test(text) ? 'text/html' : 'text/plain';
 }
 
 function describe(
@@ -121,6 +109,6 @@ function formatPlace({ url, status, contentType }: WebAnswer): string {
 function refusal(answer: WebAnswer, mark: string): ToolOutcome {
   const said = `web_fetch: url: the answer is ${formatPlace(answer)}`;
   const isText = TEXT_TYPE.test(answer.contentType ?? '') && !HTML_TYPES.has(answer.contentType ?? '');
-  const body = isText ? cutHead(decoded(answer, false), REFUSAL_CHARS_MAX).trim() : '';
+  const body = isText ? cutHead(decodePage(answer), REFUSAL_CHARS_MAX).trim() : '';
   return errorOutcome(body === '' ? said : `${said}\n${untrusted('Web content', body, mark)}`);
 }

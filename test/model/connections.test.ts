@@ -4,7 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAnthropicModel } from '../../src/model/anthropic.ts';
 import { request } from './build-request.ts';
@@ -35,16 +35,23 @@ test('a redirect is not followed, so the key reaches one host only', async () =>
   expect(isReached).toBe(false);
 });
 
-test('a compressed answer fails when its content is longer than its tokens allow (G28)', async () => {
-  const body = gzipSync(`event: ping\ndata: {"type": "ping"}\n\n`.repeat(200_000));
-  expect(body.length).toBeLessThan(100_000);
-  const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
-  const baseUrl = await listen(http.createServer((_, response) => response.writeHead(200, headers).end(body)));
-  await expect(ask(baseUrl)).rejects.toMatchObject({
-    type: 'malformed_stream',
-    message: expect.stringContaining('longer than 1150976 bytes'),
-  });
-});
+test.each([
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['deflate', deflateRawSync],
+])(
+  'an answer compressed with %s fails when its content is longer than its tokens allow (G28)',
+  async (encoding, pack) => {
+    const body = pack(`event: ping\ndata: {"type": "ping"}\n\n`.repeat(200_000));
+    expect(body.length).toBeLessThan(100_000);
+    const headers = { 'content-type': 'text/event-stream', 'content-encoding': encoding };
+    const baseUrl = await listen(http.createServer((_, response) => response.writeHead(200, headers).end(body)));
+    await expect(ask(baseUrl)).rejects.toMatchObject({
+      type: 'malformed_stream',
+      message: expect.stringContaining('longer than 1150976 bytes'),
+    });
+  },
+);
 
 test('calls use the proxy of the environment when Node is started with NODE_USE_ENV_PROXY', async () => {
   const hosts: (string | undefined)[] = [];

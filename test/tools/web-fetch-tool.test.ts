@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runTool } from '../../src/tools/run-tool.ts';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
@@ -115,9 +115,49 @@ describe('the result', () => {
     expect(await textOf()).toContain('\ncafé\n');
   });
 
+  const french = (beginning: string) => Buffer.from(`${beginning}<p>caf\xe9</p>`, 'latin1');
+  const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+  // By the rules of the WHATWG for the encoding of a page.
+  test.each([
+    ['a declaration of UTF-16 that is read as ASCII', 'text/html', '<meta charset="utf-16"><p>café</p>'],
+    ['the same by the name of another', 'text/html', '<meta charset=unicode><p>café</p>'],
+    ['the same of XML', 'application/rss+xml', '<?xml version="1.0" encoding="UTF-16"?><p>café</p>'],
+    ['XML', 'application/xml', french('<?xml version="1.0" encoding="ISO-8859-1"?>')],
+    ['a feed', 'application/atom+xml', french("<?xml version='1.0' encoding='windows-1252' ?>")],
+    ['XHTML', 'application/xhtml+xml', french('<?xml version="1.0" encoding="iso-8859-1"?>')],
+    ['XML without a type', null, french('<?xml version="1.0" encoding="iso-8859-1"?>')],
+    [
+      'HTML with both declarations',
+      'text/html',
+      french('<?xml version="1.0" encoding="utf-8"?><meta charset="iso-8859-1">'),
+    ],
+    [
+      'a meta element of the header',
+      'text/html',
+      french('<META content="text/html; charset=iso-8859-1" http-equiv=Content-Type>'),
+    ],
+    ['a comment before it', 'text/html', french('<!-- <meta charset=utf-8> --><meta charset="iso-8859-1">')],
+    [
+      'an unknown name before it',
+      'text/html',
+      french('<meta name="d" content="charset=utf-8"><meta charset="latin-x"><meta charset="latin1">'),
+    ],
+    ['a byte order mark against the header', 'text/plain; charset=iso-8859-1', '\ufeff<p>café</p>'],
+    ['UTF-16 with its mark', 'text/plain', utf16('<p>café</p>')],
+    ['UTF-16 with its mark and no type', null, utf16('<p>café</p>')],
+    ['UTF-16 by the header', 'text/plain; charset=utf-16', Buffer.from('<p>café</p>', 'utf16le')],
+    ['XML in UTF-16 without a mark', 'text/xml', Buffer.from('<?xml version="1.0"?><p>café</p>', 'utf16le').swap16()],
+  ])('has its letters: %s', async (_what, type, body) => {
+    serve(type, body);
+    expect(await textOf()).toContain('café');
+  });
+
   test.each([
     ['gzip', gzipSync('packed')],
     ['br', brotliCompressSync('packed')],
+    ['deflate', deflateSync('packed')],
+    ['deflate', deflateRawSync('packed')],
   ])('is unpacked from %s', async (encoding, body) => {
     serve('text/plain', body, { headers: { 'content-encoding': encoding } });
     expect(await textOf()).toContain('\npacked\n');
