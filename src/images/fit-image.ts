@@ -1,5 +1,6 @@
-// Converts an image to what a provider accepts: one of four formats, at most 1200 pixels a side, at most 5 MiB of base64. An image
-// that fits already keeps its bytes, but is decoded once anyway: the provider refuses a whole conversation for one that is broken.
+// Converts an image to what a provider accepts: one of four formats, at most 1200 pixels a side, at most 5 MiB of base64, upright, and without what
+// is not in the picture, such as the place where it was taken. An image that is all of this already keeps its bytes, but is decoded once anyway: the
+// provider refuses a whole conversation for one that is broken.
 // The library is loaded at the first image: a service that sees none does not pay for it.
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { Gate } from '../gate.ts';
@@ -30,11 +31,18 @@ const DECODE_SECONDS_MAX = 10;
 const DECODED_AT_ONCE_MAX = 2;
 export const DECODERS = new Gate(DECODED_AT_ONCE_MAX);
 
-const PASSED_ON: Readonly<Record<string, FittedImage['mediaType']>> = {
-  png: 'image/png',
-  jpeg: 'image/jpeg',
-  gif: 'image/gif',
-  webp: 'image/webp',
+interface PassedOn {
+  mediaType: FittedImage['mediaType'];
+  /** Marks of what a file has beside its pixels: places, devices, people, comments, which side is up. Among other bytes one costs an encoding. */
+  metadata: RegExp;
+}
+
+const PASSED_ON: Readonly<Record<string, PassedOn>> = {
+  png: { mediaType: 'image/png', metadata: /eXIf|tEXt|[iz]TXt|tIME|caBX/ },
+  // Every segment for applications except those of JFIF, of colours (ICC) and of Adobe's colours; further pictures; and comments.
+  jpeg: { mediaType: 'image/jpeg', metadata: /\xff(?:[\xe1\xe3-\xed\xef\xfe]|\xe2..MPF)/s },
+  gif: { mediaType: 'image/gif', metadata: /!\xfe|XMP DataXMP/ },
+  webp: { mediaType: 'image/webp', metadata: /EXIF|XMP / },
 };
 
 /** How an image is encoded again, until it is small enough. The first keeps every pixel as it is; the last is small enough in any case. */
@@ -51,12 +59,12 @@ export async function fitImage(bytes: Buffer): Promise<FittedImage> {
   if (format === null) throw new ImageFault('not an image');
   const decode = await createDecoder(bytes);
   const { width, height, hasAlpha } = await orFault(format, async () => await decode().metadata());
-  const mediaType = PASSED_ON[format];
+  const asItIs = PASSED_ON[format];
   const fits = Math.max(width, height) <= SIDE_PX_MAX && base64Chars(bytes.length) <= BASE64_CHARS_MAX;
-  if (mediaType !== undefined && fits) {
+  if (asItIs !== undefined && fits && !asItIs.metadata.test(bytes.toString('latin1'))) {
     // Only the decoding matters; the pixels are discarded.
     await orFault(format, async () => await decode().resize(1, 1).raw().toBuffer());
-    return { mediaType, base64: bytes.toString('base64') };
+    return { mediaType: asItIs.mediaType, base64: bytes.toString('base64') };
   }
   return await orFault(format, async () => await writeAnew(decode, { format, hasAlpha }));
 }
@@ -101,7 +109,7 @@ function base64Chars(bytes: number): number {
 }
 
 /** By how they begin: names and declared types are not trusted. An SVG is a program and is not supported. */
-type ImageFormat = 'png' | 'jpeg' | 'gif' | 'webp' | 'tiff' | 'heif' | 'bmp';
+type ImageFormat = 'png' | 'jpeg' | 'gif' | 'webp' | 'tiff' | 'heif' | 'jxl' | 'bmp';
 
 /** Bytes at a place, as Latin-1 text. */
 type Mark = readonly [offset: number, text: string];
@@ -119,6 +127,8 @@ const MARKS: readonly (readonly [ImageFormat, ...Mark[]])[] = [
   ['heif', [4, 'ftypmif1']],
   ['heif', [4, 'ftypmsf1']],
   ['heif', [4, 'ftypavi']],
+  ['jxl', [0, '\xff\x0a']],
+  ['jxl', [4, 'JXL \r\n\x87\n']],
   ['bmp', [0, 'BM']],
 ];
 

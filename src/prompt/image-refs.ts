@@ -5,7 +5,7 @@ import { cutHead } from '../core/text.ts';
 /** The most files that one prompt can name. */
 const REFS_MAX = 50;
 const PATH_CHARS_MAX = 4096;
-const EXTENSION = '\\.(?:png|jpe?g|gif|webp|bmp|tiff?|heic|heif)';
+const EXTENSION = '\\.(?:png|jpe?g|jfif|gif|webp|avif|bmp|tiff?|hei[cf]|jxl)';
 
 /** A way of naming a file: finds candidates, and says which path one of them means. */
 interface Pattern {

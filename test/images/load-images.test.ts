@@ -111,10 +111,45 @@ describe('an image that is too large or of another kind is encoded again', () =>
     expect(await factsOf(blocks[0])).toEqual(expected);
   });
 
-  test('one that is rotated on its side is turned upright', async () => {
-    const bytes = await picture({ width: 2400, height: 1200 }).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+  test.each([
+    [2400, 1200, { width: 600, height: 1200 }],
+    [20, 10, { width: 10, height: 20 }],
+  ])('one of %i x %i that is rotated on its side is turned upright', async (width, height, expected) => {
+    const bytes = await picture({ width, height }).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     const { blocks } = await load(await file('workspace/side.jpg', bytes));
-    expect(await factsOf(blocks[0])).toMatchObject({ width: 600, height: 1200 });
+    expect(await factsOf(blocks[0])).toMatchObject(expected);
+  });
+
+  const SECRET = 'taken at home';
+  const withExif = (format: 'png' | 'jpeg' | 'webp') =>
+    picture()
+      .withExif({ IFD0: { ImageDescription: SECRET } })
+      .toFormat(format)
+      .toBuffer();
+  const withXmp = (format: 'jpeg' | 'webp') =>
+    picture().withXmp(`<x:xmpmeta xmlns:x="adobe:ns:meta/">${SECRET}</x:xmpmeta>`).toFormat(format).toBuffer();
+  /** Puts a part with the secret at a place; `head`: what such a part begins with. */
+  const withPart = async (format: 'jpeg' | 'gif', at: number, head: Buffer) => {
+    const bytes = await picture().toFormat(format).toBuffer();
+    return Buffer.concat([bytes.subarray(0, at), head, Buffer.from(`${SECRET}\0`), bytes.subarray(at)]);
+  };
+  const size = SECRET.length + 1;
+
+  test.each([
+    ['the Exif data of a JPEG', () => withExif('jpeg')],
+    ['the Exif data of a PNG', () => withExif('png')],
+    ['the Exif data of a WebP', () => withExif('webp')],
+    ['the XMP data of a JPEG', () => withXmp('jpeg')],
+    ['the XMP data of a WebP', () => withXmp('webp')],
+    ['a comment of a JPEG', () => withPart('jpeg', 2, Buffer.from([0xff, 0xfe, 0, size + 2]))],
+    ['a segment of a JPEG for an application', () => withPart('jpeg', 2, Buffer.from([0xff, 0xeb, 0, size + 2]))],
+    ['a comment of a GIF', () => withPart('gif', -1, Buffer.from([0x21, 0xfe, size - 1]))],
+  ])('so that %s is not sent, however small the image is', async (_what, make) => {
+    const bytes = await make();
+    expect(bytes.includes(SECRET)).toBe(true);
+    const { blocks } = await load(await file('workspace/private.img', bytes));
+    expect(await factsOf(blocks[0])).toMatchObject({ width: 8, height: 6 });
+    expect(Buffer.from(blocks[0]?.source.data ?? '', 'base64').includes(SECRET)).toBe(false);
   });
 
   test('one of more than 5 MiB of base64, however few its pixels', async () => {

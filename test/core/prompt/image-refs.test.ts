@@ -14,6 +14,7 @@ describe('a prompt names image files', () => {
     ['a file URL of this machine', '<file://localhost/m/a.png>', ['/m/a.png']],
     ['an absolute path', 'what is on /m/a.png?', ['/m/a.png']],
     ['a relative path', './a.heic ../b.tif', ['./a.heic', '../b.tif']],
+    ['a file of a newer format', './a.avif ./b.jxl ./c.jfif', ['./a.avif', './b.jxl', './c.jfif']],
     ['a path below the home', '"~/a.jpeg"', ['~/a.jpeg']],
     ['paths in quotes, backticks and brackets', "'/a.png' `/b.bmp` (/c.tiff)", ['/a.png', '/b.bmp', '/c.tiff']],
     ['a path on a line of its own', 'look:\n/m/a.png\n', ['/m/a.png']],
