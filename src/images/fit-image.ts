@@ -109,7 +109,7 @@ function base64Chars(bytes: number): number {
 }
 
 /** By how they begin: names and declared types are not trusted. An SVG is a program and is not supported. */
-type ImageFormat = 'png' | 'jpeg' | 'gif' | 'webp' | 'tiff' | 'heif' | 'jxl' | 'bmp';
+type ImageFormat = 'png' | 'jpeg' | 'gif' | 'webp' | 'tiff' | 'avif' | 'heif' | 'jxl' | 'bmp';
 
 /** Bytes at a place, as Latin-1 text. */
 type Mark = readonly [offset: number, text: string];
@@ -122,11 +122,11 @@ const MARKS: readonly (readonly [ImageFormat, ...Mark[]])[] = [
   ['webp', [0, 'RIFF'], [8, 'WEBP']],
   ['tiff', [0, 'II*\0']],
   ['tiff', [0, 'MM\0*']],
+  ['avif', [4, 'ftypavi']],
   ['heif', [4, 'ftyphei']],
   ['heif', [4, 'ftyphev']],
   ['heif', [4, 'ftypmif1']],
   ['heif', [4, 'ftypmsf1']],
-  ['heif', [4, 'ftypavi']],
   ['jxl', [0, '\xff\x0a']],
   ['jxl', [4, 'JXL \r\n\x87\n']],
   ['bmp', [0, 'BM']],

@@ -6,10 +6,12 @@ import { given } from '../../core/given.ts';
 import type { ImageBlock, TextBlock } from '../../core/content.ts';
 import { fitImage, sniffFormat } from '../../images/fit-image.ts';
 import { defineTool } from '../../tools/define-tool.ts';
-import { errorOutcome, type Tool } from '../../tools/tool.ts';
+import { errorOutcome, type Tool, type ToolCall } from '../../tools/tool.ts';
 import { markOf } from '../../tools/untrusted-result.ts';
+import { WebFetchError } from '../../tools/web-fetch-request.ts';
 import { answerOf, paidFailure, requestOf, sendMedia } from './call-model.ts';
-import { planFile, writeFile } from './write-file.ts';
+import { fetchFile, IS_URL } from './read-file-or-url.ts';
+import { fittingPath, planFile, writeFile } from './write-file.ts';
 import { unitCost } from './rules.ts';
 
 const PROMPT_CHARS_MAX = 32_000;
@@ -45,32 +47,36 @@ export function createImageGenerateTool(config: Config, settings: Settings): Too
           unitMicros: unitCost(settings, 'usdPerImage', 1),
           signal: call.signal,
         };
-        const picture = await call.models.pay(paid, async (way) => {
+        const answered = await call.models.pay(paid, async (way) => {
           const asked = { prompt, n: 1, size: size as `${number}x${number}` | undefined, options };
           const none = { aspectRatio: undefined, seed: undefined, files: undefined, mask: undefined };
           const answer = await sendMedia(config, 'image', way, { ...none, ...asked });
-          const [first] = answer.images;
-          return answerOf(first === undefined ? null : toBuffer(first), {
-            ...answer,
-            ...given({ usage: answer.usage }),
-          });
+          const [first] = answer.images as (string | Uint8Array | undefined)[];
+          return answerOf(first ?? '', { ...answer, ...given({ usage: answer.usage }) });
         });
-        const format = picture === null || picture.length > PICTURE_BYTES_MAX ? null : sniffFormat(picture);
-        if (picture === null || format === null) return errorOutcome('image_generate: the model has made no picture.');
-        const path = file ?? `images/generated-${markOf(call)}.${format === 'jpeg' ? 'jpg' : format}`;
+        const picture = await readPicture(config, answered, call);
+        const format = picture.length > PICTURE_BYTES_MAX ? null : sniffFormat(picture);
+        if (format === null) return errorOutcome('image_generate: the model has made no picture.');
+        const mark = markOf(call);
+        const path = await fittingPath(call, file ?? `images/generated-${mark}`, { format, mark });
         const written = await writeFile(call, path, picture);
         if (written !== null) return errorOutcome(`image_generate: the picture was made and paid, but ${written}`);
         const said: TextBlock = { type: 'text', text: `wrote ${picture.length} bytes to ${path} (image/${format})` };
         return { content: [said, ...(await shown(picture))], isError: false };
       } catch (error) {
+        if (error instanceof WebFetchError)
+          return errorOutcome(`image_generate: the picture was made and paid, but not fetched: ${error.message}`);
         return paidFailure('image_generate', error, { mayRepeat: false });
       }
     },
   });
 }
 
-function toBuffer(image: string | Uint8Array): Buffer {
-  return typeof image === 'string' ? Buffer.from(image, 'base64') : Buffer.from(image);
+/** A picture as models answer it: its bytes, its base64, also in a `data:` address, or the address where it can be fetched. */
+async function readPicture(config: Config, answered: string | Uint8Array, call: ToolCall): Promise<Buffer> {
+  if (typeof answered !== 'string') return Buffer.from(answered);
+  if (IS_URL.test(answered)) return await fetchFile(config, answered, { ...call, bytesMax: PICTURE_BYTES_MAX });
+  return Buffer.from(answered.replace(/^data:[^,]{0,200},/i, ''), 'base64');
 }
 
 /** The picture as a model takes it; none if it cannot be decoded. */

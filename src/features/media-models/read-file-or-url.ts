@@ -5,31 +5,48 @@ import { ImageFault } from '../../images/fit-image.ts';
 import { readConfined } from '../../images/read-confined.ts';
 import { fetchWeb, WebFetchError } from '../../tools/web-fetch-request.ts';
 
-const IS_URL = /^https?:\/\//i;
+export const IS_URL = /^https?:\/\//i;
 
-/** The bytes of a file of the workspace or of the folders for media, or of an address by the rules of `web_fetch`. Throws `ImageFault`, `WebFetchError`. */
+interface Fetching {
+  bytesMax: number;
+  signal: AbortSignal;
+  traceparent?: string | undefined;
+}
+
+/** The bytes of a file of the workspace or of the folders for media, or of an address. Throws `ImageFault`, `WebFetchError`. */
 export async function readFileOrUrl(
-  { runtime, images, tools }: Config,
+  config: Config,
   name: string,
-  {
-    workspaceDir,
-    signal,
-    traceparent,
-    bytesMax,
-  }: { workspaceDir: string; signal: AbortSignal; traceparent?: string | undefined; bytesMax: number },
+  { workspaceDir, bytesMax, ...how }: Fetching & { workspaceDir: string },
 ): Promise<Buffer> {
-  if (!IS_URL.test(name)) {
-    const roots = [workspaceDir, join(runtime.dataDir, 'media'), ...images.roots];
-    const reading = await readConfined(name, { workspaceDir, roots, bytesMax });
-    if (reading.kind === 'read') return reading.bytes;
-    throw new ImageFault(reading.kind === 'too-large' ? `larger than ${bytesMax} bytes` : 'not found in the workspace');
-  }
-  const { enabled, allowPrivate, timeoutSeconds } = tools.fetch;
+  const { runtime, images, tools } = config;
+  if (IS_URL.test(name))
+    return await fetchFile(config, name, { ...how, bytesMax: Math.min(bytesMax, tools.fetch.maxBytes) });
+  const roots = [workspaceDir, join(runtime.dataDir, 'media'), ...images.roots];
+  const reading = await readConfined(name, { workspaceDir, roots, bytesMax });
+  if (reading.kind === 'read') return reading.bytes;
+  throw new ImageFault(reading.kind === 'too-large' ? `larger than ${bytesMax} bytes` : 'not found in the workspace');
+}
+
+/** The bytes of an address, by the rules of `web_fetch`. Throws `WebFetchError`, or the reason of the signal. */
+export async function fetchFile(
+  { tools: { fetch } }: Config,
+  url: string,
+  { bytesMax, signal, traceparent }: Fetching,
+): Promise<Buffer> {
+  const { enabled, allowPrivate, timeoutSeconds, maxBytes } = fetch;
   if (!enabled) throw new WebFetchError('addresses are not fetched: tools.fetch.enabled is false');
-  const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
-  const most = Math.min(bytesMax, tools.fetch.maxBytes);
-  const answer = await fetchWeb({ url: name, bytesMax: most, allowPrivate, traceparent, signal: within });
+  const late = AbortSignal.timeout(timeoutSeconds * 1000);
+  const within = AbortSignal.any([signal, late]);
+  const answer = await fetchWeb({ url, bytesMax, allowPrivate, traceparent, signal: within }).catch(
+    (error: unknown) => {
+      signal.throwIfAborted();
+      if (late.aborted) throw new WebFetchError(`no answer within ${timeoutSeconds} s (tools.fetch.timeoutSeconds)`);
+      throw error;
+    },
+  );
   if (answer.status < 200 || answer.status > 299) throw new WebFetchError(`the answer has the status ${answer.status}`);
-  if (answer.isCut) throw new WebFetchError(`larger than ${most} bytes (tools.fetch.maxBytes)`);
+  if (answer.isCut)
+    throw new WebFetchError(`larger than ${bytesMax} bytes${bytesMax === maxBytes ? ' (tools.fetch.maxBytes)' : ''}`);
   return answer.body;
 }

@@ -35,24 +35,69 @@ export function likelyMinutes(bytes: number): number {
   return bytes / BYTES_PER_MINUTE_MIN;
 }
 
-const AUDIO_TYPES: Readonly<Record<string, string>> = {
-  ogg: 'audio/ogg',
-  oga: 'audio/ogg',
-  opus: 'audio/ogg',
-  mp3: 'audio/mpeg',
-  m4a: 'audio/mp4',
-  wav: 'audio/wav',
-  webm: 'audio/webm',
-  flac: 'audio/flac',
-  aac: 'audio/aac',
-};
+/** By the subtype of what a message says, or by the end of a name. The name under which a file is sent has the subtype found here. */
+const AUDIO_TYPES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries({
+    'audio/ogg': 'ogg oga opus vorbis',
+    'audio/mpeg': 'mpeg mp3 mpga mpeg3 mpeg-3 mpa',
+    'audio/mp4': 'mp4 m4a m4b mp4a-latm alac',
+    'audio/wav': 'wav wave',
+    'audio/webm': 'webm weba',
+    'audio/flac': 'flac',
+    'audio/aac': 'aac aacp',
+    'audio/aiff': 'aiff aif',
+    'audio/wma': 'wma ms-wma',
+  }).flatMap(([type, names]) => names.split(' ').map((name) => [name, type])),
+);
 
 /** The type of an attachment: as its message says it, otherwise by the end of its name. */
-export function audioType({ type, path, url }: Media): string {
-  if (type !== undefined && /^audio\//i.test(type)) return type.toLowerCase().replace(/;.*$/s, '').trim();
-  const extension = /\.(\w+)(?:[?#]|$)/.exec(path ?? url ?? '')?.[1]?.toLowerCase() ?? '';
-  return AUDIO_TYPES[extension] ?? 'audio/mpeg';
+export function audioType({ type = '', path, url }: Media): string {
+  const subtype = /^audio\/(?:x-|vnd\.)?(?:pn-)?([a-z0-9.+-]{1,40})/i.exec(type)?.[1]?.toLowerCase() ?? '';
+  const suffix = /\.(\w+)(?:[?#]|$)/.exec(path ?? url ?? '')?.[1]?.toLowerCase() ?? '';
+  return AUDIO_TYPES[subtype] ?? AUDIO_TYPES[suffix] ?? (subtype === '' ? 'audio/mpeg' : `audio/${subtype}`);
 }
+
+/** What files of a format are named; the first is that of new files. */
+const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
+  png: ['png'],
+  jpeg: ['jpg', 'jpeg', 'jfif'],
+  gif: ['gif'],
+  webp: ['webp'],
+  tiff: ['tiff', 'tif'],
+  avif: ['avif'],
+  heif: ['heic', 'heif'],
+  jxl: ['jxl'],
+  bmp: ['bmp'],
+  mp3: ['mp3'],
+  ogg: ['ogg', 'opus', 'oga'],
+  flac: ['flac'],
+  wav: ['wav'],
+  aac: ['aac'],
+};
+
+/** The path with the suffix of what the file is: in place of the suffix of another picture or sound, or after what has none of these. */
+export function withSuffix(path: string, format: string): string {
+  const [own = format, ...others] = SUFFIXES[format] ?? [];
+  const [, rest = path, suffix = ''] = /^(.+)\.(\w+)$/s.exec(path) ?? [];
+  if ([own, ...others].includes(suffix.toLowerCase())) return path;
+  const isOfAnother = Object.values(SUFFIXES).some((names) => names.includes(suffix.toLowerCase()));
+  return `${isOfAnother ? rest : path}.${own}`;
+}
+
+/** The format of a sound by how it begins; null: it is not known, or the sound has no such beginning. */
+export function soundFormat(bytes: Uint8Array): string | null {
+  const beginning = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+  const found = SOUND_BEGINNINGS.find(([, pattern]) => pattern.test(beginning));
+  return found?.[0] ?? null;
+}
+
+const SOUND_BEGINNINGS: readonly (readonly [format: string, pattern: RegExp])[] = [
+  ['mp3', /^(?:ID3|\xff[\xe2\xe3\xf2\xf3\xfa\xfb])/],
+  ['aac', /^\xff[\xf0\xf1\xf8\xf9]/],
+  ['ogg', /^OggS/],
+  ['flac', /^fLaC/],
+  ['wav', /^RIFF....WAVE/s],
+];
 
 const TRANSCRIPT_CHARS_MAX = 100_000;
 const REASON_CHARS_MAX = 300;

@@ -6,8 +6,8 @@ import { defineTool } from '../../tools/define-tool.ts';
 import { errorOutcome, textOutcome, type Tool } from '../../tools/tool.ts';
 import { markOf } from '../../tools/untrusted-result.ts';
 import { answerOf, paidFailure, requestOf, sendMedia } from './call-model.ts';
-import { planFile, writeFile } from './write-file.ts';
-import { unitCost } from './rules.ts';
+import { fittingPath, planFile, writeFile } from './write-file.ts';
+import { soundFormat, unitCost } from './rules.ts';
 
 const TEXT_CHARS_MAX = 20_000;
 /** Models that are billed by tokens answer with about 20 for a second, and a second is at least 10 characters. */
@@ -49,7 +49,9 @@ export function createTtsTool(config: Config, settings: Settings): Tool {
           return answerOf(bytes, answer);
         });
         if (audio.length === 0) return errorOutcome('tts: the model has made no sound.');
-        const path = file ?? `audio/speech-${markOf(call)}.${format}`;
+        const mark = markOf(call);
+        const made = { format: soundFormat(audio) ?? format, mark };
+        const path = await fittingPath(call, file ?? `audio/speech-${mark}.${format}`, made);
         const written = await writeFile(call, path, audio);
         if (written !== null) return errorOutcome(`tts: the speech was made and paid, but ${written}`);
         return textOutcome(`wrote ${audio.length} bytes of speech to ${path}`);

@@ -3,6 +3,7 @@ import { isAbsent } from '../../files/held-folder.ts';
 import { confinedTo, replaceInside, withFileInside } from '../../files/inside.ts';
 import type { ToolCall } from '../../tools/tool.ts';
 import { describeFault } from '../../tools/workspace-files.ts';
+import { withSuffix } from './rules.ts';
 
 /** Whether a file can be written there, if the model has named one. */
 export async function planFile(call: ToolCall, file: string | undefined): Promise<{ fault: string } | object> {
@@ -14,6 +15,17 @@ export async function planFile(call: ToolCall, file: string | undefined): Promis
   } catch (error) {
     return isAbsent(error) ? {} : { fault: await describeFault(error, file) };
   }
+}
+
+/** Where a file of this format goes: under a name that fits it. `mark`: for a name whose fitting form another file has. */
+export async function fittingPath(
+  call: ToolCall,
+  file: string,
+  { format, mark }: { format: string; mark: string },
+): Promise<string> {
+  const fitting = withSuffix(file, format);
+  if (fitting === file || !('fault' in (await planFile(call, fitting)))) return fitting;
+  return withSuffix(`${file.replace(/\.\w+$/, '')}-${mark}`, format);
 }
 
 /** Writes it; resolves with why it could not be written, or null. */

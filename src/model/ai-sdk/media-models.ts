@@ -3,11 +3,12 @@
 import type { ImageModelV4, SpeechModelV4, TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Dispatcher } from 'undici';
 import type { ServedProvider } from '../../config.ts';
-import { given } from '../../core/given.ts';
+import { given, isObject } from '../../core/given.ts';
 import { createPool } from '../connections.ts';
+import { ModelError } from '../model.ts';
 import { cutAnswer, malformedAnswer, post } from '../post.ts';
 import { loadProvider, unusable, type MakeOptions } from './apis.ts';
-import { toModelError } from './to-model-error.ts';
+import { parsed, refusalIn, toModelError } from './to-model-error.ts';
 
 interface MediaModels {
   image: ImageModelV4;
@@ -51,15 +52,36 @@ export async function askMedia<Kind extends MediaKind>(
   settings: MediaSettings<Kind>,
   way: MediaWay,
 ): Promise<MediaResult<Kind>> {
+  const heard: Heard = { body: null, isSound: false };
   try {
-    const model = await loadModel(kind, target, createFetch(way));
+    const model = await loadModel(kind, target, createFetch(kind, way, heard));
     // Of one kind: its own settings, and its own result.
     const generate = model.doGenerate.bind(model) as (all: object) => PromiseLike<MediaResult<Kind>>;
-    return await generate({ ...settings, headers: way.headers, abortSignal: way.signal });
+    const result = await generate({ ...settings, headers: way.headers, abortSignal: way.signal });
+    if ('audio' in result && isWords(result.audio, heard))
+      throw malformedAnswer('The answer is text instead of sound.');
+    return result;
   } catch (error) {
     way.signal.throwIfAborted();
-    throw toModelError(error);
+    const fault = toModelError(error);
+    const isUnreadable = fault instanceof ModelError && fault.type === 'malformed_stream' && heard.body !== null;
+    throw isUnreadable ? refusalIn(heard.body?.toString(), { status: 200, cause: fault }) : fault;
   }
+}
+
+/** The last answer with a status of success, once it has arrived whole: what it has in place of a picture or a sound says why there is none. */
+interface Heard {
+  body: Buffer | null;
+  /** True if its type is one of sounds. */
+  isSound: boolean;
+}
+
+/** True for the text of an answer that a package has taken for its sound. */
+function isWords(audio: string | Uint8Array, { body, isSound }: Heard): boolean {
+  if (typeof audio === 'string' || audio.length === 0 || body?.equals(audio) !== true) return false;
+  const text = body.toString();
+  if (isObject(parsed(text))) return true;
+  return !isSound && !/[\p{Cc}\ufffd]/u.test(text.replaceAll(/[\t\r\n]/g, ''));
 }
 
 async function loadModel<Kind extends MediaKind>(
@@ -98,8 +120,9 @@ async function makeProvider(
   }
 }
 
-function createFetch({ signal, onSend, onBytes }: MediaWay): typeof globalThis.fetch {
+function createFetch(kind: MediaKind, { signal, onSend, onBytes }: MediaWay, heard: Heard): typeof globalThis.fetch {
   return async (input, { signal: _own, ...init } = {}) => {
+    heard.body = null;
     // Writes the body of a form, with its boundary.
     const request = new Request(input, init);
     const body = new Uint8Array(await request.arrayBuffer());
@@ -133,6 +156,20 @@ function createFetch({ signal, onSend, onBytes }: MediaWay): typeof globalThis.f
       reply.bytes.destroy();
     }
     if (bytes > ANSWER_BYTES_MAX) throw malformedAnswer(`The answer is longer than ${ANSWER_BYTES_MAX} bytes.`);
-    return new Response(WITHOUT_BODY.includes(status) ? null : Buffer.concat(chunks), { status, headers });
+    const whole = Buffer.concat(chunks);
+    if (status < 300)
+      Object.assign(heard, { body: whole, isSound: headers.get('content-type')?.startsWith('audio/') === true });
+    const answer = kind === 'image' ? withAddresses(whole) : whole;
+    return new Response(WITHOUT_BODY.includes(status) ? null : answer, { status, headers });
   };
+}
+
+/** With the addresses of pictures in the places of pictures: no package fetches them, and each lets them through. */
+function withAddresses(body: Buffer): Buffer {
+  const answer = body.includes('"url"') ? parsed(body.toString()) : null;
+  if (!isObject(answer) || !Array.isArray(answer['data'])) return body;
+  const data = answer['data'].map((item: unknown) =>
+    isObject(item) && !item['b64_json'] && typeof item['url'] === 'string' ? { ...item, b64_json: item['url'] } : item,
+  );
+  return Buffer.from(JSON.stringify({ ...answer, data }));
 }

@@ -1,6 +1,7 @@
 // What an error of a package means: the refusal of a provider, an answer that cannot be read, or a connection that broke off.
 import type { APICallError } from '@ai-sdk/provider';
 import { given, isObject } from '../../core/given.ts';
+import { cutHead } from '../../core/text.ts';
 import { readRetryAfter } from '../../network/retry-after.ts';
 import { ModelError } from '../model.ts';
 import { cutAnswer, malformedAnswer } from '../post.ts';
@@ -16,10 +17,10 @@ export function toModelError(error: unknown, sent?: RefusedRequest): unknown {
   if (known !== undefined) return known;
   // Each copy of the package has a class of its own; the name is the same. Without its import nothing is loaded before the first call.
   if (error instanceof Error && error.name === 'AI_APICallError') return toRefusal(error as APICallError, sent);
-  if (!(error instanceof Error)) return inAnswer(error, error, sent);
+  if (!(error instanceof Error)) return refusalIn(error, { cause: error, sent });
   if (/^AI_Load(?:APIKey|Setting)Error$/.test(error.name)) return unusable(error.message, 'authentication_error');
   // A chunk that breaks the form that the package expects may be an error of the server.
-  if ('value' in error && isRefusal(error.value)) return inAnswer(error.value, error, sent);
+  if ('value' in error && isRefusal(error.value)) return refusalIn(error.value, { cause: error, sent });
   return isOfPackage(error) ? malformedAnswer(error.message, error) : cutAnswer(error);
 }
 
@@ -52,15 +53,22 @@ function toRefusal(error: APICallError, sent?: RefusedRequest): ModelError {
   });
 }
 
-/** An error that the server sends inside its answer. */
-function inAnswer(body: unknown, cause: unknown, sent?: RefusedRequest): ModelError {
+/** An error that the server sends inside its answer. `status`: null where the answer had begun well. */
+export function refusalIn(
+  body: unknown,
+  { status = null, cause, sent }: { status?: number | null; cause: unknown; sent?: RefusedRequest | undefined },
+): ModelError {
   const text = typeof body === 'string' ? parsed(body) : body;
   const fallback = isObject(text) ? JSON.stringify(text) : String(text);
   const { waitMs, ...read } = readRefusal({ status: null, body: text, fallback, ...given({ sent }) });
-  return new ModelError({ ...read, status: null, retryAfterMs: waitMs, cause });
+  const message = cutHead(read.message, MESSAGE_CHARS_MAX);
+  return new ModelError({ ...read, message, status, retryAfterMs: waitMs, cause });
 }
 
-function parsed(text: string): unknown {
+/** An answer that is not understood may be of any length. */
+const MESSAGE_CHARS_MAX = 2000;
+
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
