@@ -2,12 +2,13 @@
 //
 //   node scripts/package.mjs build     what `npm pack` calls first: compiles into dist/, and lets package.json name what is there
 //   node scripts/package.mjs restore   what it calls last: package.json is as it was
-//   node scripts/package.mjs size      what a package would have: fails when it is too large, or has files that do not belong into it; with the
-//                                      name of a folder, the package is put there
+//   node scripts/package.mjs size      what a package has: fails when it is too large, has files that do not belong into it, or has an entry or types
+//                                      that publint or Are The Types Wrong objects to; with the name of a folder, the package is put there
 //
 // Plain JavaScript, because it runs on the Node that npm runs on.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -36,7 +37,7 @@ if (command === undefined) {
   process.stderr.write('Usage: node scripts/package.mjs build | restore | size\n');
   process.exit(2);
 }
-command();
+await command();
 
 function build() {
   restore();
@@ -103,10 +104,9 @@ function restore() {
   for (const [path, kept] of REPLACED) if (existsSync(kept)) renameSync(kept, path);
 }
 
-function size() {
-  const folder = process.argv[3];
-  const where = folder === undefined ? ['--dry-run'] : ['--pack-destination', folder];
-  const [packed] = JSON.parse(run('npm', ['pack', '--json', ...where]));
+async function size() {
+  const folder = process.argv[3] ?? mkdtempSync(join(tmpdir(), 'holdfast-package-'));
+  const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', folder]));
   const paths = packed.files.map(({ path }) => path);
   const strangers = paths.filter((path) => !ALLOWED.some((pattern) => pattern.test(path)));
   process.stdout.write(
@@ -117,9 +117,26 @@ function size() {
       ? [`It is larger than ${PACKED_BYTES_MAX / 1024 / 1024} MB: find what came in, or leave it out in "files".`]
       : []),
     ...(strangers.length > 0 ? [`These files do not belong into it: ${strangers.slice(0, 10).join(', ')}`] : []),
+    ...(await faultsOfEntries(new Uint8Array(readFileSync(join(folder, packed.filename))))),
   ];
+  if (process.argv[3] === undefined) rmSync(folder, { recursive: true });
   for (const fault of faults) process.stderr.write(`${fault}\n`);
   process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+/** What is wrong with what others import, for each way in which it is resolved. The package is for ES modules alone. */
+async function faultsOfEntries(tarball) {
+  const { publint } = await import('publint');
+  const { formatMessage } = await import('publint/utils');
+  const { checkPackage, createPackageFromTarballData } = await import('@arethetypeswrong/core');
+  const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer }, strict: true });
+  const { problems = [] } = await checkPackage(createPackageFromTarballData(tarball));
+  const isForCommonJs = ({ resolutionKind, resolutionOption }) =>
+    resolutionKind === 'node16-cjs' || [resolutionKind, resolutionOption].includes('node10');
+  return [
+    ...messages.map((message) => `publint: ${formatMessage(message, pkg)}`),
+    ...problems.filter((one) => !isForCommonJs(one)).map((one) => `Are The Types Wrong: ${JSON.stringify(one)}`),
+  ];
 }
 
 function run(file, args) {

@@ -6,6 +6,7 @@ import { namesIn, PATH_PARAMETERS } from './path-parameters.ts';
 import { PROBLEMS } from './problem.ts';
 import type { AnswerDoc, Route } from './route.ts';
 import { COMPONENTS } from '../contract/components.ts';
+import { VALUES } from '../contract/queries.ts';
 import { webhooksDocument } from '../contract/webhooks.ts';
 
 type Json = Record<string, unknown>;
@@ -131,15 +132,16 @@ export function listParameters(route: Route): Json[] {
   });
   const query = route.query instanceof z.ZodObject ? (route.query.shape as Record<string, z.ZodType>) : {};
   const inQuery = Object.entries(query).map(([name, part]) => {
-    const { description, wire, ...schema } = toSchema(part);
+    const { description, ...schema } = toSchema(part);
+    const value = valueOf(part);
     return {
       name,
       in: 'query',
       required: false,
       description,
       // The values of a list follow one name, separated by commas.
-      ...((wire as Json | undefined)?.['type'] === 'array' ? { style: 'form', explode: false } : {}),
-      schema: wire ?? schema,
+      ...(value?.['type'] === 'array' ? { style: 'form', explode: false } : {}),
+      schema: value ?? schema,
     };
   });
   const headers = { ...route.headers, ...(route.method === 'POST' ? { 'Idempotency-Key': IDEMPOTENCY_KEY } : {}) };
@@ -151,6 +153,10 @@ export function listParameters(route: Route): Json[] {
     schema: { type: 'string' },
   }));
   return [...inPath, ...inQuery, ...inHeader];
+}
+
+function valueOf(schema: z.ZodType): Json | undefined {
+  return VALUES.get(schema) ?? (schema instanceof z.ZodOptional ? valueOf(schema.unwrap() as z.ZodType) : undefined);
 }
 
 const IDEMPOTENCY_KEY =

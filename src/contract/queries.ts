@@ -1,23 +1,26 @@
-// Query parameters that several routes share. Values are text in a URL; `wire` gives their type in the document.
+// Query parameters that several routes share. Values are text in a URL; `VALUES` has their types for the document.
 import { z } from 'zod';
 import type { Tags } from '../core/input-options.ts';
 import { uuid } from './fields.ts';
 
 const CURSOR_CHARS_MAX = 1000;
 
+/** The schema of the value that the text of a parameter stands for. Not in the schema itself, which bodies use, too. */
+export const VALUES = z.registry<Record<string, unknown>>();
+
 /** A positive whole number in a query, where everything is text. */
 export const countText = z
   .string()
   .regex(/^[1-9]\d{0,8}$/, 'expected a whole number from 1 to 999999999')
   .transform(Number)
-  .meta({ wire: { type: 'integer', minimum: 1, maximum: 999_999_999 } });
+  .register(VALUES, { type: 'integer', minimum: 1, maximum: 999_999_999 });
 
 /** A whole number in a query. */
 export const offsetText = z
   .string()
   .regex(/^\d{1,9}$/, 'expected a whole number from 0 to 999999999')
   .transform(Number)
-  .meta({ wire: { type: 'integer', minimum: 0, maximum: 999_999_999 } });
+  .register(VALUES, { type: 'integer', minimum: 0, maximum: 999_999_999 });
 
 /** `limit` and `cursor` of every list. */
 export const pageQuery = {
@@ -34,7 +37,7 @@ export function listText<const Values extends readonly string[]>(values: Values)
       error: `expected one or more of ${values.join(', ')}, separated by commas`,
     })
     .transform((text) => text.split(','))
-    .meta({ wire: { type: 'array', items: { type: 'string', enum: values } } });
+    .register(VALUES, { type: 'array', items: { type: 'string', enum: values } });
 }
 
 /** A session key in a query, as it came. */
@@ -57,7 +60,7 @@ export const dollarsText = z
   .string()
   .regex(/^\d{1,9}(?:\.\d{1,6})?$/, 'expected dollars with at most 6 decimals, such as 0.25')
   .transform(Number)
-  .meta({ wire: { type: 'number', minimum: 0 } });
+  .register(VALUES, { type: 'number', minimum: 0 });
 
 const IDS_MAX = 200;
 
@@ -69,7 +72,7 @@ export const idsText = z
     error: 'expected UUIDs, separated by commas',
   })
   .transform((text) => text.toLowerCase().split(','))
-  .meta({ wire: { type: 'array', items: { type: 'string', format: 'uuid' }, maxItems: IDS_MAX } });
+  .register(VALUES, { type: 'array', items: { type: 'string', format: 'uuid' }, maxItems: IDS_MAX });
 
 /** A tag as `key:value`; the value may have colons, too. */
 export const tagText = z
@@ -77,4 +80,4 @@ export const tagText = z
   .max(600)
   .regex(/^[^:]+:/, 'expected the key of a tag, a colon and its value, such as customer:42')
   .transform((text): Tags => ({ [text.slice(0, text.indexOf(':'))]: text.slice(text.indexOf(':') + 1) }))
-  .meta({ wire: { type: 'string' } });
+  .register(VALUES, { type: 'string' });

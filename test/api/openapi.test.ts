@@ -1,8 +1,16 @@
 // The document is generated from the route table; these tests check the generation.
-import { describe, expect, test } from 'vitest';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import { ROUTES } from '../../scripts/all-routes.ts';
 import { EVENT_TYPES } from '../../src/contract/events.ts';
+
+const require = createRequire(import.meta.url);
 
 interface Operation {
   operationId: string;
@@ -116,6 +124,21 @@ describe('openapi.json', () => {
   // What clients depend on is in this file. A change of it is a change of the API; `vitest -u` writes it.
   test('has the structure that clients know, apart from descriptions', async () => {
     await expect(structure()).toMatchFileSnapshot('openapi-structure.txt');
+  });
+
+  test('is valid for the lint of Redocly, whose rules are those of OpenAPI', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-openapi-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'openapi.json');
+    await writeFile(file, JSON.stringify(document, null, 2));
+    // In a folder of its own it finds no settings, and without these it asks servers on the internet.
+    const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [require.resolve('@redocly/cli/bin/cli.js'), 'lint', '--extends=spec', '--format=json', file],
+      { cwd: folder, env },
+    ).catch((failed: Error & { stdout: string }) => failed);
+    expect((JSON.parse(stdout) as { problems: object[] }).problems).toEqual([]);
   });
 
   test('has no dangling reference', () => {

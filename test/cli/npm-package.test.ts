@@ -29,7 +29,12 @@ const PATH = (process.env['PATH'] ?? '')
 
 const CLIENT = `
 import { createClient, HoldfastError, type Schemas } from 'holdfast/client';
+import { PlatformError, type Platform } from 'holdfast/channel';
 import type { PluginApi } from 'holdfast/plugin';
+export const isFault = (error: unknown): boolean => error instanceof PlatformError;
+export const nameOf = ({ name }: Platform): string => name;
+// @ts-expect-error There is no such field.
+export const colorOf = ({ color }: Platform): unknown => color;
 export const register = (api: PluginApi): void => api.on('before_prompt_build', () => ({}));
 const client = createClient({ url: process.env['URL'] ?? '', key: process.env['KEY'] ?? '' });
 const health: { status: string } = await client.getHealth();
