@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 
 /** Where Anthropic's models are asked when no address is configured. */
-const ANTHROPIC_URL = 'https://api.anthropic.com';
+export const ANTHROPIC_URL = 'https://api.anthropic.com';
 
 interface KeyPlace {
   provider: string;

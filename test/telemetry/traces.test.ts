@@ -158,8 +158,11 @@ test('the texts of a turn are exported when that is configured, without secrets'
   const { attributes } = turn() as CollectedSpan;
   expect(attributes['gen_ai.input.messages']).toContain('The key is [redacted].');
   expect(JSON.parse(String(attributes['gen_ai.output.messages']))).toEqual([
-    { role: 'assistant', parts: [{ type: 'text', content: 'Thank you.' }] },
+    { role: 'assistant', parts: [{ type: 'text', content: 'Thank you.' }], finish_reason: 'stop' },
   ]);
+  const chat = spansNamed(/^chat /).find(({ traceId }) => traceId === turn()?.traceId);
+  const { hostname, port } = new URL(rig.model.url);
+  expect(chat?.attributes).toMatchObject({ 'server.address': hostname, 'server.port': Number(port) });
   const [instructions] = JSON.parse(String(attributes['gen_ai.system_instructions'])) as { content: string }[];
   expect(instructions?.content).toContain('## Tooling');
 });

@@ -3,11 +3,11 @@
 import type { TraceSampler } from '../../config/choices.ts';
 import { formatTraceParent, type TraceParent } from '../../core/telemetry/trace-parent.ts';
 import { systemClock, type Clock } from '../../clock.ts';
-import { secretsOf, type Config } from '../../config.ts';
+import { listProviderKeys, secretsOf, type Config } from '../../config.ts';
 import { createRedact, type Redact } from '../../config/redact-secrets.ts';
 import { batchSpan } from './rules/step-spans.ts';
 import { findOrigin, SPAN_KEYS, type Span, type TraceBasis } from '../../core/telemetry/span.ts';
-import type { TracedTurn } from './rules/traced-turn.ts';
+import type { TracedTurn, TraceSurroundings } from './rules/traced-turn.ts';
 import { deliverySpans, turnSpans } from './rules/turn-spans.ts';
 import type { Logger } from '../../logger.ts';
 import { createOutageLog } from '../../outage-log.ts';
@@ -19,6 +19,8 @@ import type { Tracing, TurnRef } from '../../tracing.ts';
 import { createSpanExporter, TraceQueue, type SpanExporter, type WaitingTrace } from './otlp-exporter.ts';
 import type { OpenTracing } from '../../kernel/processes/process-part.ts';
 import { metricIn } from '../../metrics.ts';
+import { ANTHROPIC_URL } from '../../model/account.ts';
+import { APIS } from '../../model/ai-sdk/apis.ts';
 
 /** True for a trace that is exported. `isKept`: a sampler by ratio keeps it. */
 export function samples(
@@ -60,7 +62,6 @@ interface RunningTracing extends Tracing {
 }
 
 const BASIS: TraceBasis = { spanIdOf: deriveSpanId, traceOf: deriveTrace, msOf: Date.parse };
-const DEFAULT_ADDRESS = 'api.anthropic.com';
 const SPANS_PER_REQUEST_MAX = 512;
 
 /** Starts it; connects with the first trace. */
@@ -146,14 +147,22 @@ function createSender(exporter: SpanExporter, logger: Logger): (spans: readonly 
 /** Makes the spans of a turn, without secrets. */
 function createSpanMaker(config: Config): (turn: TracedTurn, part: WaitingTrace) => Span[] {
   const redact = createRedact(secretsOf(config));
-  const { anthropicBaseUrl } = config.runtime;
-  const surroundings = {
-    serverAddress: anthropicBaseUrl === undefined ? DEFAULT_ADDRESS : new URL(anthropicBaseUrl).hostname,
-  };
+  const surroundings = { servers: serversOf(config) };
   return (turn, part) => {
     if (part === 'deliveries') return deliverySpans(turn, BASIS);
     return turnSpans(redacted(turn, redact), BASIS, surroundings);
   };
+}
+
+/** Where the models of each provider are asked; without those of packages and plugins, which alone know it. */
+function serversOf(config: Config): TraceSurroundings['servers'] {
+  const known = listProviderKeys(config).flatMap(({ name, api, baseUrl }) => {
+    const url = URL.parse(baseUrl ?? (api === 'anthropic' ? ANTHROPIC_URL : (APIS[api].list?.address ?? '')));
+    if (url === null) return [];
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    return [[name, { address: url.hostname.replace(/^\[|\]$/g, ''), port }] as const];
+  });
+  return new Map(known);
 }
 
 /** The texts are all that others wrote freely. */

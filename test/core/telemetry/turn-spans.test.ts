@@ -8,7 +8,7 @@ import { SPANS_MAX, turnSpans } from '../../../src/features/traces/rules/turn-sp
 import { deriveSpanId, deriveTrace } from '../../../src/trace-ids.ts';
 
 const basis = { spanIdOf: deriveSpanId, traceOf: deriveTrace, msOf: Date.parse };
-const surroundings = { serverAddress: 'api.anthropic.com' };
+const surroundings = { servers: new Map([['openai', { address: 'api.openai.com', port: 443 }]]) };
 const at = (ms: number): string => new Date(1_800_000_000_000 + ms).toISOString();
 
 function inputOf(seq: number, own: Partial<TracedInput> = {}): TracedInput {
@@ -116,6 +116,30 @@ test('a turn is one trace from the message to its model calls', () => {
   });
 });
 
+test('a model call names the server of its provider with its port, and none where it is not known', () => {
+  const calls = [{ ...callOf(1), model: 'openai/gpt-x' }, callOf(2)];
+  const chats = spansOf(turnOf({ steps: [{ n: 1, calls, tools: [] }] })).filter(({ kind }) => kind === 'client');
+  expect(chats[0]?.attributes).toMatchObject({ 'server.address': 'api.openai.com', 'server.port': 443 });
+  expect(Object.keys(chats[1]?.attributes ?? {}).filter((name) => name.startsWith('server.'))).toEqual([]);
+});
+
+test.each([
+  ['end_turn', 'stop'],
+  ['max_tokens', 'length'],
+  ['refusal', 'content_filter'],
+  ['pause_turn', 'pause_turn'],
+])('the reply of a turn that ended with %s has the finish reason %s', (stopReason, reason) => {
+  const content = { instructions: null, inputs: [], reply: 'Hello.' };
+  const calls = [
+    { ...callOf(1), stopReason: 'tool_use' },
+    { ...callOf(2), stopReason },
+  ];
+  const { attributes } = named(spansOf(turnOf({ content, steps: [{ n: 1, calls, tools: [] }] })), 'invoke_agent')!;
+  expect(JSON.parse(String(attributes['gen_ai.output.messages']))).toEqual([
+    { role: 'assistant', parts: [{ type: 'text', content: 'Hello.' }], finish_reason: reason },
+  ]);
+});
+
 test('a turn that was taken over shows the crash', () => {
   const spans = spansOf(
     turnOf({
@@ -171,7 +195,7 @@ test('texts are part of the trace only when they are given', () => {
   const content = { instructions: 'Be brief.', inputs: ['Hello?'], reply: 'Hello.' };
   expect(named(spansOf(turnOf({ content })), 'invoke_agent')?.attributes).toMatchObject({
     'gen_ai.input.messages': '[{"role":"user","parts":[{"type":"text","content":"Hello?"}]}]',
-    'gen_ai.output.messages': '[{"role":"assistant","parts":[{"type":"text","content":"Hello."}]}]',
+    'gen_ai.output.messages': '[{"role":"assistant","parts":[{"type":"text","content":"Hello."}],"finish_reason":"stop"}]',
     'gen_ai.system_instructions': '[{"type":"text","content":"Be brief."}]',
   });
 });

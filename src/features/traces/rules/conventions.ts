@@ -25,6 +25,17 @@ export const SPAN_NAMES = {
 
 export const EVENT_NAMES = { attemptEnded: 'holdfast.attempt_ended' } as const;
 
+/** Why a model stopped, in the words of messages; those that are not here stay as they are. */
+export const FINISH_REASONS: Readonly<Record<string, string>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  tool_use: 'tool_call',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'content_filter',
+  sensitive: 'content_filter',
+};
+
 /** Of a tag, before its key. */
 export const TAG_PREFIX = 'holdfast.tag.';
 
@@ -52,6 +63,7 @@ export const ATTRIBUTES = {
   systemInstructions: 'gen_ai.system_instructions',
   errorType: 'error.type',
   serverAddress: 'server.address',
+  serverPort: 'server.port',
   httpRoute: 'http.route',
   httpStatus: 'http.response.status_code',
   messageId: 'holdfast.message.id',

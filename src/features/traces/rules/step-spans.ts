@@ -18,12 +18,13 @@ export function callSpan(
   turn: TracedTurn,
   call: TracedStep['calls'][number],
   parent: SpanRef,
-  { basis, surroundings: { serverAddress } }: { basis: TraceBasis; surroundings: TraceSurroundings },
+  { basis, surroundings: { servers } }: { basis: TraceBasis; surroundings: TraceSurroundings },
 ): Span {
   // The model of a turn is written without the default provider.
   const ref = call.model ?? turn.model;
   const { provider = DEFAULT_PROVIDER, model } = ref.includes('/') ? modelOfRef(ref) : { model: ref };
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = call.usage;
+  const server = servers.get(provider);
   const responseId = turn.responseIds[call.n];
   const firstChunkMs = call.firstChunkAt === null ? null : basis.msOf(call.firstChunkAt) - basis.msOf(call.startedAt);
   return makeSpan({
@@ -46,7 +47,8 @@ export function callSpan(
       [ATTRIBUTES.cacheReadTokens]: cacheReadTokens,
       [ATTRIBUTES.cacheWriteTokens]: cacheWriteTokens,
       [ATTRIBUTES.timeToFirstChunk]: firstChunkMs === null ? null : Math.max(0, firstChunkMs) / 1000,
-      [ATTRIBUTES.serverAddress]: provider === DEFAULT_PROVIDER ? serverAddress : null,
+      [ATTRIBUTES.serverAddress]: server?.address,
+      [ATTRIBUTES.serverPort]: server?.port,
       [ATTRIBUTES.callNumber]: call.n,
       [ATTRIBUTES.callPurpose]: call.purpose,
       [ATTRIBUTES.callTier]: call.tier,

@@ -98,6 +98,6 @@ export interface TracedTurn {
 
 /** What rows do not hold. */
 export interface TraceSurroundings {
-  /** The host that answers calls to Anthropic's API. */
-  serverAddress: string;
+  /** The hosts that answer model calls, by provider, as far as they are known. */
+  servers: ReadonlyMap<string, { address: string; port: number }>;
 }

@@ -10,7 +10,7 @@
 //
 // Each further message that the turn answers has a trace of its own, which ends at the turn: its span and the turn are linked.
 import { batchRef, callSpan, compactionSpan, deliverySpan, toolSpan } from './step-spans.ts';
-import { ATTRIBUTES, EVENT_NAMES, OPERATIONS, SPAN_NAMES, TAG_PREFIX } from './conventions.ts';
+import { ATTRIBUTES, EVENT_NAMES, FINISH_REASONS, OPERATIONS, SPAN_NAMES, TAG_PREFIX } from './conventions.ts';
 import {
   findOrigin,
   SPAN_KEYS,
@@ -164,7 +164,7 @@ function agentSpan(
       [ATTRIBUTES.parentTurnId]: spawnedBy?.turnId,
       [ATTRIBUTES.batchId]: batchId,
       [ATTRIBUTES.spansDropped]: dropped === 0 ? null : dropped,
-      ...formatContent(turn.content),
+      ...formatContent(turn),
     },
     links,
     events: turn.attempts.flatMap(({ attempt, worker, endedAt, how }) =>
@@ -186,16 +186,24 @@ function agentSpan(
   });
 }
 
-function formatContent(content: TracedTurn['content']): Record<string, string | null> {
+function formatContent({ content, steps }: TracedTurn): Record<string, string | null> {
   if (content === null) return {};
   const { inputs, reply, instructions } = content;
   const toPart = (text: string) => ({ type: 'text', content: text });
   const toMessage = (role: string, text: string) => ({ role, parts: [toPart(text)] });
+  const said = reply === null ? null : { ...toMessage('assistant', reply), finish_reason: finishReasonOf(steps) };
   return {
     [ATTRIBUTES.inputMessages]: JSON.stringify(inputs.map((text) => toMessage('user', text))),
-    [ATTRIBUTES.outputMessages]: reply === null ? null : JSON.stringify([toMessage('assistant', reply)]),
+    [ATTRIBUTES.outputMessages]: said === null ? null : JSON.stringify([said]),
     [ATTRIBUTES.systemInstructions]: instructions === null ? null : JSON.stringify([toPart(instructions)]),
   };
+}
+
+/** Why the reply ends where it does: that of the last answer. */
+function finishReasonOf(steps: TracedTurn['steps']): string {
+  const reasons = steps.flatMap(({ calls }) => calls.flatMap(({ stopReason }) => stopReason ?? []));
+  const last = reasons.at(-1) ?? 'end_turn';
+  return FINISH_REASONS[last] ?? last;
 }
 
 /** How a stretch of a turn's time is called in its trace, and whether it lies before the turn. */
