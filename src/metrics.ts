@@ -1,6 +1,6 @@
 // Every metric of Holdfast: its kind, its meaning, its labels and its buckets. No label names a session or a user, and docs/operations.md lists all of
 // them. The parts of a process fill them: `workers/turn-metrics.ts`, `workers/process-metrics.ts`, `src/api/metrics.ts`.
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 const TURN_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
 const OVERHEAD_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -247,4 +247,13 @@ export function metricIn<Name extends MetricName>(
         ? new Gauge(settings)
         : new Histogram({ ...settings, ...buckets });
   return made as unknown as Made<(typeof METRICS)[Name]>;
+}
+
+/** Gauges with names of counters. Each is the sum of the gauge of its name without `_total`. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/** Adds what the client library measures of Node and its process. */
+export function addNodeMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
 }

@@ -1,7 +1,7 @@
 // The metrics of a process: one registry that all of its parts write to, and a server for it in a process without the API.
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
-import { metricIn } from '../src/metrics.ts';
+import { addNodeMetrics, metricIn } from '../src/metrics.ts';
 import type { Role } from '../src/kernel/processes/process-part.ts';
 import { startMetricsServer, type MetricsServer } from './metrics-server.ts';
 import { createProcessMetrics, createWorkMetrics, type MeasuredFacts } from './process-metrics.ts';
@@ -37,7 +37,7 @@ export function measureProcess({ roles, host, port }: MeasuredProcess) {
       const stop = createProcessMetrics(registry, facts);
       enders.push(async () => stop());
       if (isApi || port === undefined) return null;
-      collectDefaultMetrics({ register: registry });
+      addNodeMetrics(registry);
       const server = await startMetricsServer(registry, { host, port });
       enders.push(() => server.close());
       return server;

@@ -1,7 +1,7 @@
 // What the API measures of itself and of the dependencies of its process. Features add metrics of their own.
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Readiness } from '../contract/answers.ts';
-import { metricIn } from '../metrics.ts';
+import { addNodeMetrics, metricIn } from '../metrics.ts';
 import { READ_ONLY } from '../kernel/views/database.ts';
 import type { AddMetrics } from './part.ts';
 
@@ -24,7 +24,7 @@ export function createMetrics(
   added: readonly AddMetrics[],
 ): ApiMetrics {
   const registry = shared ?? new Registry();
-  collectDefaultMetrics({ register: registry });
+  addNodeMetrics(registry);
   const requests = metricIn(registry, 'holdfast_http_requests_total');
   const durations = metricIn(registry, 'holdfast_http_request_duration_seconds');
   metricIn(registry, 'holdfast_http_requests_inside', (to) => to.set(now.requestsInside()));

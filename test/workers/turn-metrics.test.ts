@@ -159,7 +159,8 @@ test('every metric has a unit, a help text and a name by the rules of Prometheus
   for (const { name, help, type } of registry.getMetricsAsArray()) {
     expect(name).toMatch(/^(?:holdfast|gen_ai|process|nodejs)_[a-z0-9_]+$/);
     expect(help.length, name).toBeGreaterThan(5);
-    if (`${type}` === 'counter') expect(name).toMatch(/_total$/);
+    expect(name.endsWith('_total'), name).toBe(`${type}` === 'counter');
+    expect(name).not.toMatch(/_(?:count|sum|bucket)$/);
   }
 });
 
@@ -180,5 +181,6 @@ test('a process names its version and serves its metrics where it listens', asyn
   const text = await (await fetch(server?.url ?? '')).text();
   expect(text).toContain('holdfast_build_info{version="1.2.3"} 1\n');
   expect(text).toContain('process_cpu_seconds_total');
+  expect(text).not.toMatch(/^# TYPE \w+_total gauge$/m);
   for (const end of enders.toReversed()) await end();
 });
