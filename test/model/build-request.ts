@@ -9,7 +9,7 @@ export function request(messages: (string | ModelMessage)[], overrides: Partial<
     model: 'scripted-1',
     maxTokens: 4096,
     system: [{ type: 'text', text: 'You are an agent.', cache_control: { type: 'ephemeral' } }],
-    tools: [{ name: 'read', description: 'Reads a file.', input_schema: { type: 'object' } }],
+    tools: [{ name: 'read', description: 'Reads a file.', input_schema: { type: 'object', properties: {} } }],
     messages: messages.map((message) => (typeof message === 'string' ? user(message) : message)),
     ...overrides,
   };
