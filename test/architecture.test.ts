@@ -255,6 +255,7 @@ const MAY_OPEN_FILES: Record<string, string> = {
   'src/features/channels/accounts.ts': 'tokens that the configuration names',
   'src/features/channels/add-channel.ts': 'the configuration',
   'src/features/channels/message-body.ts': 'new files in the data directory',
+  'src/features/channels/outgoing-type.ts': 'copies in the data directory',
   'src/features/channels/platforms/': 'files that are sent',
   'src/features/channels/send.ts': 'a new file in the folder for temporary files',
   'src/features/deliveries/trim-copies.ts': 'lists and deletes copies in the data directory',

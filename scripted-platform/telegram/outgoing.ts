@@ -12,7 +12,14 @@ import type { Json, World } from './world.ts';
 /** Both in UTF-16 code units, once entities are parsed. */
 const TEXT_UNITS_MAX = 4096;
 const CAPTION_UNITS_MAX = 1024;
+/** Of a text; further ones are left out. */
+const ENTITIES_MAX = 100;
+/** A link with another address is left out, and so is one in which there is code. */
+const LINK = /^(?:(?:https?|tg):\/\/)?[^\s:/]+(?:[:/]\S*)?$/i;
 const UPLOAD_BYTES_MAX = 50 * 1024 * 1024;
+const PHOTO_BYTES_MAX = 10 * 1024 * 1024;
+const PHOTO_SIDES_MAX = 10_000;
+const PHOTO_RATIO_MAX = 20;
 const BUTTON_BYTES_MAX = 64;
 
 interface Outgoing {
@@ -59,7 +66,14 @@ function trim({ text, entities }: FormattedText): FormattedText {
     const end = Math.min(entity.offset + entity.length - start, trimmed.length);
     return end > offset ? [{ ...entity, offset, length: end - offset }] : [];
   });
-  return { text: trimmed, entities: kept.toSorted((a, b) => a.offset - b.offset || b.length - a.length) };
+  const inOrder = kept.filter((entity) => isKept(entity, kept)).toSorted((a, b) => a.offset - b.offset || b.length - a.length); // prettier-ignore
+  return { text: trimmed, entities: inOrder.slice(0, ENTITIES_MAX) };
+}
+
+function isKept({ type, url, offset, length }: Entity, all: Entity[]): boolean {
+  if (type !== 'text_link') return true;
+  const hasCode = all.some((other) => other.type === 'code' && other.offset < offset + length && offset < other.offset + other.length); // prettier-ignore
+  return LINK.test(url ?? '') && !hasCode;
 }
 
 /** A file that comes with the call, or one that the platform has already, by its id. */
@@ -71,8 +85,19 @@ function fileOf({ world, parameters, files }: Outgoing, kind: Exclude<Kind, 'tex
     throw new Refused(400, named === '' ? `there is no ${kind} in the request` : 'wrong remote file identifier specified: Wrong string length'); // prettier-ignore
   if (uploaded.bytes.length === 0) throw new Refused(400, 'file must be non-empty');
   if (uploaded.bytes.length > UPLOAD_BYTES_MAX) throw new Refused(413, 'Request Entity Too Large');
+  if (kind === 'photo') checkPhoto(uploaded);
   const { info } = world.addFile(uploaded, FOLDERS[kind]);
   return { [kind]: describeFile(kind, info, uploaded) };
+}
+
+/** Throws `Refused`. Of the shape, only that of a PNG is read. */
+function checkPhoto({ name, bytes }: Pick<UploadedFile, 'name' | 'bytes'>): void {
+  if (bytes.length > PHOTO_BYTES_MAX) throw new Refused(400, `file "${name}" of size ${bytes.length} bytes is too big for a photo`); // prettier-ignore
+  if (!/^(?:\x89PNG|\xff\xd8\xff|RIFF.{4}WEBP)/s.test(bytes.toString('latin1', 0, 12))) throw new Refused(400, 'IMAGE_PROCESS_FAILED'); // prettier-ignore
+  if (bytes[0] !== 0x89 || bytes.length < 24) return;
+  const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+  const isOdd = Math.max(width, height) > PHOTO_RATIO_MAX * Math.min(width, height);
+  if (width + height > PHOTO_SIDES_MAX || isOdd) throw new Refused(400, 'PHOTO_INVALID_DIMENSIONS');
 }
 
 export const FOLDERS = { document: 'documents', photo: 'photos', voice: 'voice', audio: 'music', video: 'videos' };

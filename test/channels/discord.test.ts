@@ -345,10 +345,11 @@ describe('what agents say', () => {
     const to = { chatId: '2003' };
     discord.setChannel({ id: to.chatId });
     const bot = await platform();
-    const table = '| a | b |\n|---|---|\n| 1 | 2 |';
+    const table = '| a | b |\n|---|---|\n| 1 | [2][d] |\n\n[d]: http://d.e';
     const { platformId } = await bot.send(to, { markdown: table, deliveryId: newId() }, signal());
     const message = () => discord.messages('2003').at(-1)!;
     expect(message().content).toMatch(/^```\n/);
+    expect(message().content).toContain('1 | 2 (http://d.e)');
     await bot.react!(to, platformId, 'thumbs_up', signal());
     expect(message().reactions).toEqual([{ emoji: { id: null, name: '👍' }, users: [BOT] }]);
     await bot.react!(to, platformId, '', signal());

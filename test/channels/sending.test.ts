@@ -117,6 +117,15 @@ test('the tail of an answer arrives although a part in the middle is refused; ch
   ]);
 });
 
+test('a reply of which nothing is seen sends nothing, and is no error', async () => {
+  const sessionId = await rig.session();
+  await rig.say(sessionId, { chatId: 'silent', text: '\u200b\n' });
+  await rig.sendAll(sessionId);
+  expect(rig.platform.textsIn('silent')).toEqual([]);
+  expect(await readDeliveries(rig, { sessionId }, 'status')).toEqual([{ status: 'sent' }]);
+  expect(await readSystemEvents(rig, { sessionId }, 'text')).toEqual([]);
+});
+
 test('a chat that refuses everything gets one notice, and no dead letter for it', async () => {
   const sessionId = await rig.session();
   await rig.say(sessionId, { chatId: 'left', text: 'hello' });

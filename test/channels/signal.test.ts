@@ -198,6 +198,9 @@ describe('what agents say', () => {
     expect(platform.textLimit).toMatchObject({ max: 2_000 });
     expect(platform.textLimit.measure('**ä**')).toBe(2);
     expect(toSignalText('- ')).toEqual({ text: '• ', styles: [] });
+    expect(toSignalText('[a][1], [2][], [3]\n\n- [x] b[^c]\n\n[1]: http://d.e\n[2]: http://f.g\n\n[^c]: h').text).toBe(
+      'a (http://d.e), 2 (http://f.g), [3]\n\n• ☑ b[c]\n\n[c] h',
+    );
   });
 
   test('can be a file, a reaction, and typing', async () => {

@@ -135,7 +135,7 @@ export class PlatformError extends Error {
 export interface Platform {
   /** The adapter: `telegram`. */
   readonly name: string;
-  /** How much one message may hold, in the platform's own count of the converted text. */
+  /** How much one message may hold, in the platform's own count of the converted text: 0 if nothing of it would be seen. */
   readonly textLimit: { max: number; measure: (markdown: string) => number };
   /** The bot that the token belongs to. */
   identify: (signal: AbortSignal) => Promise<{ id: string; name: string }>;

@@ -11,6 +11,7 @@ import { outgoingFolder } from '../../files/copies.ts';
 import { findAccount, openChat, UNAUTHORIZED_MS, type BotAccount, type OpenedChat } from './accounts.ts';
 import { divideText } from './divide-text.ts';
 import { finishPreview } from './live/finish-preview.ts';
+import { findOutgoingType } from './outgoing-type.ts';
 import { PlatformError, type Destination, type OutgoingPart, type Platform } from './platform.ts';
 
 /** One message of the platform: a text, one file, a file that is made of the text, or a reaction. */
@@ -60,7 +61,6 @@ async function divide(platform: Platform, payload: DeliveryPayload): Promise<Par
 }
 
 async function textParts({ textLimit }: Platform, payload: PartPayload): Promise<PartPayload[]> {
-  if (payload.text.trim() === '') return [];
   const divided = await divideText(payload.text, textLimit);
   if (divided.kind === 'file') return [{ ...payload, asFile: 'message.md' }];
   return divided.parts.map((text) => ({ ...payload, text }));
@@ -202,7 +202,7 @@ async function sendMessage(
   const message = messageOf(part);
   if (asFile !== undefined) {
     return withTextFile(text, asFile, (path) =>
-      platform.send(to, { ...message, markdown: '', file: { path, name: asFile } }, signal),
+      platform.send(to, { ...message, markdown: '', file: { path, name: asFile, type: 'text/markdown' } }, signal),
     );
   }
   if (file === undefined) return platform.send(to, message, signal);
@@ -213,7 +213,9 @@ async function sendMessage(
   const facts = await lstat(path).catch(() => null);
   if (facts?.isFile() !== true)
     throw new PlatformError('refused', `The file ${file.name} cannot be read on the machine of this worker.`);
-  return platform.send(to, { ...message, file: { path, name: basename(file.name) } }, signal);
+  const name = basename(file.name);
+  const type = await findOutgoingType(path, name);
+  return platform.send(to, { ...message, file: { path, name, ...given({ type }) } }, signal);
 }
 
 async function withTextFile<Result>(

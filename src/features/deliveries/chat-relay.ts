@@ -86,7 +86,8 @@ async function divide(relay: Chats, claimed: ClaimedPart): Promise<ClaimedPart |
   }
   const [payload] = divided;
   if (payload === undefined) {
-    await settleResult(relay, claimed, { kind: 'refused', status: null, error: 'It has neither a text nor a file.' });
+    // Nothing of it would be seen, so the chat stays silent.
+    await settleResult(relay, claimed, { kind: 'sent', platformId: null });
     return null;
   }
   const isStored = await storeParts(database, { delivery: claimed, owner, payloads: divided });

@@ -2,7 +2,7 @@
 // what it receives before it is kept.
 import { readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { defaultEmojiResolver, parseMarkdown, stringifyMarkdown, tableToAscii, walkAst } from 'chat';
+import { defaultEmojiResolver, parseMarkdown, stringifyMarkdown, walkAst } from 'chat';
 import {
   ApplicationFlags,
   ButtonStyle,
@@ -26,7 +26,10 @@ import {
 import { createReader, type DiscordReader } from './discord-events.ts';
 import { ENABLE_INTENT, listenToGateway } from './discord-gateway.ts';
 import { createAsk, type AskDiscord } from './discord-wire.ts';
+import type { MarkdownNode } from '../rules/markdown-tokens.ts';
+import { resolveReferences } from '../rules/resolve-references.ts';
 import { fetchFile } from './fetch-file.ts';
+import { tableToText } from './styled-text.ts';
 
 /** In UTF-16 units, which are at least as many as the characters that Discord counts. */
 const TEXT_MAX = 2_000;
@@ -201,9 +204,14 @@ function ageOf(deliveryId: string): number {
 function toDiscord(markdown: string): string {
   if (!/\||!\[|^#{4,6} /m.test(markdown)) return markdown;
   let isChanged = false;
-  const root = walkAst(parseMarkdown(markdown), (node) => {
+  const parsed = parseMarkdown(markdown);
+  // The tree has the form of mdast.
+  parsed.children = resolveReferences(
+    parsed.children as unknown as MarkdownNode[],
+  ) as unknown as typeof parsed.children;
+  const root = walkAst(parsed, (node) => {
     isChanged ||= node.type === 'table' || node.type === 'image' || (node.type === 'heading' && node.depth > 3);
-    if (node.type === 'table') return { type: 'code', value: tableToAscii(node) };
+    if (node.type === 'table') return { type: 'code', value: tableToText(node as unknown as MarkdownNode) };
     if (node.type === 'image')
       return { type: 'link', url: node.url, children: [{ type: 'text', value: node.alt || node.url }] };
     if (node.type === 'heading' && node.depth > 3) return { ...node, depth: 3 };

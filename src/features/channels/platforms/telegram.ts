@@ -1,10 +1,9 @@
-// Telegram. grammY's client sends the requests; the adapter of the Chat SDK reads messages and converts markdown. Its own handling of updates and its
-// sending are not used: it acknowledges before anything is committed, and cuts long texts.
+// Telegram. grammY's client sends the requests; the adapter of the Chat SDK reads messages. Its own handling of updates and its sending are not used: it
+// acknowledges before anything is committed, cuts long texts, and loses addresses, boxes and footnotes of markdown.
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { TelegramFormatConverter } from '@chat-adapter/telegram';
-import { parseMarkdown, walkAst } from 'chat';
+import { stat } from 'node:fs/promises';
 import { Api, InputFile } from 'grammy';
-import type { Message, Update } from 'grammy/types';
+import type { Message, MessageEntity, Update } from 'grammy/types';
 import { given } from '../../../core/given.ts';
 import { cutHead } from '../../../core/text.ts';
 import { PlatformError } from '../platform.ts';
@@ -18,12 +17,19 @@ import type {
   RemoteFile,
 } from '../platform.ts';
 import { fetchFile } from './fetch-file.ts';
+import { toStyledText } from './styled-text.ts';
 import { ask, intoChat, wire } from './telegram-wire.ts';
 import { createUpdateReader, formatMessageId, parseMessageId, type TelegramBot } from './telegram-updates.ts';
 
 const API = 'https://api.telegram.org';
 /** In UTF-16 units, without the marks of formatting. */
 const TEXT_MAX = 4_096;
+/** A larger picture is a document. */
+const PHOTO_BYTES_MAX = 10 * 1024 * 1024;
+/** Of a message. */
+const STYLES_MAX = 100;
+/** Telegram makes no links of other addresses, nor of those with a space. */
+const LINK = /^(?:https?|tg):\/\/\S+$/i;
 const POLL = { seconds: 25, updates: 100 };
 /** Longer than a poll takes. */
 const REQUEST_SECONDS_MAX = 60;
@@ -38,10 +44,8 @@ const UPDATES = [
 /** The thread of the general topic of a forum, which a request must not name. */
 const GENERAL_TOPIC = '1';
 
-const CANNOT_PARSE = /can't parse (?:caption )?entities/i;
+const ABOUT_STYLES = /entit(?:y|ies)/i;
 const NOT_MODIFIED = /message is not modified/i;
-
-const converter = new TelegramFormatConverter();
 
 /** The bot of one token. */
 export function openPlatform({ token, secretToken, mode, baseUrl = API, channel, account }: AccountSettings): Platform {
@@ -128,17 +132,17 @@ function writer(api: Api): Pick<Platform, 'send' | 'edit' | 'remove' | 'react' |
   return {
     send: (to, part, signal) => sendPart(api, to, part, signal),
     async edit({ chatId }, platformId, { markdown, buttons }, signal) {
-      const edited = (text: string, options: object) =>
+      const edited = (text: string, entities: MessageEntity[]) =>
         ask('editMessageText', signal, (until) =>
           api.editMessageText(
             chatId,
             parseMessageId(platformId),
             text,
-            { ...options, ...keyboardOf(buttons) },
+            { entities, ...keyboardOf(buttons) },
             wire(until),
           ),
         );
-      await asMarkdown(markdown, edited).catch((error: unknown) => {
+      await withStyles(markdown, edited).catch((error: unknown) => {
         if (!(error instanceof PlatformError && NOT_MODIFIED.test(error.message))) throw error;
       });
     },
@@ -187,39 +191,29 @@ function listFaults(bot: { readsAll: boolean; url: string; mode: string; hasSecr
   return faults.filter(([isSo]) => isSo).map(([, text]) => text);
 }
 
-// What Telegram counts is the text without marks. What is measured has them, without the escapes, and is at least as long as the markdown, because that
-// is what is sent if Telegram refuses the marks.
+/** What is counted is the text without marks and addresses. Of more styles than it takes, Telegram leaves out the last ones. */
 function measureText(markdown: string): number {
-  return Math.max(markdown.length, toMarkdownV2(markdown).replaceAll(/\\(.)/gs, '$1').length);
+  const { text, spans } = toTelegramText(markdown);
+  return Math.max(text.length, Math.ceil((spans.length / STYLES_MAX) * TEXT_MAX));
 }
 
-// Telegram takes no bold text within bold text, which is what the adapter makes of bold text in a heading.
-function toMarkdownV2(markdown: string): string {
-  const root = parseMarkdown(markdown);
-  for (const kind of ['heading', 'strong'] as const)
-    walkAst(root, (node) => {
-      if (node.type === kind && 'children' in node)
-        node.children = node.children.flatMap((child) =>
-          child.type === 'strong' ? child.children : [child],
-        ) as typeof node.children;
-      return node;
-    });
-  return converter.fromAst(root);
+function toTelegramText(markdown: string) {
+  return toStyledText(markdown, { links: LINK, hasBlocks: true });
 }
 
-/** Sends it formatted, or as it stands when Telegram cannot parse the formatting. */
-async function asMarkdown<Result>(
+/** Sends it with its styles, or without them when Telegram does not accept them. */
+async function withStyles<Result>(
   markdown: string,
-  sendText: (text: string, options: { parse_mode?: 'MarkdownV2' }) => Promise<Result>,
+  sendText: (text: string, entities: MessageEntity[]) => Promise<Result>,
 ): Promise<Result> {
-  const text = toMarkdownV2(markdown);
-  if (text === '') return sendText(markdown, {});
-  try {
-    return await sendText(text, { parse_mode: 'MarkdownV2' });
-  } catch (error) {
-    if (error instanceof PlatformError && CANNOT_PARSE.test(error.message)) return sendText(markdown, {});
+  const { text, spans } = toTelegramText(markdown);
+  // Those with an address are links.
+  const sent = sendText(text || markdown, spans as MessageEntity[]);
+  if (spans.length === 0) return sent;
+  return sent.catch((error: unknown) => {
+    if (error instanceof PlatformError && ABOUT_STYLES.test(error.message)) return sendText(text, []);
     throw error;
-  }
+  });
 }
 
 function keyboardOf(buttons: OutgoingPart['buttons']) {
@@ -244,28 +238,44 @@ async function sendPart(
     ...keyboardOf(buttons),
   });
   const message = await intoChat(chatId, (chat) =>
-    asMarkdown<Message>(markdown, (text, options) =>
-      ask('sendMessage', signal, (until) =>
-        file === undefined
-          ? api.sendMessage(chat, text, { ...common, ...options }, wire(until))
-          : sendFile(api, chat, file, { ...common, ...options, ...given({ caption: text || undefined }) }, until),
-      ),
+    withStyles<Message>(markdown, (text, entities) =>
+      file === undefined
+        ? ask('sendMessage', signal, (until) => api.sendMessage(chat, text, { ...common, entities }, wire(until)))
+        : sendFile({ api, chat, file, signal, options: { ...common, caption: text, caption_entities: entities } }),
     ),
   );
   return { platformId: formatMessageId(message, api.token.split(':', 1)[0] ?? '') };
 }
 
-const VOICE = /^audio\/(?:ogg|opus)/;
-const SONG = /^audio\/(?:mpeg|mp4|x-m4a)/;
+type Method = 'sendPhoto' | 'sendVoice' | 'sendAudio' | 'sendVideo' | 'sendDocument';
 
-function sendFile(api: Api, chat: string, file: OutgoingFile, options: object, until: AbortSignal): Promise<Message> {
+const METHODS: readonly (readonly [RegExp, Method])[] = [
+  [/^image\/(?:jpeg|png|webp)$/, 'sendPhoto'],
+  [/^audio\/ogg$/, 'sendVoice'],
+  [/^audio\/(?:mpeg|mp4)$/, 'sendAudio'],
+  [/^video\/mp4$/, 'sendVideo'],
+];
+
+/** As what its type says. What Telegram does not take as such, a picture of another shape for instance, is a document. */
+async function sendFile(call: {
+  api: Api;
+  chat: string;
+  file: OutgoingFile;
+  options: object;
+  signal: AbortSignal;
+}): Promise<Message> {
+  const { api, chat, file, options, signal } = call;
   const { path, name, type = '' } = file;
-  const input = new InputFile(path, name);
-  if (/^image\/(?:jpeg|png|webp)$/.test(type)) return api.sendPhoto(chat, input, options, wire(until));
-  if (VOICE.test(type)) return api.sendVoice(chat, input, options, wire(until));
-  if (SONG.test(type)) return api.sendAudio(chat, input, options, wire(until));
-  if (type === 'video/mp4') return api.sendVideo(chat, input, options, wire(until));
-  return api.sendDocument(chat, input, options, wire(until));
+  const send = (method: Method): Promise<Message> =>
+    ask<Message>(method, signal, (until) => api[method](chat, new InputFile(path, name), options, wire(until)));
+  const method = METHODS.find(([types]) => types.test(type))?.[1] ?? 'sendDocument';
+  if (method === 'sendDocument') return send(method);
+  if (method === 'sendPhoto' && (await stat(path)).size > PHOTO_BYTES_MAX) return send('sendDocument');
+  return send(method).catch((error: unknown) => {
+    if (error instanceof PlatformError && error.kind === 'refused' && !ABOUT_STYLES.test(error.message))
+      return send('sendDocument');
+    throw error;
+  });
 }
 
 function parseUpdate(rawBody: Buffer): Update | null {

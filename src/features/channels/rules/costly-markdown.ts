@@ -1,5 +1,5 @@
 // Finds texts whose markdown would take a parser too long: the time grows with the square of how deep blocks lie in each other, and of how many
-// marks one block has. Such a text is sent as a file.
+// marks one block has that are not closed at once. Such a text is sent as a file.
 
 const DEPTH_MAX = 40;
 const MARKS_MAX = 1000;
@@ -22,6 +22,10 @@ function depthOf(line: string): number {
   return head.match(/>|[-+*](?=\s)|\d{1,9}[.)](?=\s)/g)?.length ?? 0;
 }
 
+/** Marks around a piece without marks: the end finds its beginning at once, so they do not count. */
+const CLOSED =
+  /(?<![\p{L}\p{N}*_~])(\*{1,3}|_{1,3}|~~)(?=[^\s*_~])(?:[^*_~]|(?<=[\p{L}\p{N}])_(?=[\p{L}\p{N}]))*(?<=[^\s*_~])\1(?![\p{L}\p{N}*_~])/gu;
+
 function marksOf(line: string): number {
-  return line.match(/\*+|~+|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}_])/gu)?.length ?? 0;
+  return line.replaceAll(CLOSED, '').match(/\*+|~+|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}_])/gu)?.length ?? 0;
 }

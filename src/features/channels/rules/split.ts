@@ -9,11 +9,12 @@ import {
   type MarkdownNode,
   type MarkdownToken,
 } from './markdown-tokens.ts';
+import { resolveReferences } from './resolve-references.ts';
 
 /** A text that would need more messages than this is sent as a file. */
 export const PARTS_MAX = 10;
 
-/** How much one message may hold, in the platform's own count. Every single character must fit. */
+/** How much one message may hold, in the platform's own count: 0 for a text of which nothing is seen. Every single character must fit. */
 export interface TextLimit {
   max: number;
   measure: (markdown: string) => number;
@@ -38,7 +39,7 @@ export function splitMarkdown(
   { parse, stringify }: MarkdownReader,
   partsMax = PARTS_MAX,
 ): string[] | null {
-  if (markdown.length <= max && measure(markdown) <= max) return [markdown];
+  if (measure(markdown) <= max) return [markdown];
   const blocks = resolveReferences(parse(markdown).children ?? []);
   const text = { markdown, stringify, tokens: tokensOf(blocks), changed: new Set<MarkdownNode | undefined>() };
   const parts: string[] = [];
@@ -46,7 +47,7 @@ export function splitMarkdown(
     if (parts.length === partsMax) return null;
     const to = findCut(text, from, { max, measure });
     const part = render(text, from, to);
-    if (part !== '') parts.push(part);
+    if (part !== '' && measure(part) > 0) parts.push(part);
     from = to;
   }
   return parts;
@@ -144,28 +145,4 @@ function sourceOf(block: MarkdownNode | undefined, markdown: string): string | n
   if (start === undefined || end === undefined) return null;
   while (start > 0 && /[ \t]/.test(markdown.charAt(start - 1))) start -= 1;
   return markdown.slice(start, end);
-}
-
-/** The blocks with the addresses of their links in place: what they refer to may come to stand in another part. */
-function resolveReferences(blocks: readonly MarkdownNode[]): MarkdownNode[] {
-  const definitions = new Map<unknown, MarkdownNode>();
-  for (const block of blocks)
-    if (block.type === 'definition' && !definitions.has(block['identifier']))
-      definitions.set(block['identifier'], block);
-  const rest = blocks.filter(({ type }) => type !== 'definition');
-  return definitions.size === 0 ? rest : rest.map((block) => resolved(block, definitions));
-}
-
-function resolved(node: MarkdownNode, definitions: ReadonlyMap<unknown, MarkdownNode>): MarkdownNode {
-  const definition = /^(?:link|image)Reference$/.test(node.type) ? definitions.get(node['identifier']) : undefined;
-  const children = node.children?.map((child) => resolved(child, definitions));
-  const isSame = definition === undefined && (children?.every((child, at) => child === node.children?.[at]) ?? true);
-  if (isSame) return node;
-  const { position: _, ...rest } = node;
-  const address = definition && {
-    type: node.type.replace('Reference', ''),
-    url: definition['url'],
-    title: definition['title'],
-  };
-  return { ...rest, ...address, ...(children === undefined ? {} : { children }) };
 }
