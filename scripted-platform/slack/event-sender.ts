@@ -76,7 +76,8 @@ export class EventSender {
     const { metadata: _metadata, ...shown } = message;
     const event = { ...shown, channel: channel.id, event_ts: message.ts };
     this.tell(channel, { ...event, channel_type: channel.kind });
-    if (channel.kind !== 'im' && message.text.includes(`<@${this.#app.botUser}>`))
+    const mentions = [`<@${this.#app.botUser}>`, `<@${this.#app.botUser}|`];
+    if (channel.kind !== 'im' && mentions.some((mention) => message.text.includes(mention)))
       this.tell(channel, { ...event, type: 'app_mention' });
   }
 

@@ -24,15 +24,24 @@ const where = {
   channel: z.string().exactOptional().describe('the id of a channel; none: the direct chat with the person'),
 };
 
+const layout = {
+  blocks: z
+    .array(z.looseObject({}))
+    .exactOptional()
+    .describe('as Slack sends them, with what a person typed: `rich_text`'),
+  attachments: z.array(z.looseObject({})).exactOptional().describe('with `is_share`: a message that is passed on'),
+};
+
 export const saySchema = z.strictObject({
   ...where,
   text: z.string().default(''),
   threadTs: z.string().exactOptional().describe('the message whose thread it is in'),
   files: z.array(fileSchema).max(10).default([]),
+  ...layout,
   isLost: z.boolean().default(false).describe('true: no event is sent, as when a connection was away for long'),
 });
 
-export const editSchema = z.strictObject({ ...where, ts: z.string(), text: z.string() });
+export const editSchema = z.strictObject({ ...where, ts: z.string(), text: z.string(), ...layout });
 export const removeSchema = z.strictObject({ ...where, ts: z.string() });
 export const reactSchema = z.strictObject({
   ...where,
@@ -62,7 +71,7 @@ export interface Stage {
 }
 
 export function say(stage: Stage, input: z.input<typeof saySchema>): Message {
-  const { text, threadTs, files, isLost, from, ...place } = saySchema.parse(input);
+  const { text, threadTs, files, isLost, from, blocks, attachments, ...place } = saySchema.parse(input);
   const { channel, app, senders } = look(stage, { ...place, from });
   const { workspace } = stage;
   const stored = files.map(({ name, type, base64, bytes, text: words = '' }) => {
@@ -77,6 +86,8 @@ export function say(stage: Stage, input: z.input<typeof saySchema>): Message {
     text,
     ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
     ...(stored.length === 0 ? {} : { files: stored, subtype: 'file_share' }),
+    ...(blocks === undefined ? {} : { blocks }),
+    ...(attachments === undefined ? {} : { attachments }),
     ...(from.is_bot ? { bot_id: `B${from.id}` } : {}),
   });
   if (!isLost) for (const sender of senders) sender.tellMessage(channel, message);
@@ -84,11 +95,11 @@ export function say(stage: Stage, input: z.input<typeof saySchema>): Message {
 }
 
 export function edit(stage: Stage, input: z.input<typeof editSchema>): Message {
-  const { ts, text, from, ...place } = editSchema.parse(input);
+  const { ts, text, from, blocks, attachments, ...place } = editSchema.parse(input);
   const { channel, senders } = look(stage, { ...place, from });
   const message = messageOf(channel, ts);
   const previous = structuredClone(message);
-  Object.assign(message, { text, edited: { user: from.id, ts: stage.workspace.newTs() } });
+  Object.assign(message, { text, blocks, attachments, edited: { user: from.id, ts: stage.workspace.newTs() } });
   for (const sender of senders) sender.tellChange(channel, message, previous);
   return message;
 }

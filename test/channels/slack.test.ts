@@ -166,9 +166,183 @@ describe('a request of Slack', () => {
     ['what was changed before it was read', false, { edited: { ts: '1700000009.000000' } }],
   ])('says whether the sender has written the text: %s', async (_how, isOwnText, facts) => {
     expect(await receive({ ...MESSAGE, text: '/stop', ...facts })).toMatchObject([{ text: '/stop', isOwnText }]);
+    const text = 'attachments' in facts ? '/new' : '';
     expect(await receive({ ...MESSAGE, text: '', ...facts, files: [image], subtype: 'file_share' })).toMatchObject([
-      { text: '' },
+      { text, isOwnText: isOwnText && text === '' },
     ]);
+  });
+
+  const author = { author_name: 'Bo', author_id: 'U2', ts: '1600000000.000100' };
+  const section = { type: 'section', text: { type: 'mrkdwn', text: 'Disk *full* on <http://a.b|host>' } };
+  const inside = [
+    {
+      message: {
+        blocks: [
+          {
+            type: 'rich_text',
+            elements: [{ type: 'rich_text_section', elements: [{ type: 'text', text: 'in *it*' }] }],
+          },
+        ],
+      },
+    },
+  ];
+  test.each<[string, object, object]>([
+    [
+      'forwarded',
+      { attachments: [{ ...shared, ...author }] },
+      { text: '/new', isOwnText: false, forwarded: { from: 'Bo', date: 1_600_000_000_000 } },
+    ],
+    [
+      'forwarded, with a file',
+      { attachments: [{ ...shared, files: [image] }] },
+      { text: '/new', files: [{ id: 'F1' }] },
+    ],
+    [
+      'forwarded, with blocks only',
+      { attachments: [{ ...author, is_share: true, message_blocks: inside }] },
+      { text: 'in *it*', isOwnText: false },
+    ],
+    [
+      'forwarded below words of the person',
+      { text: 'See', attachments: [{ ...shared, ...author }] },
+      { text: 'See', isOwnText: true, replyTo: { isQuote: true, senderLabel: 'Bo', body: '/new' } },
+    ],
+    [
+      'blocks of an app',
+      {
+        bot_id: 'B2',
+        blocks: [{ type: 'header', text: { type: 'plain_text', text: 'Alert' } }, section, { type: 'divider' }],
+      },
+      { text: 'Alert\nDisk **full** on [host](http://a.b)', isOwnText: false },
+    ],
+    [
+      'blocks of an app, with words for notifications',
+      { bot_id: 'B2', text: 'Alert', blocks: [section] },
+      { text: 'Disk **full** on [host](http://a.b)' },
+    ],
+    [
+      'blocks without a bot',
+      { blocks: [{ ...section, text: { type: 'mrkdwn', text: '/stop' } }] },
+      { text: '/stop', isOwnText: false },
+    ],
+    [
+      'an attachment of an app',
+      {
+        bot_id: 'B2',
+        attachments: [
+          { title: 'Build', title_link: 'http://c.i', text: 'failed', fields: [{ title: 'Branch', value: 'main' }] },
+        ],
+      },
+      { text: '[Build](http://c.i)\nfailed\nBranch: main' },
+    ],
+    [
+      'an attachment below a text',
+      { bot_id: 'B2', text: 'New', attachments: [{ fallback: '/stop' }] },
+      { text: 'New\n/stop', isOwnText: false },
+    ],
+    ['an attachment of a person', { attachments: [{ text: '/stop' }] }, { text: '/stop', isOwnText: false }],
+    [
+      'the preview of a link',
+      { text: '<http://a.b>', attachments: [{ from_url: 'http://a.b', text: '/new' }] },
+      { text: 'http://a.b', isOwnText: true },
+    ],
+    [
+      'sent to the channel and its thread',
+      { subtype: 'thread_broadcast', thread_ts: '1600000000.000100', attachments: [{ ...shared }] },
+      { text: '/new' },
+    ],
+  ])('has what is %s', async (_what, facts, expected) => {
+    expect(await receive({ ...MESSAGE, text: '', ...facts })).toMatchObject([expected]);
+  });
+
+  test('that is changed in its attachments only is an edit', async () => {
+    const was = { ...MESSAGE, text: '', bot_id: 'B2', attachments: [{ text: 'running' }] };
+    const message = { ...was, attachments: [{ text: 'failed' }], edited: { ts: '1700000009.000000' } };
+    const change = { type: 'message', subtype: 'message_changed', channel: 'D1', message, previous_message: was };
+    expect(await receive(change)).toMatchObject([{ kind: 'edit', text: 'failed' }]);
+    expect(await receive({ ...change, previous_message: message })).toEqual([]);
+  });
+
+  /** A message as a person types it: Slack sends it twice. */
+  const typed = (...elements: object[]) => ({ blocks: [{ type: 'rich_text', elements }] });
+  const line = (...pieces: (string | object)[]) => ({
+    type: 'rich_text_section',
+    elements: pieces.map((piece) => (typeof piece === 'string' ? { type: 'text', text: piece } : piece)),
+  });
+  const styled = (text: string, style: object) => ({ type: 'text', text, style });
+  test.each<[string, object, string]>([
+    ['2 * 3 * 4', {}, '2 * 3 * 4'],
+    ['*.txt and *.md', {}, '*.txt and *.md'],
+    ['find -name "*.ts" -o -name "*.js"', {}, 'find -name "*.ts" -o -name "*.js"'],
+    ['~/a ~/b', {}, '~/a ~/b'],
+    ['f(*args, **more)', {}, 'f(*args, **more)'],
+    ['`a *b* ~c~` and *b* ~c~', {}, '`a *b* ~c~` and **b** ~~c~~'],
+    ['*bold*, (*bold*) and _it_', {}, '**bold**, (**bold**) and _it_'],
+    ['"*a*" is *a*', typed(line('"*a*" is ', styled('a', { bold: true }))), '"*a*" is **a**'],
+    [
+      'x',
+      typed(
+        line(
+          styled('both ', { bold: true, italic: true }),
+          styled('gone', { strike: true }),
+          styled('a*b', { code: true }),
+        ),
+      ),
+      '**_both_** ~~gone~~`a*b`',
+    ],
+    [
+      'x',
+      typed(
+        line(
+          'See ',
+          { type: 'link', url: 'http://a.b' },
+          ' ',
+          { type: 'link', url: 'http://a.b', text: 'it' },
+          { type: 'emoji', name: 'tada' },
+        ),
+      ),
+      'See http://a.b [it](http://a.b):tada:',
+    ],
+    [
+      'x',
+      typed(
+        line('Ask ', { type: 'user', user_id: 'U7' }, ' in ', { type: 'channel', channel_id: 'C7' }, ', ', {
+          type: 'broadcast',
+          range: 'here',
+        }),
+      ),
+      'Ask @U7 in #C7, @here',
+    ],
+    [
+      'x',
+      typed(
+        line('Do\n'),
+        { type: 'rich_text_list', style: 'ordered', elements: [line('a'), line('b')] },
+        { type: 'rich_text_list', style: 'bullet', indent: 1, elements: [line('c')] },
+      ),
+      'Do\n1. a\n2. b\n   - c',
+    ],
+    [
+      'x',
+      typed(
+        { type: 'rich_text_quote', elements: [{ type: 'text', text: '/new\nb' }] },
+        { type: 'rich_text_preformatted', elements: [{ type: 'text', text: 'a <b> & c' }] },
+      ),
+      '> /new\n> b\n```\na <b> & c\n```',
+    ],
+  ])('is read as it was typed: %s', async (text, facts, expected) => {
+    expect(await receive({ ...MESSAGE, text, ...facts })).toMatchObject([{ text: expected, isOwnText: true }]);
+  });
+
+  test.each<[string, object, string]>([
+    ['<@UBOT|holdfast> /stop', {}, '/stop'],
+    ['ask <@UBOT|holdfast>', {}, 'ask @UBOT'],
+    ['<@UBOT> /stop', typed(line({ type: 'user', user_id: 'UBOT' }, ' /stop')), '/stop'],
+    ['', { bot_id: 'B2', blocks: [{ type: 'section', text: { type: 'mrkdwn', text: '<@UBOT> look' } }] }, 'look'],
+  ])('is for the bot that it mentions: %s', async (text, facts, expected) => {
+    const [said] = await receive({ ...MESSAGE, channel: 'C1', text, ...facts });
+    expect(said).toMatchObject({ text: expected, isForBot: true, isMentioned: true });
+    expect(await receive({ ...MESSAGE, channel: 'C1', text: '<@UBOTH> hi' })).toMatchObject([{ isForBot: false }]);
   });
 
   test('keeps a quote as one', async () => {
@@ -239,12 +413,33 @@ describe('a message', () => {
     const { fields } = slack.calls.findLast(({ method }) => method === 'chat.postMessage')!;
     expect(fields).toMatchObject({ channel: 'C7', thread_ts: to.threadId, text: '**Done** &lt;!channel&gt;' });
     expect(JSON.parse(String(fields['blocks']))).toMatchObject([
-      { type: 'markdown', text: part.markdown },
+      { type: 'markdown', text: '**Done** &lt;!channel>' },
       { type: 'actions', elements: [{ value: 'y' }] },
     ]);
     expect(await platform().findSent!(to, part.deliveryId, signal())).toEqual({ platformId });
     expect(await platform().findSent!(to, newId(), signal())).toBeNull();
     expect(await platform().findSent!({ chatId: 'C8' }, part.deliveryId, signal())).toBeNull();
+  });
+
+  test.each([
+    [
+      '<!channel> <!here|here> <!subteam^S1> <!date^1^{date}|x>',
+      '&lt;!channel> &lt;!here|here> &lt;!subteam^S1> &lt;!date^1^{date}|x>',
+    ],
+    ['<@U1> <@W1|ann> <#C1|general>', '&lt;@U1> &lt;@W1|ann> &lt;#C1|general>'],
+    [
+      '<https://evil.example|https://bank.example> <mailto:a@b.c|x>',
+      '&lt;https://evil.example|https://bank.example> &lt;mailto:a@b.c|x>',
+    ],
+    [
+      '<https://a.b> <b> `Map<string|number>` <!-- x --> a < b | c <!DOCTYPE html>',
+      '<https://a.b> <b> `Map<string|number>` <!-- x --> a < b | c <!DOCTYPE html>',
+    ],
+  ])('notifies no one and hides no address, and stays else as it is: %s', async (markdown, shown) => {
+    await platform().send({ chatId: 'C9' }, { ...part, markdown }, signal());
+    const { fields } = holder.slack.calls.findLast(({ method }) => method === 'chat.postMessage')!;
+    expect(JSON.parse(String(fields['blocks']))).toEqual([{ type: 'markdown', text: shown }]);
+    expect(platform().textLimit.measure(markdown)).toBe(shown.length);
   });
 
   test('that is not sent says whether it may have been, and when it can be', async () => {

@@ -1,8 +1,15 @@
 // Reads what Slack sends: what a person said, changed, reacted with or pressed, as the core has it. What says nothing is read as nothing.
-import { slackMrkdwnToMarkdown } from '@chat-adapter/slack/format';
 import { defaultEmojiResolver } from 'chat';
 import { given, isObject } from '../../../core/given.ts';
-import type { ChatPerson, ChatPlace, Received, RemoteFile } from '../platform.ts';
+import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
+import {
+  attachmentToMarkdown,
+  isPreview,
+  isShared,
+  readOwnText,
+  type SlackAttachment,
+  type SlackBlock,
+} from './slack-text.ts';
 
 interface SlackFile {
   id?: string;
@@ -23,6 +30,8 @@ export interface SlackMessage {
   ts?: string;
   thread_ts?: string;
   parent_user_id?: string;
+  blocks?: SlackBlock[];
+  attachments?: (SlackAttachment & { files?: SlackFile[] })[];
   files?: SlackFile[];
   edited?: { ts?: string };
   latest_reply?: string;
@@ -49,20 +58,24 @@ const WRITTEN: ReadonlySet<string | undefined> = new Set([
 
 /** Reads events for the bot of this user id. */
 export function createEventReader(botUserId: string) {
-  const mention = `<@${botUserId}>`;
   /** Users that have written as bots. A reaction does not say what its user is. */
   const bots = new Set<string>();
 
   function readMessage(message: SlackMessage, channel: string, team: string | undefined): Received[] {
-    const { ts, text = '', subtype } = message;
-    const files = (message.files ?? []).flatMap(toFile);
+    const { ts, subtype, attachments = [] } = message;
+    const own = readOwnText(message, botUserId);
+    const shared = attachments.filter(isShared);
+    const added = attachments.filter((each) => !isShared(each) && !isPreview(each)).map(attachmentToMarkdown);
+    const said = [own.text, ...added].filter((text) => text !== '').join('\n');
+    const passedOn = shared.map(attachmentToMarkdown).join('\n');
+    const text = said || passedOn;
+    const files = [message, ...shared].flatMap((each) => each.files ?? []).flatMap(toFile);
     if (ts === undefined || !WRITTEN.has(subtype) || (text === '' && files.length === 0)) return [];
     const sender = personOf(message);
     if (sender === null) return [];
     if (sender.isBot) bots.add(sender.id);
     const place = placeOf(channel, { thread: message.thread_ts, team });
     const isAnswer = message.parent_user_id === botUserId;
-    const isMentioned = text.includes(mention);
     return [
       {
         kind: 'message',
@@ -70,12 +83,17 @@ export function createEventReader(botUserId: string) {
         sender,
         at: toMs(ts),
         messageId: ts,
-        text: slackMrkdwnToMarkdown(stripMention(text, mention)),
+        text,
         // What an app writes for a person has both ids.
-        isOwnText: message.bot_id === undefined && message.edited === undefined,
-        isForBot: place.chatType === 'direct' || isAnswer || isMentioned,
-        ...(isMentioned ? { isMentioned } : {}),
+        isOwnText: message.bot_id === undefined && message.edited === undefined && own.isTyped && text === own.text,
+        isForBot: place.chatType === 'direct' || isAnswer || own.isMentioned,
+        ...(own.isMentioned ? { isMentioned: true } : {}),
         files,
+        ...(shared[0] === undefined
+          ? {}
+          : said === ''
+            ? { forwarded: originOf(shared[0]) }
+            : { replyTo: quoteOf(shared[0], passedOn) }),
       },
     ];
   }
@@ -114,12 +132,32 @@ function readEdit(
   { message, previous_message: before, event_ts: at, channel = '' }: SlackEvent,
   read: (message: SlackMessage, channel: string) => Received[],
 ): Received[] {
+  if (message?.edited === undefined) return [];
+  const textOf = ([said]: Received[]) => (said?.kind === 'message' ? said.text : '');
+  const now = read(message, channel);
   // A link preview that Slack adds is a change of the message, too.
-  if (message?.edited === undefined || message.text === before?.text) return [];
-  return read(message, channel).map((said): Received => {
+  if (before !== undefined && textOf(now) === textOf(read(before, channel))) return [];
+  return now.map((said): Received => {
     const changedAt = toMs(at ?? message.ts ?? '');
     return said.kind === 'message' ? { ...said, kind: 'edit', at: changedAt } : said;
   });
+}
+
+/** Who has written what a person passes on. */
+function originOf({
+  author_name: name,
+  author_id: id,
+  ts,
+}: SlackAttachment): NonNullable<ReceivedMessage['forwarded']> {
+  return given({ from: name ?? id, date: ts === undefined ? undefined : toMs(ts) });
+}
+
+/** The same below a text of the person: words of others stay apart from it. */
+function quoteOf(
+  { author_name: name, author_id: id }: SlackAttachment,
+  body: string,
+): NonNullable<ReceivedMessage['replyTo']> {
+  return { isQuote: true, ...given({ senderLabel: name ?? id, body: body || undefined }) };
 }
 
 function readReaction(
@@ -204,11 +242,6 @@ function personOf({ user, bot_id: bot, username, user_profile: profile }: SlackM
 
 function toFile({ id, name, mimetype, size }: SlackFile): RemoteFile[] {
   return id === undefined ? [] : [{ id, ...given({ name, type: mimetype, bytes: size }) }];
-}
-
-/** `<@U1> /stop` is `/stop`: Slack keeps what begins with a slash for its own commands. */
-function stripMention(text: string, mention: string): string {
-  return text.startsWith(mention) ? text.slice(mention.length).trimStart() : text;
 }
 
 /** Seconds with six decimals, as milliseconds. */

@@ -18,6 +18,7 @@ import { fetchFile } from './fetch-file.ts';
 import { createEventReader, readInteraction, slackEmoji, type SlackPress } from './slack-events.ts';
 import { findSentMessage, metadataOf, readMissed } from './slack-history.ts';
 import { listenToSocket } from './slack-socket.ts';
+import { escapeTokens } from './slack-text.ts';
 import { createAsk, type AskSlack } from './slack-wire.ts';
 
 /** All markdown blocks of a message together, in UTF-16 units. */
@@ -71,7 +72,7 @@ export function openPlatform(settings: AccountSettings): Platform {
 
   return {
     name: 'slack',
-    textLimit: { max: TEXT_MAX, measure: (markdown) => markdown.length },
+    textLimit: { max: TEXT_MAX, measure: (markdown) => escapeTokens(markdown).length },
     async identify(signal) {
       const { id, name } = await identify(signal);
       return { id, name };
@@ -185,7 +186,7 @@ function contentOf({ markdown, buttons = [] }: Pick<OutgoingPart, 'markdown' | '
   return {
     text: escapeSlackText(cutHead(markdown, FALLBACK_CHARS_MAX)),
     blocks: [
-      { type: 'markdown' as const, text: markdown },
+      { type: 'markdown' as const, text: escapeTokens(markdown) },
       ...(elements.length === 0 ? [] : [{ type: 'actions' as const, elements }]),
     ],
   };
@@ -215,7 +216,7 @@ async function sendFile(ask: AskSlack, { chatId, threadId }: Destination, part: 
   const upload = {
     file: file!.path,
     filename: file!.name,
-    ...given({ initial_comment: markdown === '' ? undefined : markdown }),
+    ...given({ initial_comment: markdown === '' ? undefined : escapeTokens(markdown) }),
   };
   const place = threadId === undefined ? { channel_id: chatId } : { channel_id: chatId, thread_ts: threadId };
   const { files } = await ask('files.completeUploadExternal', signal, (client) =>

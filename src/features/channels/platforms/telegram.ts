@@ -211,8 +211,9 @@ async function withStyles<Result>(
   const sent = sendText(text || markdown, spans as MessageEntity[]);
   if (spans.length === 0) return sent;
   return sent.catch((error: unknown) => {
-    if (error instanceof PlatformError && ABOUT_STYLES.test(error.message)) return sendText(text, []);
-    throw error;
+    if (!(error instanceof PlatformError && ABOUT_STYLES.test(error.message))) throw error;
+    const plain = toStyledText(markdown, {}).text;
+    return sendText(plain.length > TEXT_MAX ? text : plain, []);
   });
 }
 
