@@ -106,6 +106,8 @@ export interface InboundMessage {
   forwarded?: ForwardedMessage;
   /** False: it is not known that the sender wrote `text` when the message was sent. Absent: known, unless `forwarded`. Set only inside Holdfast. */
   isOwnText?: false;
+  /** The platform's ids of the messages that it was sent as, its own first. Set only inside Holdfast. */
+  albumParts?: string[];
   history?: HistoryMessage[];
   thread?: Thread;
   media?: Media[];

@@ -64,6 +64,15 @@ test('what people write is committed in order before Telegram is asked for what 
   expect(await texts(11)).toEqual(lines.filter((_, n) => n % 2 === 1));
 });
 
+test('an album is one message, and is confirmed when all of it is committed (G38)', async () => {
+  const photo = { kind: 'photo', name: 'a.jpg', type: 'image/jpeg', text: 'picture' } as const;
+  telegram.say({ from: 14, text: 'Look', files: [photo, photo, photo] });
+  await startProcess();
+  await expect.poll(() => telegram.pendingUpdates(), { timeout: 60_000 }).toEqual([]);
+  const file = expect.objectContaining({ type: 'image/jpeg' });
+  expect(await readBodies(api, 'telegram:direct:14')).toMatchObject([{ text: 'Look', media: [file, file, file] }]);
+});
+
 test('while too many messages wait, nothing is dropped: Telegram keeps what is not committed', async () => {
   const first = await startProcess(serviceWith({}, { waitingTotal: 0 }));
   telegram.say({ from: 20, text: 'Wait' });

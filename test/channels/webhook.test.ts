@@ -3,8 +3,15 @@
 import { createHash } from 'node:crypto';
 import { access, readFile, utimes } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { findAccount } from '../../src/features/channels/accounts.ts';
+import { createUpdateReader } from '../../src/features/channels/platforms/telegram-updates.ts';
+import { createReceive } from '../../src/features/channels/receive.ts';
 import { trimFiles } from '../../src/features/channels/trim-files.ts';
+import { deliverDue } from '../../src/kernel/use-cases/deliver-delayed.ts';
+import { createLogger } from '../../src/logger.ts';
 import { countOfChat, pauseTelegram, readEventData } from '../rows/channels.ts';
+import { changeInputs, readInputs } from '../rows/inputs.ts';
+import { ago } from '../rows/table.ts';
 import { BOT, GROUP, SECRET, updateOf, useChannelRig, WEBHOOK } from './channel-rig.ts';
 
 /** A bot that may write. */
@@ -239,6 +246,105 @@ describe('a message in a direct chat', () => {
         senderId: String(from),
       },
     ]);
+  });
+});
+
+describe('an album', () => {
+  const photo = { kind: 'photo', name: 'a.jpg', type: 'image/jpeg', text: 'picture' };
+  const files = [photo, photo, photo];
+
+  /** The updates of what a person sends with several files. */
+  function albumOf(
+    saying: { from: number; text?: string; [more: string]: unknown },
+    chat: number = saying.from,
+  ): object[] {
+    const { media_group_id: album } = holder.rig.telegram.say({ ...saying, files } as never);
+    const messages = holder.rig.telegram.messages(chat).filter((message) => message['media_group_id'] === album);
+    return messages.map((message) => updateOf(message));
+  }
+
+  const pushAll = async (updates: object[]) => {
+    for (const update of updates) expect(await holder.rig.push(update)).toBe(200);
+  };
+  const messages = async (session: string) =>
+    (await holder.rig.messages(session)).map(({ text, media }) => [
+      text,
+      ((media as object[] | undefined) ?? []).length,
+    ]);
+
+  test('is one message with all files, each kept when its push is answered, once (G2, G38)', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    const [first, ...others] = albumOf({ from, text: 'Look' });
+    await pushAll([first!]);
+    expect(await messages(`telegram:direct:${from}`)).toEqual([['Look', 1]]);
+    await pushAll([...others, first!, ...others]);
+    expect(await messages(`telegram:direct:${from}`)).toEqual([['Look', 3]]);
+    const [album] = await readInputs(rig.api, { sessionKey: `agent:main:telegram:direct:${from}` }, 'id', 'status');
+    expect(album?.status).toBe('delayed');
+    await changeInputs(rig.api, { id: album!.id }, { deliverAt: ago('1 second') });
+    await deliverDue(rig.api.context.service);
+    await pushAll([first!, ...others]);
+    await rig.api.work(`telegram:direct:${from}`);
+    const { items } = (await rig.api.get(`/v1/turns?session=telegram:direct:${from}`)).body;
+    expect(items).toMatchObject([{ status: 'completed' }]);
+  });
+
+  test('is one message if two processes are sent it at the same time', async () => {
+    const { service } = holder.rig.api.context;
+    const from = newPerson();
+    const [first, ...others] = albumOf({ from, text: 'Look' });
+    const account = findAccount(service.config, 'telegram', 'main')!;
+    const reader = createUpdateReader({ id: BOT, username: 'scripted_bot' });
+    const receivers = [1, 2].map(() =>
+      createReceive({ service, logger: createLogger({ level: 'silent', format: 'json', name: 'test' }) }),
+    );
+    for (const update of [first!, ...others])
+      await Promise.all(receivers.map((receive) => receive(account, reader(update as never))));
+    expect(await messages(`telegram:direct:${from}`)).toEqual([['Look', 3]]);
+  });
+
+  test('arrives before what is written after it', async () => {
+    const from = newPerson();
+    await pushAll(albumOf({ from }));
+    await pushAll(albumOf({ from, text: 'More' }));
+    await write({ from, text: 'Which?' });
+    expect(await messages(`telegram:direct:${from}`)).toEqual([
+      ['', 3],
+      ['More', 3],
+      ['Which?', 0],
+    ]);
+  });
+
+  test('of which a part comes too late has a message more, and loses nothing', async () => {
+    const from = newPerson();
+    const [first, second, third] = albumOf({ from, text: 'Look' });
+    await pushAll([first!, second!]);
+    await write({ from, text: 'Well?' });
+    await pushAll([third!, third!]);
+    expect(await messages(`telegram:direct:${from}`)).toEqual([
+      ['Look', 2],
+      ['Well?', 0],
+      ['', 1],
+    ]);
+  });
+
+  test('in a group is for the bot if its words mention it', async () => {
+    await pushAll(albumOf({ from: 5, chat: { id: GROUP }, threadId: 35, text: '@scripted_bot look' }, GROUP));
+    expect(await messages(`telegram:group:${GROUP}:thread:35`)).toEqual([['@scripted_bot look', 3]]);
+  });
+
+  test('whose words are a command is one, and a forwarded one is none', async () => {
+    const { rig } = holder;
+    const from = newPerson();
+    await pushAll(albumOf({ from, text: '/status' }));
+    expect(await messages(`telegram:direct:${from}`)).toEqual([
+      ['/status', 1],
+      ['', 2],
+    ]);
+    const [first, ...others] = albumOf({ from, forwardedFrom: 9, text: '/status' });
+    await pushAll([first!, ...others]);
+    expect((await rig.messages(`telegram:direct:${from}`)).at(-1)).toMatchObject({ text: '/status', isOwnText: false });
   });
 });
 

@@ -60,6 +60,18 @@ export function messageBody(
   });
 }
 
+/** The message of an album with a further message of it. */
+export function mergeParts(album: InboundMessage, part: InboundMessage, partId: string): InboundMessage {
+  const media = [...(album.media ?? []), ...(part.media ?? [])];
+  return {
+    ...album,
+    text: [album.text, part.text].filter((text) => text !== '').join('\n'),
+    albumParts: [...(album.albumParts ?? []), partId],
+    ...(media.length === 0 ? {} : { media }),
+    ...(part.isOwnText === false ? { isOwnText: false } : {}),
+  };
+}
+
 function toHistory({ sender, body, saidAt }: ContextMessage): NonNullable<InboundMessage['history']>[number] {
   return { body, timestamp: saidAt, ...(sender === null ? {} : { sender }) };
 }

@@ -56,6 +56,8 @@ export type ReceivedMessage = Said & {
   isForBot: boolean;
   /** Its text names the bot. Of what another bot says, only this counts. */
   isMentioned?: boolean;
+  /** The platform sends a message with several files as several, which have this in common. */
+  albumId?: string;
   files: RemoteFile[];
 } & Pick<InboundMessage, 'replyTo' | 'forwarded'>;
 
@@ -154,6 +156,8 @@ export interface Platform {
   ) => Promise<void>;
   /** Sends one message; resolves with the platform's id of it. */
   send: (to: Destination, part: OutgoingPart, signal: AbortSignal) => Promise<{ platformId: string }>;
+  /** True: some of its messages have an `albumId`. */
+  readonly hasAlbums?: boolean;
   /** Whether a part whose sender died was sent: its id, or null. Absent: the platform cannot say. */
   findSent?: (to: Destination, deliveryId: string, signal: AbortSignal) => Promise<{ platformId: string } | null>;
   /** True: `findSent` is right about files, too. */

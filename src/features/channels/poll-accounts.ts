@@ -9,7 +9,8 @@ import { every, trims } from '../../kernel/queue/start-rounds.ts';
 import { listAccounts, platformOf, type BotAccount } from './accounts.ts';
 import { removeLeftOver } from './live/remove-left-over.ts';
 import { PlatformError, type Platform, type Received } from './platform.ts';
-import { createReceive, type Receive, type ReceiveResult } from './receive.ts';
+import type { ReceiveResult } from './accept-said.ts';
+import { createReceive, type Receive } from './receive.ts';
 import {
   claimAccount,
   noteAccounts,

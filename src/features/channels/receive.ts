@@ -11,10 +11,11 @@ import { cutHead, storableText, storableValue } from '../../core/text.ts';
 import { isPassingFault } from '../../database/database.ts';
 import { isKeyTaken } from '../../database/idempotency.ts';
 import type { Logger } from '../../logger.ts';
-import { acceptMessage } from '../../kernel/use-cases/accept-message.ts';
 import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { platformOf, type BotAccount } from './accounts.ts';
+import { accept, DONE, toStored, type ReceiveResult, type Stored } from './accept-said.ts';
+import { asOfAlbum, isPartOfAlbum, letAlbumsArrive, storeInAlbum } from './albums.ts';
 import { isOwnButton, mayPress } from './live/may-press.ts';
 import { addressOf, eventText, keepFiles, messageBody, reactionData } from './message-body.ts';
 import { askForPairing } from './pairings.ts';
@@ -37,9 +38,6 @@ import { isPaired } from './store/pairings.ts';
 const ASK_MS = 10_000;
 const EVENT_CHARS_MAX = 1_000;
 const NOT_ALLOWED = 'You may not do this.';
-
-/** `full`: too many messages wait. What was received must come again; what of it is committed is a duplicate then. */
-export type ReceiveResult = { kind: 'done' } | { kind: 'full'; retryAfterMs: number } | { kind: 'lost' };
 
 /**
  * Commits what an account has received, in its order. `isHeld` says whether the process may still read the account: `lost` when it may not. Rejects when
@@ -106,8 +104,6 @@ interface From {
   botId: string;
 }
 
-const DONE: ReceiveResult = { kind: 'done' };
-
 type Said = Exclude<Received, ReceivedUnreadable>;
 
 /** What cannot be stored whatever is tried is logged and left: it must not keep all others waiting. */
@@ -125,10 +121,9 @@ async function receiveOne(process: Receiving, from: From, said: Said): Promise<R
   return DONE;
 }
 
-type Stored = ReceiveResult | { kind: 'refused'; message: string };
-
-async function store(process: Receiving, from: From, said: Said): Promise<Stored> {
+async function store(process: Receiving, from: From, received: Said): Promise<Stored> {
   const { service } = process;
+  const said = await asOfAlbum(service, from.account, received);
   const access = decideAccess(from.account.settings, said, {
     channel: from.account.channel,
     ownerIds: service.config.owner.ids,
@@ -203,8 +198,14 @@ async function storeMessage({ service, logger }: Receiving, to: To, message: Rec
   const { dataDir } = service.config.runtime;
   const folder = join(dataDir, CHANNEL_MEDIA, encodeURIComponent(channel), encodeURIComponent(name));
   const files = await keepFiles(platform, account, { files: message.files, folder });
-  const history = message.place.chatType === 'direct' ? [] : await readContext(service.database, place, message.at);
-  const result = await accept(service, to, messageBody(account, message, { ...files, history }));
+  const isPart = await isPartOfAlbum(service, account, message);
+  // What follows an album must not arrive before it.
+  if (platform.hasAlbums === true && !isPart) await letAlbumsArrive(service, to.sessionKey, message);
+  const history =
+    isPart || message.place.chatType === 'direct' ? [] : await readContext(service.database, place, message.at);
+  const body = messageBody(account, message, { ...files, history });
+  const result =
+    (await storeInAlbum(service, to, { message, body })) ?? toStored(await accept(service, to.sessionKey, body));
   if (result.kind !== 'done') return result;
   logFailure(logger, platform.confirmRead?.(message, AbortSignal.timeout(ASK_MS)));
   if (history.length > 0)
@@ -223,7 +224,7 @@ async function storePress({ service, logger }: Receiving, to: To, press: Receive
     ...(isOwnButton(value) ? {} : { isOwnText: false }),
   };
   const isAllowed = mayPress(service, body);
-  const result = isAllowed ? await accept(service, to, body) : DONE;
+  const result = isAllowed ? toStored(await accept(service, to.sessionKey, body)) : DONE;
   if (result.kind === 'done')
     logFailure(logger, platform.answerPress?.(pressId, isAllowed ? '' : NOT_ALLOWED, AbortSignal.timeout(ASK_MS)));
   return result;
@@ -232,28 +233,6 @@ async function storePress({ service, logger }: Receiving, to: To, press: Receive
 /** What was received is kept, whether its sender is shown that or not. */
 function logFailure(logger: Logger, shown: Promise<void> | undefined): void {
   shown?.catch((error: unknown) => logger.debug({ err: error }, 'Sender could not be shown what became of a message'));
-}
-
-async function accept(service: Service, { sessionKey }: To, body: InboundMessage): Promise<Stored> {
-  try {
-    const result = await acceptMessage(service, { sessionKey, body, idempotency: null });
-    switch (result.kind) {
-      case 'accepted':
-      case 'duplicate':
-        return DONE;
-      case 'full':
-        return result;
-      case 'refused':
-        return { kind: 'refused', message: result.message };
-      case 'mismatch':
-        throw new Error('a message without a key was compared with one');
-      default:
-        return result satisfies never;
-    }
-  } catch (error) {
-    if (error instanceof UnknownAgentError) return { kind: 'refused', message: error.message };
-    throw error;
-  }
 }
 
 /** A message that was accepted does not change, so its edit is news of its own, and a reaction too. */

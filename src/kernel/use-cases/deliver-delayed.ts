@@ -9,13 +9,22 @@ import type { Service } from './service.ts';
 export type DeliverParts = Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'waiting'>;
 
 /** Delivers due messages; resolves with the milliseconds until the next one is due, or null. Messages whose session is full are retried. */
-export async function deliverDue({ config, database, inbox, publish, waiting }: DeliverParts): Promise<number | null> {
+export async function deliverDue(parts: DeliverParts): Promise<number | null> {
+  const { config, database } = parts;
   const { due, nextInMs } = await readDueMessages(database, config.limits.waitingPerSession);
   if (due.length === 0) return nextInMs;
+  return (await deliverMessages(parts, due)) === 0 ? nextInMs : 0;
+}
+
+/** Delivers these messages now; resolves with how many were. */
+export async function deliverMessages(
+  { config, inbox, publish, waiting }: DeliverParts,
+  due: readonly DueMessage[],
+): Promise<number> {
   const delivered = publish(await inbox.deliver(due.map((message) => toInput(config, message))));
   const arrived = delivered.filter(({ isWaiting }) => isWaiting).length;
   if (arrived > 0) waiting.add(arrived);
-  return delivered.length === 0 ? nextInMs : 0;
+  return delivered.length;
 }
 
 function toInput(config: Service['config'], { id, sessionId, body, route, mode, platformKey }: DueMessage): NewInput {

@@ -69,6 +69,7 @@ export function createUpdateReader(bot: TelegramBot): (update: Update) => Receiv
         ...(isMentioned ? { isMentioned } : {}),
         files,
         ...given({
+          albumId: message.media_group_id,
           replyTo: readReply(message, { parser, bot }),
           forwarded: message.forward_origin === undefined ? undefined : readOrigin(message.forward_origin),
         }),

@@ -4,6 +4,9 @@ import { given } from '../../../core/given.ts';
 import { PlatformError } from '../platform.ts';
 import { noAnswer } from './no-answer.ts';
 
+/** Telegram refuses the styles of a text. */
+export const ABOUT_STYLES = /entit(?:y|ies)/i;
+
 /** The new id of the group that a refusal names. */
 const MOVED = new WeakMap<PlatformError, string>();
 

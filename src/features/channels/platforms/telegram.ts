@@ -1,31 +1,21 @@
 // Telegram. grammY's client sends the requests; the adapter of the Chat SDK reads messages. Its own handling of updates and its sending are not used: it
 // acknowledges before anything is committed, cuts long texts, and loses addresses, boxes and footnotes of markdown.
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { stat } from 'node:fs/promises';
-import { Api, InputFile } from 'grammy';
+import { Api } from 'grammy';
 import type { Message, MessageEntity, Update } from 'grammy/types';
 import { given } from '../../../core/given.ts';
 import { cutHead } from '../../../core/text.ts';
 import { PlatformError } from '../platform.ts';
-import type {
-  AccountSettings,
-  Destination,
-  OutgoingFile,
-  OutgoingPart,
-  Platform,
-  Received,
-  RemoteFile,
-} from '../platform.ts';
+import type { AccountSettings, Destination, OutgoingPart, Platform, Received, RemoteFile } from '../platform.ts';
 import { fetchFile } from './fetch-file.ts';
 import { toStyledText } from './styled-text.ts';
-import { ask, intoChat, wire } from './telegram-wire.ts';
+import { sendFile } from './telegram-files.ts';
+import { ABOUT_STYLES, ask, intoChat, wire } from './telegram-wire.ts';
 import { createUpdateReader, formatMessageId, parseMessageId, type TelegramBot } from './telegram-updates.ts';
 
 const API = 'https://api.telegram.org';
 /** In UTF-16 units, without the marks of formatting. */
 const TEXT_MAX = 4_096;
-/** A larger picture is a document. */
-const PHOTO_BYTES_MAX = 10 * 1024 * 1024;
 /** Of a message. */
 const STYLES_MAX = 100;
 /** Telegram makes no links of other addresses, nor of those with a space. */
@@ -44,7 +34,6 @@ const UPDATES = [
 /** The thread of the general topic of a forum, which a request must not name. */
 const GENERAL_TOPIC = '1';
 
-const ABOUT_STYLES = /entit(?:y|ies)/i;
 const NOT_MODIFIED = /message is not modified/i;
 
 /** The bot of one token. */
@@ -68,6 +57,7 @@ export function openPlatform({ token, secretToken, mode, baseUrl = API, channel,
   return {
     name: 'telegram',
     textLimit: { max: TEXT_MAX, measure: measureText },
+    hasAlbums: true,
     async identify(signal) {
       const { id, username } = await identify(signal);
       return { id, name: username };
@@ -246,37 +236,6 @@ async function sendPart(
     ),
   );
   return { platformId: formatMessageId(message, api.token.split(':', 1)[0] ?? '') };
-}
-
-type Method = 'sendPhoto' | 'sendVoice' | 'sendAudio' | 'sendVideo' | 'sendDocument';
-
-const METHODS: readonly (readonly [RegExp, Method])[] = [
-  [/^image\/(?:jpeg|png|webp)$/, 'sendPhoto'],
-  [/^audio\/ogg$/, 'sendVoice'],
-  [/^audio\/(?:mpeg|mp4)$/, 'sendAudio'],
-  [/^video\/mp4$/, 'sendVideo'],
-];
-
-/** As what its type says. What Telegram does not take as such, a picture of another shape for instance, is a document. */
-async function sendFile(call: {
-  api: Api;
-  chat: string;
-  file: OutgoingFile;
-  options: object;
-  signal: AbortSignal;
-}): Promise<Message> {
-  const { api, chat, file, options, signal } = call;
-  const { path, name, type = '' } = file;
-  const send = (method: Method): Promise<Message> =>
-    ask<Message>(method, signal, (until) => api[method](chat, new InputFile(path, name), options, wire(until)));
-  const method = METHODS.find(([types]) => types.test(type))?.[1] ?? 'sendDocument';
-  if (method === 'sendDocument') return send(method);
-  if (method === 'sendPhoto' && (await stat(path)).size > PHOTO_BYTES_MAX) return send('sendDocument');
-  return send(method).catch((error: unknown) => {
-    if (error instanceof PlatformError && error.kind === 'refused' && !ABOUT_STYLES.test(error.message))
-      return send('sendDocument');
-    throw error;
-  });
 }
 
 function parseUpdate(rawBody: Buffer): Update | null {

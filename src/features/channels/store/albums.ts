@@ -1,0 +1,67 @@
+// Albums: what a person sends as one message and a platform as several. The first of them is a message that is delivered a little later, and those that follow
+// are added to it until then; the Idempotency-Key of the album names it. So no process keeps a part of an album in memory, and each is committed when it is
+// acknowledged.
+import type { SessionKey } from '../../../core/ids.ts';
+import type { InboundMessage } from '../../../core/inbound.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
+import type { DueMessage } from '../../../kernel/inbox/delayed-messages.ts';
+
+/** How long an album waits for its next message, for one whose file is being downloaded, and for all of them, in milliseconds. */
+export const ALBUM_MS = { next: 1_500, download: 35_000, all: 60_000 };
+
+export interface AlbumKey {
+  scope: string;
+  key: string;
+}
+
+export interface StoredAlbum {
+  id: string;
+  /** As it is stored. */
+  source: string;
+  /** True: it has not arrived in its session yet. */
+  isOpen: boolean;
+}
+
+const waitSql = (ms: number) =>
+  `least(clock_timestamp() + interval '${ms} milliseconds', i.received_at + interval '${ALBUM_MS.all} milliseconds')`;
+
+export const holdAlbum = literalQuery({
+  name: 'hold-album',
+  purpose: 'Read the message of an album, and delay it while another file of it is downloaded. Null: there is none.',
+  locking: 'The message.',
+  text: `with found as materialized (
+  select i.id from holdfast.idempotency_keys k join holdfast.inbox i on i.id = k.resource_id where k.scope = $scope and k.key = $key
+),
+held as (
+  update holdfast.inbox i set deliver_at = greatest(i.deliver_at, ${waitSql(ALBUM_MS.download)})
+  from found where i.id = found.id and i.status = 'delayed' returning i.id
+)
+select i.id, i.body::text as source, exists (select from held) as "isOpen" from found join holdfast.inbox i on i.id = found.id`,
+  values: (key: AlbumKey) => ({ ...key }),
+  answer: ([row]: StoredAlbum[]) => row ?? null,
+});
+
+export const extendAlbum = literalQuery({
+  name: 'extend-album',
+  purpose: 'Add a message to that of its album, unless it has arrived or has changed. Answers whether it was added.',
+  locking: 'The message.',
+  text: `update holdfast.inbox i set body = $body::json, deliver_at = ${waitSql(ALBUM_MS.next)}
+where i.id = $id::uuid and i.status = 'delayed' and i.body::text = $source returning true`,
+  values: ({ id, source }: StoredAlbum, body: InboundMessage) => ({ id, source, body: JSON.stringify(body) }),
+  answer: (rows: object[]) => rows.length > 0,
+});
+
+export const endAlbums = literalQuery({
+  name: 'end-albums',
+  purpose:
+    'End the wait of the albums of a chat, because another message follows them. Answers those that have to arrive.',
+  locking: 'The messages.',
+  text: `with ended as (
+  update holdfast.inbox i set deliver_at = clock_timestamp() from holdfast.sessions s
+  where s.key = $sessionKey and i.session_id = s.id and i.status = 'delayed' and i.body -> 'albumParts' is not null and i.body ->> 'chatId' = $chatId
+  returning i.id, i.session_id as "sessionId", i.body, i.route, i.mode, i.platform_key as "platformKey"
+)
+select * from ended order by id`,
+  values: (sessionKey: SessionKey, chatId: string) => ({ sessionKey, chatId }),
+  answer: (rows: DueMessage[]) => rows,
+});
