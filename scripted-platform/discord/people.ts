@@ -30,6 +30,11 @@ export const saySchema = z.strictObject({
   text: z.string().default(''),
   replyTo: id.exactOptional().describe('the message that it answers'),
   files: z.array(fileSchema).max(10).default([]),
+  embeds: z
+    .array(z.looseObject({}))
+    .max(10)
+    .exactOptional()
+    .describe('as Discord sends them: what a bot lays out is `rich`'),
   isLost: z.boolean().default(false).describe('true: no event is sent'),
 });
 export const editSchema = z.strictObject({ ...where, messageId: id, text: z.string() });
@@ -61,13 +66,18 @@ export interface DiscordStage {
 }
 
 export function say(stage: DiscordStage, input: z.input<typeof saySchema>): DiscordMessage {
-  const { text, replyTo, files, isLost, from, ...place } = saySchema.parse(input);
+  const { text, replyTo, files, embeds, isLost, from, ...place } = saySchema.parse(input);
   const { channel, world } = look(stage, { ...place, from });
   const attachments = files.map(({ name, type, base64, text: words = '' }) => {
     const bytes = Buffer.from(base64 ?? words, base64 === undefined ? 'utf8' : 'base64');
     return world.addFile(channel, { name, type, bytes }, stage.origin());
   });
-  const message = world.write(channel, from, { content: text, attachments, ...replyOf(channel, replyTo) });
+  const message = world.write(channel, from, {
+    content: text,
+    attachments,
+    ...(embeds && { embeds }),
+    ...replyOf(channel, replyTo),
+  });
   if (!isLost) tellMessage(stage, channel, 'MESSAGE_CREATE', message);
   return message;
 }

@@ -145,11 +145,14 @@ describe('what people write', () => {
     const { platformId: replyTo } = await (
       await platform()
     ).send({ chatId: CHANNEL }, { markdown: 'Shall I?', deliveryId: newId() }, signal());
+    const fields = [{ name: 'Branch', value: 'main' }];
+    const embeds = [{ type: 'rich', title: 'Build', url: 'http://c.i', description: 'failed', fields }];
+    discord.say({ from: bot, channel: CHANNEL, text: '', embeds });
     discord.say({ from: bot, channel: CHANNEL, text: 'I agree', replyTo });
     discord.say({ from: bot, channel: CHANNEL, text: `I ask <@${BOT}>`, replyTo });
     await poll(async () => (await readBodies(api, inChannel)).at(-1)).toMatchObject({
       text: 'I ask @scripted',
-      history: [{ body: 'I agree' }],
+      history: [{ body: '[Build](http://c.i)\nfailed\nBranch: main' }, { body: 'I agree' }],
     });
     for (const isAdded of [true, false])
       discord.react({ from: bot, channel: CHANNEL, messageId: replyTo, emoji: '🤖', isAdded });

@@ -2,6 +2,7 @@
 import {
   ChannelType,
   ComponentType,
+  EmbedType,
   GatewayDispatchEvents,
   InteractionType,
   MessageReferenceType,
@@ -9,6 +10,7 @@ import {
   Routes,
   type APIAttachment,
   type APIChannel,
+  type APIEmbed,
   type APIMessage,
   type APIMessageComponentInteraction,
   type APIRole,
@@ -95,8 +97,10 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
     const { id, type, author, mentions, referenced_message: answered, message_reference: reference } = message;
     if (type !== MessageType.Default && type !== MessageType.Reply) return [];
     const forwarded = reference?.type === MessageReferenceType.Forward ? message.message_snapshots?.[0] : undefined;
-    const { content, attachments } = forwarded?.message ?? message;
-    if (content === '' && attachments.length === 0) return [];
+    const said = forwarded?.message ?? message;
+    const { content, attachments } = said;
+    const laidOut = readEmbeds(said, author.bot === true || message.webhook_id !== undefined);
+    if (content === '' && attachments.length === 0 && laidOut === '') return [];
     for (const file of attachments) keep(urls, file.id, file.url);
     const marks = await marksOf(message, guild, signal);
     const isMentioned = marks.some((mark) => content.includes(mark));
@@ -111,8 +115,8 @@ export function createReader(ask: AskDiscord, botId: string): DiscordReader {
         sender,
         at: timeOf(id),
         messageId: id,
-        text: textOf(content, marks, mentions),
-        isOwnText: forwarded === undefined && message.edited_timestamp === null,
+        text: [textOf(content, marks, mentions), laidOut].filter(Boolean).join('\n'),
+        isOwnText: forwarded === undefined && message.edited_timestamp === null && laidOut === '',
         isForBot: guild === undefined || isMeant,
         files: attachments.map(toFile),
         ...given({
@@ -169,6 +173,24 @@ async function toEdits(
 ): Promise<Received[]> {
   if (!editedAt) return [];
   return (await read()).map((each) => ({ ...(each as ReceivedMessage), kind: 'edit', at: Date.parse(editedAt) }));
+}
+
+/** What a bot lays out. Below the text of a person there are previews of links. */
+function readEmbeds(
+  { content, embeds = [] }: Partial<Pick<APIMessage, 'content' | 'embeds'>>,
+  isOfBot: boolean,
+): string {
+  if (!isOfBot && content !== '') return '';
+  return embeds
+    .filter(({ type }) => type === EmbedType.Rich)
+    .map(embedToMarkdown)
+    .join('\n');
+}
+
+function embedToMarkdown({ author, title, url, description, fields = [], footer }: APIEmbed): string {
+  const head = title !== undefined && url !== undefined ? `[${title}](${url})` : (title ?? url);
+  const facts = fields.map(({ name, value }) => `${name}: ${value}`);
+  return [author?.name, head, description, ...facts, footer?.text].filter(Boolean).join('\n');
 }
 
 function toFile({ id, filename: name, content_type: type, size: bytes }: APIAttachment): RemoteFile {
