@@ -122,7 +122,9 @@ test('the settings of a request have the words of the specification', () => {
     topP: 0.5,
     stopSequences: ['E'],
     reasoning: 'high',
-    tools: [{ type: 'function', name: 'read', description: 'Reads a file.', inputSchema: { type: 'object' } }],
+    tools: [
+      { type: 'function', name: 'read', description: 'Reads a file.', inputSchema: { type: 'object', properties: {} } },
+    ],
     toolChoice: { type: 'required' },
   });
   expect(toSettings(request(['x'], { tools: [], sampling: { tool_choice: { type: 'none' } } }))).toEqual({

@@ -195,7 +195,8 @@ test('texts are part of the trace only when they are given', () => {
   const content = { instructions: 'Be brief.', inputs: ['Hello?'], reply: 'Hello.' };
   expect(named(spansOf(turnOf({ content })), 'invoke_agent')?.attributes).toMatchObject({
     'gen_ai.input.messages': '[{"role":"user","parts":[{"type":"text","content":"Hello?"}]}]',
-    'gen_ai.output.messages': '[{"role":"assistant","parts":[{"type":"text","content":"Hello."}],"finish_reason":"stop"}]',
+    'gen_ai.output.messages':
+      '[{"role":"assistant","parts":[{"type":"text","content":"Hello."}],"finish_reason":"stop"}]',
     'gen_ai.system_instructions': '[{"type":"text","content":"Be brief."}]',
   });
 });
