@@ -12,7 +12,7 @@ import {
   withFileInside,
   type Confines,
 } from '../../src/files/inside.ts';
-import { HeldFolder } from '../../src/files/held-folder.ts';
+import { HeldFolder, openEntry } from '../../src/files/held-folder.ts';
 import { createReadTool } from '../../src/tools/read-tool.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';
 import { readMemoryFile } from '../../src/features/memory/memory-files.ts';
@@ -107,6 +107,16 @@ describe.runIf(isRoot)('where the service is root', () => {
       expect((await stat(join(workspace.dir, name))).uid, name).toBe(NOBODY);
     expect((await stat(join(workspace.dir, 'a'))).mode & 0o777).toBe(0o700);
   });
+});
+
+test('a folder whose path has become a link is not held, and an entry that has become one is not opened (G41)', async () => {
+  await symlink(workspace.outsideDir, join(workspace.dir, 'folder'));
+  await symlink(join(workspace.outsideDir, 'secret.txt'), join(workspace.dir, 'file'));
+  const changed = { code: 'path_refused', fault: 'changed' };
+  await expect(HeldFolder.open(join(workspace.dir, 'folder'))).rejects.toMatchObject(changed);
+  const folder = await HeldFolder.open(workspace.dir);
+  const opened = openEntry(folder, 'file', { root: workspace.dir, name: 'file' });
+  await expect(opened.finally(() => folder.close())).rejects.toMatchObject(changed);
 });
 
 test('a file that is replaced keeps its mode, and a second name of it keeps the old content', async () => {

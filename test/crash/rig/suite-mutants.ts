@@ -1,4 +1,4 @@
-// The safeguards of batches, the provider lane, budgets and rate limits, each with the test that fails without it.
+// The safeguards of batches, the provider lane, budgets, rate limits and files, each with the test that fails without it.
 import type { SourceChange } from './mutant.ts';
 
 /** A safeguard and how it is switched off. */
@@ -194,5 +194,13 @@ export const safeguards: readonly Safeguard[] = [
     replace: '',
     test: blocks,
     title: 'is not called when its block was learned while another check was asked',
+  },
+  {
+    name: 'the place of a folder after it was opened',
+    file: 'src/files/held-folder.ts',
+    find: 'isThere = readlinkSync(`/proc/self/fd/${descriptor}`) === path;',
+    replace: "isThere = path !== '';",
+    test: 'test/files/inside.test.ts',
+    title: 'a folder whose path has become a link is not held',
   },
 ];
