@@ -100,11 +100,18 @@ test('what a call opens is closed if its caller has left, at whichever moment, a
   const stop = new AbortController();
   const close = vi.fn();
   const pipe = makePipe();
-  const call = withFileSlot(pipe.path, () => openAndClose(pipe.path), { signal: stop.signal, close });
+  const begun = Promise.withResolvers<void>();
+  const open = (): Promise<string> => {
+    begun.resolve();
+    return openAndClose(pipe.path);
+  };
+  const call = withFileSlot(pipe.path, open, { signal: stop.signal, close });
+  call.catch(() => undefined);
+  await begun.promise;
   stop.abort(new Error('stopped'));
   await expect(call).rejects.toThrow('stopped');
   pipe.release();
-  await vi.waitFor(() => expect(close).toHaveBeenCalledWith('opened'));
+  await expect.poll(() => close.mock.calls).toEqual([['opened']]);
 });
 
 test('a caller that is stopped just as it gets a slot keeps no other caller waiting', async () => {
