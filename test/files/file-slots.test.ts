@@ -70,7 +70,7 @@ test('calls that hang leave a thread to others, are given up in time, and have t
   const last = withFileSlot('/four', work);
   pipe.release();
   await expect(last).resolves.toBe('done');
-  await vi.waitFor(() => expect(longestFileCall()).toBeNull());
+  await expect.poll(() => longestFileCall()).toBeNull();
 });
 
 test('a call that is stopped while it hangs is left at once', async () => {
