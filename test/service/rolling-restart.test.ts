@@ -78,6 +78,9 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(await judge(rig, 'roll', sent)).toEqual([]);
     for (const lost of ['deaths', 'crowdDeaths'] as const)
       expect(await countTurns(rig, { [lost]: above(0) }), lost).toBe(0);
+    // What a call that failed has said: the row does not have it.
+    const bodies = rig.model.requests.map(({ body }) => JSON.stringify(body));
+    expect(bodies.flatMap((body) => body.match(/\{[^{}]*"is_error":true[^{}]*\}/g) ?? [])).toEqual([]);
     expect(await readToolCalls(rig, { status: not('done') }, 'name', 'status', 'result')).toEqual([]);
     const keys = rig.effects.effects.map(({ key }) => key);
     expect(keys.length).toBe(new Set(keys).size);
