@@ -20,7 +20,13 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
   await ensureFolder(path, PRIVATE);
 }
 
-/** The same with mode 0711, for folders that hold those of other users. */
+/** Makes the folder with mode 0700 if it is missing. The data directory may be open to the users of commands, which need it while they run. */
+export async function makePrivateFolder(path: string): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found?.isDirectory() !== true) await ensureFolder(path, PRIVATE);
+}
+
+/** As `ensurePrivateFolder` with mode 0711, for folders that hold those of other users. */
 export async function ensurePassableFolder(path: string): Promise<void> {
   await ensureFolder(path, PASSABLE);
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { access, chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { decodeText, NOT_TEXT } from '../core/text.ts';
-import { ensurePrivateFolder } from './private-folder.ts';
+import { makePrivateFolder } from './private-folder.ts';
 
 const SECRET_NAME =
   /^(ANTHROPIC_|HOLDFAST_)|^(DATABASE_URL|REDIS_URL)(_FILE)?$|KEY|TOKEN|SECRET|PASS|_PWD|CREDENTIAL|AUTH(?!OR)|COOKIE|PRIVATE|_PAT$|_HEADERS$/i;
@@ -30,7 +30,7 @@ export interface StoredSecret {
 export async function adoptSecretFile(from: string, to: string): Promise<void> {
   try {
     await access(from);
-    await ensurePrivateFolder(dirname(to));
+    await makePrivateFolder(dirname(to));
     await link(from, to);
     await unlink(from);
   } catch (error) {
@@ -47,7 +47,7 @@ export async function ensureSecretFile(folder: string, name: string, generate: (
   const path = join(folder, name);
   const existing = await readSecret(path);
   if (existing !== undefined) return { secret: existing, path, wasGenerated: false };
-  await ensurePrivateFolder(folder);
+  await makePrivateFolder(folder);
   const aside = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
   const secret = generate();
   await writeFile(aside, `${secret}\n`, { mode: 0o600, flag: 'wx' });

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chmod, chown, lchown, lstat, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError, type Config } from '../config.ts';
-import { ensurePrivateFolder } from '../config/private-folder.ts';
+import { ensurePrivateFolder, makePrivateFolder } from '../config/private-folder.ts';
 import { workspacesLinkOf } from '../config/workspaces-folder.ts';
 import { isInDataDir, isOwn, PLACES, planAllCommands, planCommands, type CommandPlan } from './command-user.ts';
 import { canWrite, type OsUser } from '../config/os-users.ts';
@@ -78,13 +78,14 @@ const SYSTEM_FOLDERS = new Set([
  */
 export async function openDataDir(config: Config): Promise<void> {
   const { dataDir } = config.runtime;
-  await ensurePrivateFolder(dataDir);
+  await makePrivateFolder(dataDir);
   const passing = planAllCommands(config).filter(
     ({ workspaceDir, closedBy }) => closedBy === null && isInDataDir(config, workspaceDir),
   );
   const groups = new Set(passing.flatMap(({ user }) => (user === null ? [] : [user.gid])));
   const [group] = groups;
-  if (group === undefined) return;
+  // Commands of other processes run: a mode of 0700 in between would end them.
+  if (group === undefined) return await ensurePrivateFolder(dataDir);
   if (groups.size === 1) await chown(dataDir, statSync(dataDir).uid, group);
   await chmod(dataDir, groups.size === 1 ? 0o710 : 0o711);
 }

@@ -1,12 +1,15 @@
 // Only root can give the commands of agents to another user, so only root has workspaces to place; CI runs as root.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { link, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
+import { ensureSecretFile } from '../../src/config/secret-file.ts';
 import { workspacesFolderOf } from '../../src/config/workspaces-folder.ts';
-import { openWorkspaces, placeWorkspaces } from '../../src/tools/open-workspace.ts';
+import { openDataDir, openWorkspaces, placeWorkspaces } from '../../src/tools/open-workspace.ts';
 
 const OTHER_FILE_SYSTEM = '/dev/shm';
 
@@ -53,6 +56,32 @@ describe.runIf(process.getuid?.() === 0)('workspaces of a new data directory tha
       expect(await readdir(dataDir)).toEqual([]);
     },
   );
+});
+
+describe.runIf(process.getuid?.() === 0)('a data directory with workspaces', () => {
+  test('is never closed to the user of commands while another process starts', async () => {
+    const { cwd, dataDir, load } = await openFolder();
+    await chmod(cwd, 0o755);
+    const workspace = join(dataDir, 'workspace');
+    await mkdir(workspace, { recursive: true });
+    const config = load();
+    await openDataDir(config);
+    await openWorkspaces(config);
+    const look = 'do { print "closed\\n" unless -d $ARGV[0] } while getppid() > 1';
+    const looking = spawn('perl', ['-e', `$| = 1; print "begun\\n"; ${look}`, workspace], { uid: 65_534, gid: 65_534 });
+    onTestFinished(() => void looking.kill('SIGKILL'));
+    const said: string[] = [];
+    looking.stdout.on('data', (chunk: Buffer) => said.push(...chunk.toString().trim().split('\n')));
+    await once(looking.stdout, 'data');
+    for (let n = 0; n < 300; n += 1) {
+      await openDataDir(config);
+      await rm(join(dataDir, 'api-key'), { force: true });
+      await ensureSecretFile(dataDir, 'api-key', () => 'secret');
+    }
+    looking.kill();
+    await once(looking, 'exit');
+    expect(new Set(said)).toEqual(new Set(['begun']));
+  });
 });
 
 describe.runIf(process.getuid?.() === 0)('opening workspaces gives their user', () => {
