@@ -15,8 +15,11 @@ const MS_OF_A_TOOL = isLongForm() ? 20_000 : 200;
 const isRoot = process.getuid?.() === 0;
 const users = isRoot ? [0, NOBODY] : [process.getuid?.() ?? 0];
 
-test.skipIf(!canExchange()).concurrent.for(users)(
-  'a folder that is exchanged for a link leads nowhere, as user %i (G41)',
+/** A skipped test has its reason in its title. */
+const reason = canExchange() ? '' : ', skipped: perl is not on the PATH, or this is not Linux';
+
+test.skipIf(reason !== '').concurrent.for(users)(
+  `a folder that is exchanged for a link leads nowhere, as user %i (G41)${reason}`,
   async (uid, { expect, onTestFinished }) => {
     const base = await mkdtemp(join(tmpdir(), 'holdfast-swaps-'));
     onTestFinished(() => rm(base, { recursive: true, force: true }));

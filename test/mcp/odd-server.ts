@@ -1,4 +1,4 @@
-// An MCP server that writes what it is told to, in whatever form: over HTTP in this process, or as one of its own with `node odd-server.ts`, which reads
+// An MCP server that writes the messages that a test sets, in any form: over HTTP in this process, or as one of its own with `node odd-server.ts`, which reads
 // the same from `ODD`. In a text that it answers with, `$ID` is the id of the request.
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

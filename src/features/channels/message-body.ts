@@ -10,7 +10,7 @@ import { newId } from '../../ids.ts';
 import { sniffFormat } from '../../images/fit-image.ts';
 import type { BotAccount } from './accounts.ts';
 import type { ChatPerson, ChatPlace, Platform, ReceivedMessage, ReceivedReaction, RemoteFile } from './platform.ts';
-import { tooLarge } from './platforms/fetch-file.ts';
+import { tooLarge } from './fetch-file.ts';
 import type { ContextMessage } from './store/context.ts';
 
 const NAME_CHARS_MAX = 200;

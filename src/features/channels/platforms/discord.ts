@@ -28,7 +28,7 @@ import { ENABLE_INTENT, listenToGateway } from './discord-gateway.ts';
 import { createAsk, type AskDiscord } from './discord-wire.ts';
 import type { MarkdownNode } from '../rules/markdown-tokens.ts';
 import { resolveReferences } from '../rules/resolve-references.ts';
-import { fetchFile } from './fetch-file.ts';
+import { fetchFile } from '../fetch-file.ts';
 import { tableToText } from './styled-text.ts';
 
 /** In UTF-16 units, which are at least as many as the characters that Discord counts. */

@@ -2,7 +2,7 @@
 import { given, isObject } from '../../../core/given.ts';
 import { PlatformError } from '../platform.ts';
 import { noAnswer } from './no-answer.ts';
-import { readBytes } from './fetch-file.ts';
+import { readBytes } from '../fetch-file.ts';
 
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 

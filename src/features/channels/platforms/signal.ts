@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { PlatformError } from '../platform.ts';
 import type { AccountSettings, Destination, OutgoingFile, OutgoingPart, Platform } from '../platform.ts';
-import { tooLarge } from './fetch-file.ts';
+import { tooLarge } from '../fetch-file.ts';
 import { createEnvelopeReader, parseMessageId } from './signal-envelopes.ts';
 import { toSignalText } from './signal-text.ts';
 import { createAsk, isWithoutMethod, type AskSignal } from './signal-wire.ts';

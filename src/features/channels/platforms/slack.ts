@@ -14,7 +14,7 @@ import type {
   RemoteFile,
   WebhookRequest,
 } from '../platform.ts';
-import { fetchFile } from './fetch-file.ts';
+import { fetchFile } from '../fetch-file.ts';
 import { createEventReader, readInteraction, slackEmoji, type SlackPress } from './slack-events.ts';
 import { findSentMessage, metadataOf, readMissed } from './slack-history.ts';
 import { listenToSocket } from './slack-socket.ts';

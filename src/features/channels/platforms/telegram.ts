@@ -7,7 +7,7 @@ import { given } from '../../../core/given.ts';
 import { cutHead } from '../../../core/text.ts';
 import { PlatformError } from '../platform.ts';
 import type { AccountSettings, Destination, OutgoingPart, Platform, Received, RemoteFile } from '../platform.ts';
-import { fetchFile } from './fetch-file.ts';
+import { fetchFile } from '../fetch-file.ts';
 import { toStyledText } from './styled-text.ts';
 import { sendFile } from './telegram-files.ts';
 import { ABOUT_STYLES, ask, intoChat, wire } from './telegram-wire.ts';

@@ -1,6 +1,6 @@
 // Downloads a file of a message within a bound.
-import { given } from '../../../core/given.ts';
-import { PlatformError } from '../platform.ts';
+import { given } from '../../core/given.ts';
+import { PlatformError } from './platform.ts';
 
 /** The bytes that a platform has at an address. Rejects with `PlatformError`. */
 export async function fetchFile(
