@@ -4,9 +4,12 @@ import { createHash } from 'node:crypto';
 import { access, readFile, utimes } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { findAccount } from '../../src/features/channels/accounts.ts';
+import { letAlbumsArrive } from '../../src/features/channels/albums.ts';
+import type { ReceivedMessage } from '../../src/features/channels/platform.ts';
 import { createUpdateReader } from '../../src/features/channels/platforms/telegram-updates.ts';
 import { createReceive } from '../../src/features/channels/receive.ts';
 import { trimFiles } from '../../src/features/channels/trim-files.ts';
+import type { SessionKey } from '../../src/core/ids.ts';
 import { deliverDue } from '../../src/kernel/use-cases/deliver-delayed.ts';
 import { createLogger } from '../../src/logger.ts';
 import { countOfChat, pauseTelegram, readEventData } from '../rows/channels.ts';
@@ -301,6 +304,19 @@ describe('an album', () => {
     );
     for (const update of [first!, ...others])
       await Promise.all(receivers.map((receive) => receive(account, reader(update as never))));
+    expect(await messages(`telegram:direct:${from}`)).toEqual([['Look', 3]]);
+  });
+
+  test('waits on if a second process comes to its first message after it was stored', async () => {
+    const { service } = holder.rig.api.context;
+    const from = newPerson();
+    const [first, ...others] = albumOf({ from, text: 'Look' });
+    await pushAll([first!]);
+    const account = findAccount(service.config, 'telegram', 'main')!;
+    const [message] = createUpdateReader({ id: BOT, username: 'scripted_bot' })(first as never);
+    const sessionKey = `agent:main:telegram:direct:${from}` as SessionKey;
+    await letAlbumsArrive(service, { account, sessionKey }, message as ReceivedMessage);
+    await pushAll(others);
     expect(await messages(`telegram:direct:${from}`)).toEqual([['Look', 3]]);
   });
 

@@ -29,13 +29,14 @@ export async function isPartOfAlbum(
   return (await holdAlbum(database, albumKey(account, message)))?.isOpen === true;
 }
 
-/** Lets the albums of a chat arrive that wait for further messages. */
+/** Lets the albums of a chat arrive that wait for further messages, but not that which the message belongs to. */
 export async function letAlbumsArrive(
   service: Service,
-  sessionKey: SessionKey,
-  { place }: ReceivedMessage,
+  { account, sessionKey }: { account: BotAccount; sessionKey: SessionKey },
+  message: ReceivedMessage,
 ): Promise<void> {
-  await deliverMessages(service, await endAlbums(service.database, sessionKey, place.chatId));
+  const own = albumKey(account, message);
+  await deliverMessages(service, await endAlbums(service.database, sessionKey, message.place.chatId, own));
 }
 
 /** Adds a message to that of its album, or begins that. Null: it is a message of its own. */

@@ -200,7 +200,7 @@ async function storeMessage({ service, logger }: Receiving, to: To, message: Rec
   const files = await keepFiles(platform, account, { files: message.files, folder });
   const isPart = await isPartOfAlbum(service, account, message);
   // What follows an album must not arrive before it.
-  if (platform.hasAlbums === true && !isPart) await letAlbumsArrive(service, to.sessionKey, message);
+  if (platform.hasAlbums === true && !isPart) await letAlbumsArrive(service, to, message);
   const history =
     isPart || message.place.chatType === 'direct' ? [] : await readContext(service.database, place, message.at);
   const body = messageBody(account, message, { ...files, history });

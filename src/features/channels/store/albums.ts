@@ -54,14 +54,16 @@ where i.id = $id::uuid and i.status = 'delayed' and i.body::text = $source retur
 export const endAlbums = literalQuery({
   name: 'end-albums',
   purpose:
-    'End the wait of the albums of a chat, because another message follows them. Answers those that have to arrive.',
+    'End the wait of the albums of a chat, because a message follows them that is of none of them. Answers those that have to arrive.',
   locking: 'The messages.',
   text: `with ended as (
   update holdfast.inbox i set deliver_at = clock_timestamp() from holdfast.sessions s
   where s.key = $sessionKey and i.session_id = s.id and i.status = 'delayed' and i.body -> 'albumParts' is not null and i.body ->> 'chatId' = $chatId
+    -- Another process may just have begun the album of the message itself.
+    and not exists (select from holdfast.idempotency_keys k where k.scope = $scope and k.key = $key and k.resource_id = i.id)
   returning i.id, i.session_id as "sessionId", i.body, i.route, i.mode, i.platform_key as "platformKey"
 )
 select * from ended order by id`,
-  values: (sessionKey: SessionKey, chatId: string) => ({ sessionKey, chatId }),
+  values: (sessionKey: SessionKey, chatId: string, own: AlbumKey) => ({ sessionKey, chatId, ...own }),
   answer: (rows: DueMessage[]) => rows,
 });
