@@ -1,5 +1,4 @@
-// BullMQ's connections to PostgreSQL, on one pool that is ours: one for all queues, and one for each worker, which holds a client of
-// the pool to listen on. They may commit without waiting for the disk, because the reconciler sends a ring again that a crash has lost.
+// BullMQ's connections to PostgreSQL, one for all queues and one for each worker, on pools and a listening client that are ours.
 //
 // BullMQ's connection asks for the version of its schema before its first statement, and keeps the answer permanently: after a failure it
 // would never work again. So it is asked here, before BullMQ's objects see the connection, and one that failed is not used.
@@ -11,9 +10,10 @@ import {
   type PgPool,
 } from 'bullmq';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
-import { QUEUE_NAMES } from '../../jobs/index.ts';
+import type pg from 'pg';
 import { migrateQueue } from './migrate-queue.ts';
+import { createPostgresListener } from './postgres-listener.ts';
+import { chooseFree, openQueuePools, queryPrepared } from './postgres-pools.ts';
 import type { QueueServer } from './queue-backend.ts';
 
 export interface PostgresOptions {
@@ -23,12 +23,6 @@ export interface PostgresOptions {
   /** False: the schema is expected to be there (`--no-migrate`), and is not created again when it is dropped. */
   isMigrating: boolean;
 }
-
-/** A client to listen on for each queue, and some for statements. */
-const POOL_SIZE = QUEUE_NAMES.length + 3;
-const QUERY_TIMEOUT_MS = 10_000;
-const CONNECT_TIMEOUT_MS = 5_000;
-const IDLE_TIMEOUT_MS = 60_000;
 
 /** A notification is lost only with its connection, whose end is noticed. */
 const SLEEP_MS = 5_000;
@@ -42,27 +36,43 @@ const FAILURE_PAUSE_MS = 100;
  */
 const NEEDLESS = /\bnext_(?:signal|delay)\(/;
 
-/** BullMQ's statements name no schema. */
-const SETTINGS = '-c search_path=bullmq -c synchronous_commit=off';
+/**
+ * What makes a job wait for a worker. The queue is its first value. BullMQ's functions notify of it, too, but what this process has notified of is not
+ * heard again.
+ */
+const ADDING = /\b(?:add_job|add_jobs_bulk|move_active_to_wait|move_stalled_jobs_to_wait)\(/;
 
 /** Connects to the queue in the database; creates or upgrades its schema first. Rejects when the database cannot be reached. */
 export async function connectPostgres({ databaseUrl, onError, isMigrating }: PostgresOptions): Promise<QueueServer> {
   if (isMigrating) await migrateQueue(databaseUrl);
   const heal = isMigrating ? createHealer(databaseUrl, onError) : () => undefined;
-  const pool = openPool(databaseUrl, onError);
+  const pools = openQueuePools(databaseUrl, onError);
+  const listener = createPostgresListener({ createClient: pools.createListenClient, isOwn: pools.isOwn });
   const connections: PostgresConnection[] = [];
-  const connect = async (): Promise<PostgresConnection> => {
+  const connect = async (own: pg.Pool): Promise<PostgresConnection> => {
     // A worker that listens again polls for jobs once before it sleeps. If that poll fails, BullMQ sleeps nevertheless, after an outage
     // for up to an hour, while new jobs wait. Its sleep is therefore ended, as if the connection had been lost, and it polls again.
     const wakeWorker = (): void => void connection.emit('listenerinvalidated');
-    const connection = new PostgresConnection(seenByBullMQ(pool, { heal, wakeWorker }));
+    let isChecked = false;
+    const connection = new PostgresConnection(
+      seenByBullMQ({
+        own,
+        choose: () => chooseFree(own, pools.shared),
+        // With its first client, BullMQ's connection asks for the version of the schema; it listens on the others.
+        takeClient: () => (isChecked ? listener.takePlace() : own.connect()),
+        tell: listener.tell,
+        heal,
+        wakeWorker,
+      }),
+    );
     connection.on('error', onError);
     await connection.waitUntilReady();
+    isChecked = true;
     connections.push(connection);
     return connection;
   };
-  const producing = await connect().catch(async (error: unknown) => {
-    await pool.end();
+  const producing = await connect(pools.shared).catch(async (error: unknown) => {
+    await pools.close();
     const isOfLayout = error instanceof SchemaMigrationRequiredError || error instanceof SchemaVersionMismatchError;
     throw isOfLayout ? new QueueLayoutMissingError(error) : error;
   });
@@ -72,19 +82,16 @@ export async function connectPostgres({ databaseUrl, onError, isMigrating }: Pos
     queueBackend: (name, options) =>
       new PostgresQueueBackend(producing, name, { ...options, connection: producing.pool }, false),
     async connectWorker(queue) {
-      const connection = await connect();
-      // BullMQ's tools know a worker by this name. BullMQ would set it while it begins to listen; `pg` warns of two concurrent statements.
-      await connection.setListenClientName(queue);
+      const connection = await connect(pools.openOwn(queue));
       return (name, options) =>
         new PostgresQueueBackend(connection, name, { ...options, connection: producing.pool }, true);
     },
     async ping() {
-      await pool.query('/* queue: ping */ select 1');
+      await pools.shared.query('/* queue: ping */ select 1');
     },
     async close() {
-      // A worker that still runs a job holds a client of the pool.
       await Promise.all(connections.map((connection) => connection.close()));
-      await pool.end();
+      await Promise.all([listener.close(), pools.close()]);
     },
   };
 }
@@ -100,41 +107,39 @@ class QueueLayoutMissingError extends Error {
   }
 }
 
-function openPool(databaseUrl: string, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    application_name: 'holdfast:queue',
-    max: POOL_SIZE,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
-    options: SETTINGS,
-  });
-  pool.on('connect', (client) => client.on('error', onError));
-  return pool;
+interface SeenParts {
+  own: pg.Pool;
+  choose: () => pg.Pool;
+  takeClient: () => Promise<unknown>;
+  tell: (queue: string) => void;
+  heal: () => void;
+  wakeWorker: () => void;
 }
 
 /**
- * The pool as BullMQ sees it: a statement fails after a pause and wakes the worker of the connection, one that misses the schema has it
- * made again, and a needless one is not sent.
+ * A pool as BullMQ sees it. A statement fails after a pause and wakes the worker of the connection, one that misses the schema has it made again, one
+ * that adds a job tells the workers of this process, and a needless one is not sent.
  */
-function seenByBullMQ(pool: pg.Pool, { heal, wakeWorker }: { heal: () => void; wakeWorker: () => void }): PgPool {
+function seenByBullMQ({ own, choose, takeClient, tell, heal, wakeWorker }: SeenParts): PgPool {
   // BullMQ asks for the part of a pool that is here.
   const seen = {
-    connect: () => pool.connect(),
-    end: () => pool.end(),
-    on: (event: 'error', listener: (error: Error) => void) => pool.on(event, listener),
-    removeAllListeners: (event?: string) => pool.removeAllListeners(event),
-    async query(text: string, values?: unknown[]) {
+    connect: takeClient,
+    end: () => own.end(),
+    on: (event: 'error', listener: (error: Error) => void) => own.on(event, listener),
+    removeAllListeners: (event?: string) => own.removeAllListeners(event),
+    async query(text: string, values: unknown[] = []) {
       if (NEEDLESS.test(text)) return { rows: [] };
       try {
-        return await pool.query(text, values);
+        return await queryPrepared(choose, text, values);
       } catch (error) {
         if (isSchemaMissing(error)) heal();
         if (isRefusal(error)) throw error;
         await delay(FAILURE_PAUSE_MS);
         wakeWorker();
         throw error;
+      } finally {
+        // Also if it failed: only its answer may have been lost.
+        if (ADDING.test(text)) tell(String(values[0]));
       }
     },
   };

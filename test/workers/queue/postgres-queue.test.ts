@@ -1,4 +1,5 @@
 // Guarantees of the queue in PostgreSQL only: few connections, which recover, and so does its schema.
+import type { Queue } from 'bullmq';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { migrateQueue } from '../../../workers/queue/migrate-queue.ts';
@@ -8,6 +9,8 @@ import { startPostgresProxy, type PostgresProxy } from '../../servers/postgres-p
 import { withTestDatabase, type TestDatabase } from '../../servers/postgres.ts';
 import type { RoundTrip } from '../../servers/round-trips.ts';
 import { asleep, gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
+
+const LANES = ['main', 'subagent', 'cron', 'batch', 'deliver'] as const;
 
 let database: TestDatabase;
 let admin: pg.Client;
@@ -188,8 +191,7 @@ test('if one lane cannot be started, the others run no jobs', async () => {
   const proxy = await openProxy();
   const rig = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
   const lanes = ['main', 'subagent', 'cron', 'batch'] as const;
-  const isNaming = ({ sql }: RoundTrip): boolean => sql.some((text) => text.includes("set_config('application_name'"));
-  const broken = proxy.arm({ when: 'before', matches: isNaming, at: lanes.length, hit: () => 'drop' });
+  const broken = proxy.arm({ when: 'before', matches: ({ label }) => label === 'batch', at: 1, hit: () => 'drop' });
   const seen = new Seen();
   const process = (owner: string) => async (): Promise<void> => seen.add(owner);
   const options = lanes.map((lane) => ({ lane, concurrency: 1, onEnd: () => undefined, process: process('failed') }));
@@ -248,12 +250,65 @@ test('workers and rings continue after the whole schema was dropped under them (
     .toBeGreaterThan(1);
 });
 
+test('the workers of a process share one connection to listen on, and tools of BullMQ know each of them, also after that connection was ended', async () => {
+  const fresh = await withTestDatabase();
+  onTestFinished(() => fresh.drop());
+  const rig = await openQueueRig({ databaseUrl: fresh.url });
+  const seen = new Seen();
+  for (const lane of LANES) await rig.startWorker({ lane, process: async ({ sessionId }) => seen.add(sessionId) });
+  await expect.poll(() => listenersOf(fresh)).toHaveLength(1);
+  const [before] = await listenersOf(fresh);
+  await admin.query('select pg_terminate_backend($1)', [before]);
+  await expect.poll(() => listenersOf(fresh)).not.toEqual([before]);
+  await expect.poll(() => listenersOf(fresh)).toHaveLength(1);
+  const there = await openQueueRig({ databaseUrl: fresh.url });
+  await there.doorbell.ring([ring()]);
+  await seen.count(1);
+  for (const lane of LANES) expect(await (rig.backend.queue(lane) as Queue).getWorkers()).toHaveLength(1);
+});
+
+test('statements that were prepared for a schema that was made again are prepared again, and no caller notices', async () => {
+  const fresh = await withTestDatabase();
+  onTestFinished(() => fresh.drop());
+  const rig = await openQueueRig({ databaseUrl: fresh.url });
+  const queue = rig.backend.queue('main') as Queue;
+  const add = async () => {
+    await rig.doorbell.ring([ring()]);
+    return (await queue.getJobs('waiting')).length;
+  };
+  expect(await add()).toBe(1);
+  await run(fresh.url, 'drop schema bullmq cascade');
+  await migrateQueue(fresh.url);
+  expect(await add()).toBe(1);
+  expect(rig.warnings).toEqual([]);
+});
+
+test('BullMQ stores no events, also in a schema that another version has made', async () => {
+  const fresh = await withTestDatabase();
+  onTestFinished(() => fresh.drop());
+  await run(
+    fresh.url,
+    `create or replace function bullmq.publish_event(p_queue text, p_event text, p_data jsonb) returns bigint language sql
+     as $$ insert into bullmq.event (queue, event, data, created_at_ms) values (p_queue, p_event, p_data, 0) returning id $$`,
+  );
+  const rig = await openQueueRig({ databaseUrl: fresh.url });
+  const seen = new Seen();
+  await rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+  await rig.doorbell.ring([ring()]);
+  await seen.count(1);
+  await expect.poll(() => pending(rig)).toBe(0);
+  const client = new pg.Client({ connectionString: fresh.url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  expect((await client.query('select from bullmq.event')).rowCount).toBe(0);
+});
+
 test('a process has at most three connections more than workers', async () => {
   const fresh = await withTestDatabase();
   onTestFinished(() => fresh.drop());
   const rig = await openQueueRig({ databaseUrl: fresh.url });
   const seen = new Seen();
-  for (const lane of ['main', 'subagent', 'cron', 'batch', 'deliver'] as const) {
+  for (const lane of LANES) {
     await rig.startWorker({ lane, concurrency: 16, process: async ({ sessionId }) => seen.add(sessionId) });
   }
   const lanes = ['main', 'subagent', 'cron', 'batch'] as const;
@@ -266,6 +321,15 @@ test('a process has at most three connections more than workers', async () => {
   ]);
   expect(used.rows[0].connections).toBeLessThanOrEqual(3 + 5);
 });
+
+/** The server's processes that listen for jobs. */
+async function listenersOf({ url }: TestDatabase): Promise<number[]> {
+  const { rows } = await admin.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = $1 and query like 'LISTEN%'`,
+    [new URL(url).pathname.slice(1)],
+  );
+  return rows.map(({ pid }) => pid);
+}
 
 /** Stores a job that no worker is notified of. */
 async function storeUnheard(id: string): Promise<void> {
