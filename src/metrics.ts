@@ -55,6 +55,10 @@ export const SCRAPED_METRICS = {
     'Age of the oldest event that readers do not see yet because of an open transaction',
     [],
   ),
+  holdfast_search_lag_seconds: gauge(
+    'Age of the oldest event whose words the search may not have yet; 0 if it has read all events',
+    [],
+  ),
   holdfast_workers: gauge('Running processes, by role', ['role']),
   holdfast_troubles: gauge('Problems that keep the service from working, by kind; 0 if the problem does not exist', [
     'kind',

@@ -23,13 +23,13 @@ async function say(session: string, text: string): Promise<void> {
   await holder.rig.work(session);
 }
 
-/** The statements of one round. */
-async function statementsOfRound(): Promise<number> {
+/** One round; resolves with how many statements it has sent. It is broken off at the one with this number. */
+async function countedRound(brokenAt = Infinity): Promise<number> {
   let sent = 0;
   const { database } = holder.rig.turns;
   const views = new Proxy(database.views, {
     get(pool, name) {
-      if (name === 'query') sent += 1;
+      if (name === 'query' && (sent += 1) >= brokenAt) return () => Promise.reject(new Error('The process ends here.'));
       const value: unknown = Reflect.get(pool, name);
       return typeof value === 'function' ? (value.bind(pool) as unknown) : value;
     },
@@ -198,9 +198,46 @@ test('a fork finds its own words, and leaves what it has copied to the session t
 test('a round sends one statement while nothing is written', async () => {
   await say('quiet', 'The harbour is calm. [[reply: It is.]]');
   await round();
-  expect(await statementsOfRound()).toBe(1);
+  expect(await countedRound()).toBe(1);
   await say('quiet', 'And the lighthouse? [[reply: Dark.]]');
   await round();
   expect(sessionsOf(await find('lighthouse'))).toEqual(['quiet']);
-  expect(await statementsOfRound()).toBe(1);
+  expect(await countedRound()).toBe(1);
+});
+
+/** A metric without labels. */
+async function readMetric(name: string): Promise<number> {
+  const text = (await holder.rig.get('/metrics')).body as unknown as string;
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+}
+
+test('rounds that are broken off at any of their statements lose no words and repeat none', async () => {
+  // More entries than a statement reads, of which only the first and the last have words.
+  await say(
+    'longest',
+    'Where is the Pangolin? [[repeat: 99 tool echo {"say": "$i"}]] [[reply: The pangolin is here.]]',
+  );
+  await say('torn', 'Nobody saw the pangolin [[error: 400 message="No pangolin"]]');
+  await expect.poll(() => readMetric('holdfast_events_held_back_seconds'), { timeout: 60_000 }).toBe(0);
+  let broken = 0;
+  const isBroken = (at: number) =>
+    countedRound(at).then(
+      () => false,
+      () => true,
+    );
+  while (await isBroken(broken + 1)) broken += 1;
+  expect(broken).toBeGreaterThan(3);
+  expect(
+    (await find('pangolin')).map(({ kind, sessionKey }) => `${kind} of ${sessionKey.slice(11)}`).toSorted(),
+  ).toEqual(['error of torn', 'message of longest', 'message of torn', 'reply of longest']);
+});
+
+test('the metrics say how old the oldest event is that the search has not read', async () => {
+  const lag = () => readMetric('holdfast_search_lag_seconds');
+  await round();
+  expect(await lag()).toBe(0);
+  await say('late', 'The tide is out. [[reply: It is.]]');
+  expect(await lag()).toBeGreaterThan(0);
+  await round();
+  expect(await lag()).toBe(0);
 });

@@ -27,6 +27,7 @@ import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, readCalls, readEntries } from '.
 import { CAUSES, TURN_INPUTS } from '../../src/kernel/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
 import { VIEW_TURNS } from '../../src/kernel/views/turns.ts';
+import { readNewEntries } from '../../src/features/search/store/index-texts.ts';
 import { searchIndex, searchWalks, listHits } from '../../src/features/search/views.ts';
 import { parseQuery, type SearchQuery } from '../../src/features/search/rules.ts';
 import { createManyRows, growingReads } from '../rows/many-rows.ts';
@@ -138,6 +139,14 @@ async function genericReads(text: string, values: unknown[]) {
     await client.query('reset plan_cache_mode');
   }
 }
+
+test('a round of the search reads the entries of each of its turns, and no others', async () => {
+  const turns = (await readTurns(rig, {}, 'id')).slice(-50);
+  const values = [turns.map(({ id }) => id), turns.map(() => new Date(0)), turns.map(() => 0)];
+  const reads = await genericReads(readNewEntries.prepared(values).text, values);
+  expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+  expect(reads.map(({ table }) => table)).toEqual(['turns', 'search_texts', 'entries']);
+});
 
 test.each([
   ['all', FROM_ALL, 'search_texts_pkey'],

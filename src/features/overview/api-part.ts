@@ -97,6 +97,7 @@ function samplesOfFigures(figures: ScrapeFigures) {
     holdfast_outbox_oldest_seconds: age(figures.outboxOldestMs),
     holdfast_cron_overdue_seconds: age(figures.cronOverdueMs),
     holdfast_events_held_back_seconds: age(figures.heldBackMs),
+    holdfast_search_lag_seconds: age(figures.searchLagMs),
     holdfast_workers: samplesBy('role', figures.workers),
     holdfast_troubles: HEALTH_KINDS.map((kind): Sample => [figures.troubles[kind] ?? 0, { kind }]),
     holdfast_parked_turns: samplesBy('code', figures.parkedTurns),

@@ -1,5 +1,5 @@
 // The rounds of the search in a scheduler: each second, the words of what was written since. What was written before the search was there, or while
-// the log was deleted unread, is added slowly beside it: with the pauses, it uses at most half of one connection.
+// the log was deleted unread, is added slowly beside it. With the pauses, both use at most half of one connection, however much is written.
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import type { Database } from '../../database/database.ts';
@@ -9,7 +9,8 @@ import { indexNews, indexPast } from './store/index-texts.ts';
 const ROUND_MS = 1_000;
 /** Portions of older words in one round: new words wait for no more. */
 const PAST_PORTIONS = 20;
-const PAST_PAUSE_MS = 5;
+/** Between two portions; a long one has a pause as long as itself. */
+const PAUSE_MS = 5;
 
 export function openSearchRounds({ service: { database } }: Process): ProcessPart {
   return {
@@ -32,8 +33,8 @@ export async function indexTexts(database: Database, signal: AbortSignal): Promi
       hasOlder = hasPast;
       return hasMore;
     },
-    { signal },
+    { signal, pauseMs: PAUSE_MS },
   );
   if (!hasOlder) return;
-  await workOff(() => indexPast(database), { signal, portionsMax: PAST_PORTIONS, pauseMs: PAST_PAUSE_MS });
+  await workOff(() => indexPast(database), { signal, portionsMax: PAST_PORTIONS, pauseMs: PAUSE_MS });
 }

@@ -42,6 +42,8 @@ export interface ScrapeFigures {
   oldestTransaction: OldestTransaction | null;
   /** Age of the oldest event that readers do not see yet because of it, in milliseconds; 0: they see all. */
   heldBackMs: number;
+  /** Age of the oldest event that the rounds of the search have not read; null: they have read all. */
+  searchLagMs: number | null;
 }
 
 const sinceMsSql = (at: string): string => `round(extract(epoch from clock_timestamp() - ${at}) * 1000)::float8`;
@@ -115,7 +117,9 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
   (select coalesce(json_object_agg(kind, count), '{}') from (select kind, sum(count)::int as count from (${HEALTH_FACTS_SQL}) as facts group by kind) as counted) as troubles,
   (select json_build_object('pid', o.pid, 'database', o.database, 'application', o.application, 'ageMs', ${sinceMsSql('o.began_at')})
     from (${OLDEST_TRANSACTION_SQL}) as o) as "oldestTransaction",
-  coalesce(${sinceMsSql(HELD_SINCE_SQL)}, 0) as "heldBackMs"`,
+  coalesce(${sinceMsSql(HELD_SINCE_SQL)}, 0) as "heldBackMs",
+  (select ${sinceMsSql('e.created_at')} from holdfast.events e
+    where e.id > (select p.after_id from holdfast.search_position p where p.singleton) order by e.id limit 1) as "searchLagMs"`,
 });
 
 /** Reads them. */

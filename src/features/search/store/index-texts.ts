@@ -8,6 +8,8 @@ import { indexText, textOfEntry, type SearchKind } from '../rules.ts';
 
 const EVENTS_MAX = 1_000;
 const ENTRIES_MAX = 100;
+/** Turns whose new entries one statement reads: about as many as have so many entries. */
+const TURNS_READ_MAX = 50;
 const TURNS_MAX = 1_000;
 const ZERO = '00000000-0000-0000-0000-000000000000';
 
@@ -32,6 +34,8 @@ interface TurnWithNews {
   turnId: string;
   /** When the first of its events was written. */
   since: string;
+  /** The last of its entries that this round has read; absent: it has read none. */
+  afterSeq?: string;
 }
 
 interface News {
@@ -71,33 +75,43 @@ interface StoredEntry {
   parts: { name: string; text?: unknown }[] | null;
 }
 
+/** `n`: the number of its turn among those that were asked for, from 1 on. */
+type NewEntry = StoredEntry & { n: number };
+
 interface Place {
   sessionId: string;
   seq: string;
 }
 
-const START: Place = { sessionId: ZERO, seq: '0' };
-
 const ENTRY = `e.session_id as "sessionId", e.seq::text as seq, e.role, e.content, e.parts`;
-const IS_SEARCHED = `e.kind in ('prompt', 'steer', 'answer')
+const SEARCHED_KINDS = `'prompt', 'steer', 'answer'`;
+const IS_SEARCHED = `e.kind in (${SEARCHED_KINDS})
   and not exists (select from holdfast.search_texts x where x.session_id = e.session_id and x.entry_seq = e.seq)`;
 
+// The limits make it a loop over the turns, whatever statistics say: a join by hash would read all turns or all entries for each page. The entries
+// of a turn are stored in their order, so those after the greatest that is stored are missing, and no others.
 export const readNewEntries = literalQuery({
   name: 'search-new-entries',
-  purpose: 'Read the next entries of turns that are not in the search, from the times ($2) of their events on.',
+  purpose:
+    'Read the next entries of turns, from the times ($2) of their events on: of each after the last that the search has, and after those that were read ($3).',
   pool: 'views',
-  text: `select ${ENTRY}
-from unnest($1::uuid[], $2::timestamptz[]) as news (turn_id, since) join holdfast.turns t on t.id = news.turn_id
-  join holdfast.entries e on e.session_id = t.session_id and e.seq >= t.prompt_seq and e.turn_id = t.id
-where e.created_at >= news.since - interval '${EARLIER}' and (e.session_id, e.seq) > ($3::uuid, $4::bigint) and ${IS_SEARCHED}
-order by e.session_id, e.seq limit ${ENTRIES_MAX}`,
-  values: (turns: readonly TurnWithNews[], after: Place) => [
+  text: `select ${ENTRY}, news.n::int
+from unnest($1::uuid[], $2::timestamptz[], $3::bigint[]) with ordinality as news (turn_id, since, after_seq, n)
+  cross join lateral (select * from holdfast.turns where id = news.turn_id limit 1) as t
+  cross join lateral (select greatest(news.after_seq, t.prompt_seq - 1, (
+    select x.entry_seq from holdfast.search_texts x where x.session_id = t.session_id and x.entry_seq >= t.prompt_seq and x.turn_id = t.id
+    order by x.entry_seq desc limit 1)) as seq) as last
+  cross join lateral (
+    select * from holdfast.entries where session_id = t.session_id and seq > last.seq and turn_id = t.id
+      and kind in (${SEARCHED_KINDS}) and created_at >= news.since - interval '${EARLIER}' order by seq limit ${ENTRIES_MAX}
+  ) as e
+order by news.n, e.seq limit ${ENTRIES_MAX}`,
+  values: (turns: readonly TurnWithNews[]) => [
     turns.map(({ turnId }) => turnId),
     turns.map(({ since }) => since),
-    after.sessionId,
-    after.seq,
+    turns.map(({ afterSeq }) => afterSeq ?? '0'),
   ],
-  answer: (entries: StoredEntry[]) => entries,
+  answer: (entries: NewEntry[]) => entries,
 });
 
 // What a fork has copied is found in the session that it was said in.
@@ -231,15 +245,22 @@ export async function indexNews(database: Database): Promise<{ hasMore: boolean;
   }
   const { hasPast = false, lastId = null } = news ?? {};
   if (news === undefined || lastId === null) return { hasMore: false, hasPast };
-  let after: Place | undefined = START;
-  while (news.turns.length > 0 && after !== undefined) {
-    const entries: StoredEntry[] = await readNewEntries(database, news.turns, after);
+  let { turns } = news;
+  while (turns.length > 0) {
+    const entries = await readNewEntries(database, turns.slice(0, TURNS_READ_MAX));
     await addEntries(database, entries);
-    after = entries.length === ENTRIES_MAX ? entries.at(-1) : undefined;
+    turns = turnsLeft(turns, entries);
   }
   if (news.turns.length > 0) await addErrors(database, await readNewErrors(database, news.turns));
   await movePosition(database, lastId);
   return { hasMore: news.count === EVENTS_MAX, hasPast };
+}
+
+/** The turns that are left after a page of entries. One that is full may have left entries of the turn that it ends with. */
+function turnsLeft(turns: TurnWithNews[], entries: readonly NewEntry[]): TurnWithNews[] {
+  const last = entries.length === ENTRIES_MAX ? entries.at(-1) : undefined;
+  if (last === undefined) return turns.slice(TURNS_READ_MAX);
+  return [{ ...turns[last.n - 1]!, afterSeq: last.seq }, ...turns.slice(last.n)];
 }
 
 /** Adds the next of what was written before the search was there; resolves with whether there is more. */
