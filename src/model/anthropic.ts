@@ -21,6 +21,7 @@ import { ModelError, type Model } from './model.ts';
 import { cutAnswer, malformedAnswer, post, readEvents, readRefusal } from './post.ts';
 import type { Transport, TransportCall } from './transport.ts';
 import { toBatchParams, toWireRequest } from './wire-request.ts';
+import { writeBody } from './write-body.ts';
 import { readRetryAfter } from '../network/retry-after.ts';
 import type { Amounts, RateUnit } from '../core/rate-limit.ts';
 
@@ -96,7 +97,7 @@ interface Answer {
 
 /** Sends the request and returns its answer; throws what is none. */
 async function ask(pool: Dispatcher, common: Envelope, call: TransportCall, isStreaming: boolean): Promise<Answer> {
-  const body = Buffer.from(JSON.stringify(toWireRequest(call.request, { isStreaming })));
+  const body = writeBody(call.request, { isStreaming });
   call.onSent(body);
   const sent = { ...common.headers, ...call.headers };
   const { status, headers, bytes } = await post(pool, { url: common.url, headers: sent, body }, call);

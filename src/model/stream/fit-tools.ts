@@ -60,17 +60,31 @@ function changeCall(forms: ReadonlyMap<string, Form>, change: (input: unknown, f
 
 /** The forms of those tools that are changed. */
 function formsOf(tools: readonly ToolSpec[]): Map<string, Form> {
-  return new Map(tools.flatMap(({ name, input_schema: schema }) => [...formOf(schema)].map((form) => [name, form])));
+  const forms = new Map<string, Form>();
+  for (const { name, input_schema: schema } of tools) {
+    const form = formOf(schema);
+    if (form !== null) forms.set(name, form);
+  }
+  return forms;
 }
 
-function formOf(schema: JsonSchema): Form[] {
+const knownForms = new WeakMap<JsonSchema, Form | null>();
+
+/** Null: it stays as it is. Schemas never change, and each is searched once. */
+function formOf(schema: JsonSchema): Form | null {
+  let form = knownForms.get(schema);
+  if (form === undefined) knownForms.set(schema, (form = findForm(schema)));
+  return form;
+}
+
+function findForm(schema: JsonSchema): Form | null {
   const keys = new Set<string>();
   collectKeys(schema, keys);
   const isWrapped = NOT_OF_ROOTS.some((keyword) => keyword in schema);
   const names = renamed(keys);
-  if (!isWrapped && names.size === 0) return [];
+  if (!isWrapped && names.size === 0) return null;
   const field = isWrapped ? freeName(ROOT_FIELD, keys) : undefined;
-  return [{ schema, names, keys: new Map([...names].map(([key, name]) => [name, key])), ...given({ field }) }];
+  return { schema, names, keys: new Map([...names].map(([key, name]) => [name, key])), ...given({ field }) };
 }
 
 function collectKeys(schema: JsonSchema, keys: Set<string>): void {

@@ -177,3 +177,20 @@ test('any schema becomes one that APIs take, and any call comes back as it was',
   const seed = Number(process.env['HOLDFAST_SEED'] ?? Date.now());
   fc.assert(property, { seed, numRuns: 300 });
 });
+
+test('a schema that fits is searched once, however many requests have it', () => {
+  let reads = 0;
+  const schema = {
+    type: 'object',
+    get properties() {
+      reads += 1;
+      return { path: { type: 'string' } };
+    },
+  };
+  const request = requestWith(schema, { path: 'a.md' });
+  expect(fitTools(request, 'anthropic')).toBe(request);
+  const readsBefore = reads;
+  const later = requestWith(schema, { path: 'b.md' });
+  expect(fitTools(later, 'anthropic')).toBe(later);
+  expect(reads).toBe(readsBefore);
+});
