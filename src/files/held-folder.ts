@@ -5,6 +5,7 @@
 //          used, which no exchange changes
 //   open   an entry is opened as a place without following a link, is a regular file (a pipe or a device would hold up the thread for as long as its other
 //          end likes), and only then is it opened to be read
+//   find   a file that is only read needs no held folder: its name is opened as a place, through links, and the place is asked where it is
 //
 // Without /proc (macOS, Windows) a folder is checked by its path, before it is used by its path: an exchange in between is not noticed. docs/limits.md says
 // what is a wall there.
@@ -39,7 +40,7 @@ export class PathRefusedError extends Error {
 }
 
 const O_PATH = 0x200000;
-const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/fd');
+export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/fd');
 /** To read: never through a link at the end, and never waiting for the other end of a pipe. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -106,10 +107,44 @@ export async function openEntry(
   try {
     const facts = await factsOf(place, { bigint: true });
     await assertOpenable(name, facts, root);
-    return { file: await open(`/proc/self/fd/${place}`, constants.O_RDONLY | constants.O_NONBLOCK), facts };
+    return { file: await openToRead(place), facts };
   } finally {
     closeSync(place);
   }
+}
+
+/** A regular file that is known, and not open yet. */
+export interface FoundFile {
+  facts: BigIntStats;
+  /** Its real path. */
+  path: string;
+  /** Opens it to be read; while it is used, and once. The caller closes it. */
+  open: () => Promise<FileHandle>;
+}
+
+/**
+ * Uses a regular file by a path that may lead through links. Only with /proc: nothing is resolved before it, since the place that was opened is asked where it is.
+ * `findRoot` gets that path and returns the root that it is in, or throws; `name`: for errors.
+ */
+export async function useFound<Result>(
+  path: string,
+  { name, findRoot }: { name: string; findRoot: (path: string) => Promise<string> },
+  use: (found: FoundFile) => Promise<Result>,
+): Promise<Result> {
+  const place = await openPlace(path, O_PATH);
+  try {
+    const found = readlinkSync(`/proc/self/fd/${place}`);
+    const root = await findRoot(found);
+    const facts = await factsOf(place, { bigint: true });
+    await assertOpenable(name, facts, root);
+    return await use({ path: found, facts, open: () => openToRead(place) });
+  } finally {
+    closeSync(place);
+  }
+}
+
+function openToRead(place: number): Promise<FileHandle> {
+  return open(`/proc/self/fd/${place}`, constants.O_RDONLY | constants.O_NONBLOCK);
 }
 
 /**

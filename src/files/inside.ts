@@ -1,35 +1,27 @@
-// Files that an agent, a message or a workspace names. The real path of the name, every link resolved, is inside one of the folders that it may lead into;
-// its parent folder is then held, and all that follows happens in that folder (held-folder.ts). What was exchanged in between is resolved again, up to
-// ATTEMPTS_MAX times. What is written goes into a new file, which is renamed; missing folders are made one level at a time.
+// Files that an agent, a message or a workspace names (held-folder.ts). A file that is read is opened, and then asked whether it is inside one of the folders that its
+// name may lead into. For what is written, the real path of the name, every link resolved, is inside one of them; its parent folder is then held, and all that follows
+// happens in that folder. What was exchanged in between is resolved again, up to ATTEMPTS_MAX times. What is written goes into a new file, which is renamed; missing
+// folders are made one level at a time.
 //
 // Each function here has a slot for file calls (file-slots.ts) while it works, so none may be called within `use` or `work` of another.
 import { randomUUID } from 'node:crypto';
 import { constants, type BigIntStats, type Dirent, type Stats } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { findRoot, resolveName, type Confines, type ResolvedPath } from './confines.ts';
 import { withFileSlot } from './file-slots.ts';
 import {
   assertOpenable,
   changed,
+  HAS_PROC,
   HeldFolder,
   irregular,
   isAbsent,
   openEntry,
   PathRefusedError,
+  useFound,
+  type FoundFile,
 } from './held-folder.ts';
-
-/** Where a name may lead. */
-export interface Confines {
-  /** The folder that relative names are relative to. */
-  base: string;
-  /** Absolute folders; the name leads into one of them. */
-  roots: readonly string[];
-}
-
-/** A folder that relative names are relative to, and further ones. */
-export function confinedTo(folder: string, roots: readonly string[] = []): Confines {
-  return { base: folder, roots: [folder, ...roots] };
-}
 
 const ATTEMPTS_MAX = 4;
 const FOLDER_MODE = 0o700;
@@ -45,35 +37,10 @@ export interface OpenedFile {
   path: string;
 }
 
-/**
- * The real path of a name, whether it exists or not, and the real path of the folder that it is in. It says where the name leads now; to use the file,
- * open it by its name. Throws `PathRefusedError` or the error of the file system.
- */
-export function resolveInside(name: string, confines: Confines): Promise<ResolvedPath> {
-  return withFileSlot(resolve(confines.base, name), () => resolveName(name, confines));
-}
-
-interface ResolvedPath {
-  path: string;
-  root: string;
-}
-
-async function resolveName(name: string, { base, roots }: Confines): Promise<ResolvedPath> {
-  if (name.includes('\0'))
-    throw new PathRefusedError('invalid', `path ${JSON.stringify(name)} contains a NUL character`);
-  const { canonicalize, isWithin } = await loadLibrary();
-  const path = await canonicalize(resolve(base, name));
-  for (const root of roots) {
-    const real = await canonicalize(resolve(root));
-    if (isWithin(real, path)) return { path, root: real };
-  }
-  const permitted = roots.length > 1 ? 'the workspace and the other permitted folders' : 'the workspace';
-  throw new PathRefusedError('outside', `path ${JSON.stringify(name)} is outside ${permitted}`);
-}
-
 /** Opens a regular file to be read. Throws `PathRefusedError` or the error of the file system. */
 export function openInside(name: string, confines: Confines): Promise<OpenedFile> {
-  return untilUnchanged(name, confines, openFile, ({ file }) => file.close());
+  const openFound = async ({ open: openFile, ...found }: FoundFile) => ({ ...found, file: await openFile() });
+  return withFoundInside(name, confines, openFound, ({ file }) => file.close());
 }
 
 /** Uses a regular file, and closes it. Throws what `openInside` and `use` throw. */
@@ -82,20 +49,59 @@ export function withFileInside<Result>(
   confines: Confines,
   use: (opened: OpenedFile) => Promise<Result>,
 ): Promise<Result> {
-  return untilUnchanged(name, confines, async (found) => {
-    const opened = await openFile(found);
+  return withFoundInside(name, confines, async ({ open: openFile, ...found }) => {
+    const file = await openFile();
     try {
-      return await use(opened);
+      return await use({ ...found, file });
     } finally {
-      await opened.file.close();
+      await file.close();
     }
   });
 }
 
-async function openFile({ path, root, name }: ResolvedPath & { name: string }): Promise<OpenedFile> {
+/** Uses a regular file that `use` opens, and closes, if it has to. Throws what `openInside` and `use` throw. */
+export function withFoundInside<Result>(
+  name: string,
+  confines: Confines,
+  use: (found: FoundFile) => Promise<Result>,
+  close?: (result: Result) => unknown,
+): Promise<Result> {
+  return withFileSlot(resolve(confines.base, name), () => find(name, confines, use), { close });
+}
+
+async function find<Result>(
+  name: string,
+  confines: Confines,
+  use: (found: FoundFile) => Promise<Result>,
+): Promise<Result> {
+  if (!HAS_PROC) return attempt(name, confines, (resolved) => useResolved(resolved, use));
+  const path = resolve(confines.base, name);
+  try {
+    return await useFound(path, { name, findRoot: (found) => findRoot(found, name, confines) }, use);
+  } catch (error) {
+    // A name that leads outside is refused whether something is there or not.
+    if (!(error instanceof PathRefusedError)) await resolveName(name, confines);
+    throw withoutPlace(error, name);
+  }
+}
+
+async function useResolved<Result>(
+  { path, root, name }: ResolvedPath & { name: string },
+  use: (found: FoundFile) => Promise<Result>,
+): Promise<Result> {
   const folder = await HeldFolder.open(dirname(path));
   try {
-    return { path, ...(await openEntry(folder, basename(path), { root, name })) };
+    const { file, facts } = await openEntry(folder, basename(path), { root, name });
+    let isTaken = false;
+    const take = async (): Promise<FileHandle> => {
+      isTaken = true;
+      return file;
+    };
+    try {
+      return await use({ path, facts, open: take });
+    } finally {
+      if (!isTaken) await file.close();
+    }
   } finally {
     folder.close();
   }
@@ -288,12 +294,4 @@ export async function readBytes(file: FileHandle, position: number, length: numb
     filled += bytesRead;
   }
   return bytes.subarray(0, filled);
-}
-
-type Library = typeof import('@anthropic-ai/sdk/tools/agent-toolset/fs-util');
-let library: Promise<Library> | undefined;
-
-/** Loaded at the first use: 20 ms that a start need not wait for. */
-export function loadLibrary(): Promise<Library> {
-  return (library ??= import('@anthropic-ai/sdk/tools/agent-toolset/fs-util'));
 }

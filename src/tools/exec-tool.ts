@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Account } from '../config/os-users.ts';
 import { count } from '../config/schema-scalars.ts';
 import { withFileSlot } from '../files/file-slots.ts';
-import { confinedTo, resolveInside } from '../files/inside.ts';
+import { confinedTo, resolveInside } from '../files/confines.ts';
 import { homeOf, type CommandPlan } from './command-user.ts';
 import { defineTool } from './define-tool.ts';
 import { execEnvironment } from './start-shell.ts';

@@ -7,7 +7,7 @@ import { lstat } from 'node:fs/promises';
 import { join, matchesGlob } from 'node:path';
 import { z } from 'zod';
 import { withFileSlot } from '../files/file-slots.ts';
-import { resolveInside } from '../files/inside.ts';
+import { resolveInside } from '../files/confines.ts';
 import { defineTool } from './define-tool.ts';
 import { faultOfGlobPattern, findLiteralPrefix } from './glob-pattern.ts';
 import { errorOutcome, type Tool } from './tool.ts';

@@ -7,7 +7,8 @@ import type { OutgoingMedia } from '../core/delivery-payload.ts';
 import type { DeliveryId } from '../core/ids.ts';
 import { copyFile, FileTooLargeError, hashFile, type FileDigest } from '../files/copies.ts';
 import { FileSystemHangsError } from '../files/file-slots.ts';
-import { confinedTo, openInside, withFileInside, type OpenedFile } from '../files/inside.ts';
+import { confinedTo } from '../files/confines.ts';
+import { openInside, withFileInside, type OpenedFile } from '../files/inside.ts';
 import type { ToolCall } from './tool.ts';
 
 export interface OutgoingMediaOptions {

@@ -1,7 +1,8 @@
 // The file tools' work in the workspace of a call. When it fails, the model receives the reason without a path of the host.
 import { FileSystemHangsError } from '../files/file-slots.ts';
 import { PathRefusedError } from '../files/held-folder.ts';
-import { confinedTo, loadLibrary, withFileInside, type Confines } from '../files/inside.ts';
+import { confinedTo, loadLibrary, type Confines } from '../files/confines.ts';
+import { withFileInside } from '../files/inside.ts';
 import { TextFileError, type NamedFile } from './text-files.ts';
 import { errorOutcome, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 

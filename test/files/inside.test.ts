@@ -3,15 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { chown, link, lstat, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  confinedTo,
-  listInside,
-  openToAppend,
-  removeInside,
-  replaceInside,
-  withFileInside,
-  type Confines,
-} from '../../src/files/inside.ts';
+import { confinedTo, type Confines } from '../../src/files/confines.ts';
+import { listInside, openToAppend, removeInside, replaceInside, withFileInside } from '../../src/files/inside.ts';
 import { HeldFolder, openEntry } from '../../src/files/held-folder.ts';
 import { createReadTool } from '../../src/tools/read-tool.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';
@@ -59,6 +52,12 @@ describe('a name', () => {
       expect(await readFile(join(workspace.outsideDir, 'secret.txt'), 'utf8')).toBe('the secret');
     },
   );
+
+  test('does not tell whether something is outside', async () => {
+    await symlink(workspace.outsideDir, join(workspace.dir, 'out'));
+    const ends = ['out/secret.txt', 'out/none.txt', 'out/none/none.txt'].map((name) => read(name));
+    for (const end of ends) await expect(end).rejects.toMatchObject({ code: 'path_refused', fault: 'outside' });
+  });
 
   test('is what an error shows, and not the place that was used', async () => {
     await writeFile(join(workspace.dir, 'a'), '');

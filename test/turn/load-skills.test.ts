@@ -32,6 +32,16 @@ test('every folder with a SKILL.md that has a description is a skill', async () 
   expect(await loadSkills(workspace)).toEqual({ skills: [a, expect.objectContaining({ name: 'b' })], faults: [] });
 });
 
+test('a skill is made again only when its file has changed', async () => {
+  await put(join(workspace, 'skills/a'), head('A'));
+  await put(join(workspace, 'skills/b'), head('B'));
+  const first = await loadSkills(workspace);
+  await put(join(workspace, 'skills/a'), head('C'));
+  const { skills } = await loadSkills(workspace);
+  expect(skills.map(({ description }) => description)).toEqual(['C', 'B']);
+  expect(skills[1]).toBe(first.skills[1]);
+});
+
 test('links are followed inside the workspace and nowhere else (G30)', async () => {
   await put(join(dir, 'outside'), head('O'));
   await put(join(workspace, 'real'), head('R'));

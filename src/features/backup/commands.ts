@@ -8,14 +8,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-folder.ts';
 import { isAbsent, PathRefusedError } from '../../files/held-folder.ts';
-import {
-  confinedTo,
-  openInside,
-  removeInside,
-  renameInside,
-  replaceInside,
-  type Confines,
-} from '../../files/inside.ts';
+import { confinedTo, type Confines } from '../../files/confines.ts';
+import { openInside, removeInside, renameInside, replaceInside } from '../../files/inside.ts';
 import type { Frame } from './backup-file.ts';
 import { placeWorkspaces } from '../../tools/open-workspace.ts';
 import { CliError, conflict, EXIT, notFound, usageError, type ExitCode } from '../../cli/cli-error.ts';

@@ -4,7 +4,8 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { CHANNEL_MEDIA } from '../../core/inbound.ts';
 import type { Database } from '../../database/database.ts';
-import { confinedTo, removeInside } from '../../files/inside.ts';
+import { confinedTo } from '../../files/confines.ts';
+import { removeInside } from '../../files/inside.ts';
 import { readAwaitedFiles } from './store/awaited-files.ts';
 
 /** The files of this machine. One that a message names which is not answered yet stays. */

@@ -1,6 +1,7 @@
 // Where a tool writes the file that a model has made: a new file of the workspace. The place is checked before the model is paid.
 import { isAbsent } from '../../files/held-folder.ts';
-import { confinedTo, replaceInside, withFileInside } from '../../files/inside.ts';
+import { confinedTo } from '../../files/confines.ts';
+import { replaceInside, withFileInside } from '../../files/inside.ts';
 import type { ToolCall } from '../../tools/tool.ts';
 import { describeFault } from '../../tools/workspace-files.ts';
 import { withSuffix } from './rules.ts';

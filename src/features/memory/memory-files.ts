@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { decodeToShow, detectEncoding } from '../../core/text.ts';
 import { isAbsent, PathRefusedError } from '../../files/held-folder.ts';
-import { confinedTo, listInside, readBytes, resolveInside, withFileInside } from '../../files/inside.ts';
+import { confinedTo, resolveInside } from '../../files/confines.ts';
+import { listInside, readBytes, withFileInside } from '../../files/inside.ts';
 
 /** The paths that the memory tools accept. */
 export const MEMORY_PATH = /^(?:MEMORY\.md|memory\/[^/\\\0]+\.md)$/;

@@ -1,12 +1,14 @@
 // The skills of a workspace, read from `skills/<folder>/SKILL.md`. Only files inside the workspace are read, also through links; a
-// file that cannot be read or has no description is not a skill, and does not affect others.
+// file that cannot be read or has no description is not a skill, and does not affect others. A file is read again only when it has changed.
 import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import { isMap, isScalar, parseDocument } from 'yaml';
 import { cutHead, NOT_TEXT } from '../../../core/text.ts';
-import { confinedTo, listInside } from '../../../files/inside.ts';
+import { confinedTo } from '../../../files/confines.ts';
+import { listInside } from '../../../files/inside.ts';
 import { literal } from '../../../prompt/literal.ts';
 import type { Skill } from '../../../prompt/skills.ts';
-import { orAbsent, readInside, WorkspaceFileError } from './read-inside.ts';
+import { orAbsent, readInside, WorkspaceFileError, type SeenFile } from './read-inside.ts';
 
 const SKILLS_FOLDER = 'skills';
 const SKILL_FILE = 'SKILL.md';
@@ -24,6 +26,18 @@ export interface LoadedSkills {
   faults: WorkspaceFileError[];
 }
 
+/** A skill as its file described it; null: the file describes none. */
+interface SeenSkill {
+  /** Without its content. */
+  file: SeenFile;
+  skill: Skill | null;
+}
+
+/** Few: one has up to `FOLDERS_MAX` skills of a kilobyte. */
+const WORKSPACES_MAX = 32;
+/** The skills of each workspace as they were read last, by their folders. */
+const lastSeen = new LRUCache<string, Map<string, SeenSkill>>({ max: WORKSPACES_MAX });
+
 /** The skills of a workspace in the order of their folders' names. Never throws. */
 export async function loadSkills(workspaceDir: string): Promise<LoadedSkills> {
   const faults: WorkspaceFileError[] = [];
@@ -37,8 +51,13 @@ export async function loadSkills(workspaceDir: string): Promise<LoadedSkills> {
     }
   };
   const folders = (await orNothing(() => listFolders(workspaceDir))) ?? [];
-  const skills = await Promise.all(folders.map((folder) => orNothing(() => loadSkill(workspaceDir, folder))));
-  return { skills: skills.filter((skill) => skill !== null), faults };
+  const before = lastSeen.get(workspaceDir);
+  const seen = await Promise.all(
+    folders.map((folder) => orNothing(() => loadSkill(workspaceDir, folder, before?.get(folder)))),
+  );
+  const found = folders.flatMap((folder, at) => (seen[at] == null ? [] : [[folder, seen[at]] as const]));
+  lastSeen.set(workspaceDir, new Map(found));
+  return { skills: found.flatMap(([, { skill }]) => skill ?? []), faults };
 }
 
 // Links to folders count: their target is checked when the file is read.
@@ -52,12 +71,17 @@ async function listFolders(workspaceDir: string): Promise<string[]> {
     .slice(0, FOLDERS_MAX);
 }
 
-async function loadSkill(workspaceDir: string, folder: string): Promise<Skill | null> {
+async function loadSkill(workspaceDir: string, folder: string, before: SeenSkill | undefined): Promise<SeenSkill> {
   const name = join(SKILLS_FOLDER, folder, SKILL_FILE);
-  const { content, isText } = await readInside(name, { workspaceDir, bytesMax: FILE_BYTES_MAX });
+  const file = await readInside(name, { workspaceDir, bytesMax: FILE_BYTES_MAX, before: before?.file });
+  if (before !== undefined && file === before.file) return before;
+  const { content, isText } = file;
   const location = join(workspaceDir, name);
   if (!isText) throw new WorkspaceFileError(location, `it ${NOT_TEXT}; convert it to UTF-8`);
-  return content === null ? null : readSkill(content, { folder, location });
+  return {
+    file: { ...file, content: null },
+    skill: content === null ? null : readSkill(content, { folder, location }),
+  };
 }
 
 /** The skill that a SKILL.md describes; null when its head names no description. Without a name it has that of its folder. */

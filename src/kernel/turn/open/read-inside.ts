@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { decodeToShow, detectEncoding, fromWholeCharacter } from '../../../core/text.ts';
 import { FileSystemHangsError } from '../../../files/file-slots.ts';
 import { isAbsent, PathRefusedError } from '../../../files/held-folder.ts';
-import { confinedTo, readBytes, withFileInside } from '../../../files/inside.ts';
+import { confinedTo } from '../../../files/confines.ts';
+import { readBytes, withFoundInside } from '../../../files/inside.ts';
 
 /** A workspace file is there and cannot be read; `cause` says why. */
 export class WorkspaceFileError extends Error {
@@ -43,9 +44,15 @@ export async function readInside(
   { workspaceDir, bytesMax, before }: WorkspaceReading,
 ): Promise<SeenFile> {
   const found = await orAbsent(join(workspaceDir, name), () =>
-    withFileInside(name, confinedTo(workspaceDir), async ({ file, facts, path }) => {
+    withFoundInside(name, confinedTo(workspaceDir), async ({ facts, path, open }) => {
       const stamp = [path, facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
-      return before?.stamp === stamp ? before : { stamp, ...(await readBounded(file, Number(facts.size), bytesMax)) };
+      if (before?.stamp === stamp) return before;
+      const file = await open();
+      try {
+        return { stamp, ...(await readBounded(file, Number(facts.size), bytesMax)) };
+      } finally {
+        await file.close();
+      }
     }),
   );
   return found ?? ABSENT;
