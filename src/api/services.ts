@@ -34,9 +34,10 @@ export type ApiServices = ReturnType<typeof createServices>;
 
 /** `openApi` returns the document of the routes; `parts` are those of the features. */
 export function createServices(context: ApiContext, parts: readonly ApiPart[], openApi: () => object) {
-  const { config, views, wake, outages } = context;
+  const { config, views, wake, outages, service } = context;
   const waiter = new SettlementWaiter({
-    readSettled: (ids) => viewSettlements(views, ids),
+    // There it is planned once for each connection; planning takes as long as running it.
+    readSettled: (ids) => viewSettlements(service.database.hot, ids),
     wake,
     outages,
     waitingMax: config.limits.waitingRequests,

@@ -1,6 +1,6 @@
-// The connections to PostgreSQL, in three pools: `hot` for the few statements of a turn (coalesced, so a handful of connections carries
-// hundreds of turns; its planner settings allow indexes only, because generic plans over `unnest` guess wrongly), `views` for the other
-// statements of requests, and `reads` for what GET requests read: few connections and a short time limit, so that reading, however much is
+// The connections to PostgreSQL, in three pools: `hot` for the few statements of a turn, and the one that reads how messages ended (coalesced,
+// so a handful of connections carries hundreds of turns; each is planned once, and the planner settings allow indexes only, because generic plans
+// over `unnest` guess wrongly), `views` for the other statements of requests, and `reads` for what GET requests read: few connections and a short time limit, so that reading, however much is
 // asked for, never takes a connection or much of the server from turns. No connection is ever held across a model or tool call (G9).
 import pg from 'pg';
 import { listCauses, isFaultOfDatabase } from '../core/database-fault.ts';

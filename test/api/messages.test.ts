@@ -168,6 +168,21 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('Prefer: wait', () => {
+  test('is answered by a statement that is planned once, however often it is sent', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const send = () =>
+      rig.post(pathOf(session), { text: '[[reply: done]]' }, { prefer: 'wait=20', 'idempotency-key': session });
+    const waiting = send();
+    await eventually(() => rig.work(session)).toMatchObject({ kind: 'ended' });
+    const first = await waiting;
+    for (let times = 0; times < 8; times += 1) expect((await send()).body).toEqual(first.body);
+    const { rows } = await rig.turns.database.hot.query(
+      `select custom_plans::int, generic_plans::int from pg_prepared_statements where name = 'settlements'`,
+    );
+    expect(rows).toMatchObject([{ custom_plans: 0 }]);
+  });
+
   test('answers 200 with message, turn and reply when a worker elsewhere settles it', async () => {
     const { rig } = holder;
     const session = newSession();

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { printedForms } from '../../scripts/printed-statement.ts';
 import { STATEMENTS, TURN_STATEMENTS } from '../../scripts/statement-catalogue.ts';
 import type { VisibleStatement } from '../../src/database/statement.ts';
+import { SETTLEMENTS } from '../../src/kernel/views/settlements.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 const SESSIONS = 200;
@@ -44,17 +45,20 @@ test('psql accepts every statement as it is printed', async () => {
   }
 });
 
-test.each(TURN_STATEMENTS)('$name reads tables by index scans only, with any of its options', async (statement) => {
-  const choices = [[], statement.options, ...statement.options.map((option) => [option, ...(IMPLIED[option] ?? [])])];
-  for (const options of choices) {
-    const reads = (await planOf(statement, options)).filter(({ table }) => table !== undefined);
-    expect(reads.length).toBeGreaterThan(0);
-    expect(
-      reads.filter(({ node }) => !READS_BY_INDEX.has(node)),
-      options.join(', '),
-    ).toEqual([]);
-  }
-});
+test.each([...TURN_STATEMENTS, SETTLEMENTS])(
+  '$name reads tables by index scans only, with any of its options',
+  async (statement) => {
+    const choices = [[], statement.options, ...statement.options.map((option) => [option, ...(IMPLIED[option] ?? [])])];
+    for (const options of choices) {
+      const reads = (await planOf(statement, options)).filter(({ table }) => table !== undefined);
+      expect(reads.length).toBeGreaterThan(0);
+      expect(
+        reads.filter(({ node }) => !READS_BY_INDEX.has(node)),
+        options.join(', '),
+      ).toEqual([]);
+    }
+  },
+);
 
 test('no statement that locks rows reads every session to find them', async () => {
   const reading = new Set<string>();

@@ -11,7 +11,7 @@ import { literal } from '../../database/statement.ts';
 
 export type SettlementView = Omit<SettledMessage, 'reply' | 'output'>;
 
-// Prepared under a name: planning it costs more than running it.
+// Prepared under a name, for the pool `hot`: planning it costs more than running it.
 export const SETTLEMENTS = literal({
   name: 'settlements',
   purpose: 'Read how messages ended, with their turns and steps.',
