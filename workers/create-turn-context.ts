@@ -38,7 +38,6 @@ export interface WorkerParts {
   database: Database;
   effects: Effects;
   publish: Publish;
-  isAwaited: TurnContext['isAwaited'];
   model: Model;
   /** What features do in its turns. */
   turns: readonly ((parts: TurnParts) => TurnFeature)[];
@@ -117,7 +116,6 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     isDraining: parts.isDraining,
     publish,
     tracing: parts.tracing ?? null,
-    isAwaited: parts.isAwaited,
   };
 }
 

@@ -19,7 +19,6 @@ import type { TurnContext } from '../src/kernel/turn/context.ts';
 import { measurePrompt } from '../src/kernel/turn/open/measure-prompt.ts';
 import { runTurn } from '../src/kernel/turn/run-turn.ts';
 import type { Tracing } from '../src/tracing.ts';
-import type { Wake } from '../src/kernel/queue/wake.ts';
 import { createTurnContext } from './create-turn-context.ts';
 import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
@@ -37,8 +36,6 @@ export interface WorkerOptions {
   logger: Logger;
   clock: Clock;
   service: Service;
-  /** Says for which sessions a request waits. */
-  wake: Pick<Wake, 'isAwaited'>;
   backend: QueueBackend;
   meters: WorkMeters;
   /** Absent: nothing is traced. */
@@ -119,12 +116,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
 type TurnOptions = Pick<
   WorkerOptions,
-  'service' | 'live' | 'logger' | 'clock' | 'owner' | 'wake' | 'meters' | 'tracing' | 'modelEndpoint'
+  'service' | 'live' | 'logger' | 'clock' | 'owner' | 'meters' | 'tracing' | 'modelEndpoint'
 >;
 
 /** Everything that turns need. Nothing runs yet. */
 async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: () => boolean) {
-  const { logger, clock, service, wake, owner } = options;
+  const { logger, clock, service, owner } = options;
   const { config, database, effects, publish } = service;
   const plugins = await loadCheckedPlugins(config, logger, inbox);
   const { transports } = plugins;
@@ -138,7 +135,6 @@ async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: (
     effects,
     publish,
     turns: await Promise.all(FEATURES.flatMap(({ turns }) => turns?.() ?? [])),
-    isAwaited: wake.isAwaited,
     owner,
     model,
     tools: await createTools(options, { ports, plugins }),

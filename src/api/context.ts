@@ -41,8 +41,8 @@ export interface ApiContext {
 /** The model request of call `n` of a turn, as it was sent; null when there was no such call. */
 type DeriveRequest = (turnId: string, n: number) => Promise<object | null>;
 
-/** Reports that something of a session was committed in this process, and registers waiting requests. Listeners must not throw. */
-export type CommitWake = Pick<Wake, 'onCommit' | 'addWaiter'>;
+/** Reports that something of a session was committed in this process. Listeners must not throw. */
+export type CommitWake = Pick<Wake, 'onCommit'>;
 
 /** What this process runs, in addition to its database. */
 export interface Installation {

@@ -28,7 +28,7 @@ export interface Subscriber {
 export interface EventTailOptions {
   /** Reads final events after an id, all kinds of all sessions. */
   read: (page: { after: bigint; limit: number }) => Promise<EventPage>;
-  wake: Pick<CommitWake, 'onCommit'>;
+  wake: CommitWake;
   outages: Pick<OutageLog, 'report'>;
 }
 

@@ -1,7 +1,6 @@
-// Waits for messages to be settled, for every request that waits (`Prefer: wait`) in one place: one query serves all of them. A turn
-// that ends in this process reports how its messages ended. Otherwise the waiter queries: immediately when this process commits
-// something of their session, and at intervals because the worker may be in another process. The facts are in the database; nothing
-// is lost when a request stops waiting.
+// Waits for messages to be settled, for every request that waits (`Prefer: wait`) in one place: one query serves all of them. It is
+// sent immediately when this process has settled messages of their session, and at intervals because the worker may be in another
+// process. The facts are in the database; nothing is lost when a request stops waiting.
 import { shareNext } from '../coalesce/share-next.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { CommitWake } from './context.ts';
@@ -21,52 +20,36 @@ export interface AwaitedMessage {
   sessionId: string;
 }
 
-interface Waiter<Settlement> {
-  sessionId: string;
-  end: (settlement: Settlement | null) => void;
-}
+type End<Settlement> = (settlement: Settlement | null) => void;
 
 /** The time between two queries: the first soon after a wait begins, then less often. */
 const INTERVAL_MS_MIN = 50;
 const INTERVAL_MS_MAX = 250;
 const INTERVAL_GROWTH = 1.5;
-/** The pause after a query, in times of how long it took: commits in a quick succession do not occupy the database. */
-const PAUSE_FACTOR = 2;
-const PAUSE_MS_MAX = 50;
 
 export class SettlementWaiter<Settlement> {
   readonly #options: SettlementWaiterOptions<Settlement>;
   /** By message; several requests may wait for the same one. */
-  readonly #waiting = new Map<string, Set<Waiter<Settlement>>>();
-  /** How many of them wait per session. */
-  readonly #sessions = new Map<string, number>();
-  /** The messages of the next query: those of sessions that were committed to, or all when the interval is over. */
-  readonly #woken = new Set<string>();
-  #isAllDue = false;
+  readonly #waiting = new Map<string, Set<End<Settlement>>>();
+  /** These messages by their sessions. */
+  readonly #messagesOf = new Map<string, Set<string>>();
+  /** The messages of the next query: those of sessions that were committed to, and all when the interval is over. */
+  readonly #due = new Set<string>();
   /** One query at a time: messages that become due meanwhile are in the next. */
   readonly #query = shareNext(() => this.#queryOnce());
-  readonly #stopListening: (() => void)[];
+  readonly #stopListening: () => void;
   #size = 0;
   #intervalMs = INTERVAL_MS_MIN;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
-  /** When the pause after the last query ends. */
-  #pauseEndsAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(options: SettlementWaiterOptions<Settlement>) {
     this.#options = options;
-    const { wake } = options;
-    this.#stopListening = [
-      wake.addWaiter((sessionId) => this.#sessions.has(sessionId)),
-      wake.onCommit((sessionId, what, settled) => {
-        if (what !== 'settlement' || !this.#sessions.has(sessionId)) return;
-        // The end of a turn reports all that it has settled, so there is nothing to query; it has the form of `readSettled`.
-        if (settled.size > 0) return this.#end(settled as ReadonlyMap<string, Settlement>);
-        this.#woken.add(sessionId);
-        void this.#query();
-      }),
-    ];
+    this.#stopListening = options.wake.onCommit((sessionId, what) => {
+      const messages = this.#messagesOf.get(sessionId);
+      if (what === 'settlement' && messages !== undefined) this.#queryNow(messages);
+    });
   }
 
   get size(): number {
@@ -80,51 +63,44 @@ export class SettlementWaiter<Settlement> {
   async wait(message: AwaitedMessage, timeoutMs: number, signal: AbortSignal): Promise<Settlement | null> {
     if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return null;
     return new Promise<Settlement | null>((resolve) => {
-      const waiting: Waiter<Settlement> = { sessionId: message.sessionId, end };
-      const timer = setTimeout(() => end(null), timeoutMs);
-      const giveUp = () => end(null);
-      const remove = () => this.#remove(message.id, waiting);
-      function end(settlement: Settlement | null): void {
+      const end: End<Settlement> = (settlement) => {
         clearTimeout(timer);
         signal.removeEventListener('abort', giveUp);
-        remove();
+        this.#remove(message, end);
         resolve(settlement);
-      }
+      };
+      const giveUp = () => end(null);
+      const timer = setTimeout(giveUp, timeoutMs);
       signal.addEventListener('abort', giveUp, { once: true });
-      this.#add(message.id, waiting);
+      this.#add(message, end);
     });
   }
 
   /** Ends every wait as if its time were over. */
   close(): void {
     this.#isClosed = true;
-    for (const stop of this.#stopListening) stop();
+    this.#stopListening();
     clearTimeout(this.#timer);
-    for (const group of this.#waiting.values()) for (const one of group) one.end(null);
+    for (const ends of this.#waiting.values()) for (const end of ends) end(null);
   }
 
-  #add(messageId: string, waiting: Waiter<Settlement>): void {
-    const group = this.#waiting.get(messageId);
-    if (group === undefined) this.#waiting.set(messageId, new Set([waiting]));
-    else group.add(waiting);
-    this.#sessions.set(waiting.sessionId, (this.#sessions.get(waiting.sessionId) ?? 0) + 1);
+  #add({ id, sessionId }: AwaitedMessage, end: End<Settlement>): void {
+    addTo(this.#waiting, id, end);
+    addTo(this.#messagesOf, sessionId, id);
     this.#size += 1;
     this.#intervalMs = INTERVAL_MS_MIN;
     this.#queryLater();
   }
 
-  #remove(messageId: string, waiting: Waiter<Settlement>): void {
-    const group = this.#waiting.get(messageId);
-    if (group === undefined || !group.delete(waiting)) return;
-    if (group.size === 0) this.#waiting.delete(messageId);
-    const others = (this.#sessions.get(waiting.sessionId) ?? 1) - 1;
-    if (others === 0) this.#sessions.delete(waiting.sessionId);
-    else this.#sessions.set(waiting.sessionId, others);
+  #remove({ id, sessionId }: AwaitedMessage, end: End<Settlement>): void {
+    if (!removeFrom(this.#waiting, id, end)) return;
+    if (!this.#waiting.has(id)) removeFrom(this.#messagesOf, sessionId, id);
     this.#size -= 1;
   }
 
-  #end(settled: ReadonlyMap<string, Settlement>): void {
-    for (const [id, settlement] of settled) for (const one of this.#waiting.get(id) ?? []) one.end(settlement);
+  #queryNow(messages: Iterable<string>): void {
+    for (const id of messages) this.#due.add(id);
+    void this.#query();
   }
 
   /** Queries for all waiting requests after an interval, unless a query is already due sooner: a new request never delays the others. */
@@ -135,38 +111,34 @@ export class SettlementWaiter<Settlement> {
     this.#dueAt = dueAt;
     this.#timer = setTimeout(() => {
       this.#dueAt = Number.POSITIVE_INFINITY;
-      this.#isAllDue = true;
-      void this.#query();
+      this.#queryNow(this.#waiting.keys());
     }, this.#intervalMs);
     this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
   }
 
   async #queryOnce(): Promise<void> {
-    const pauseMs = this.#pauseEndsAt - performance.now();
-    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    const ids = this.#takeDue();
-    if (ids.length > 0) await this.#settle(ids);
-    this.#queryLater();
-  }
-
-  /** The messages to ask for now. */
-  #takeDue(): string[] {
-    const isDue = ({ sessionId }: Waiter<Settlement>): boolean => this.#isAllDue || this.#woken.has(sessionId);
-    const ids = [...this.#waiting].filter(([, group]) => [...group].some(isDue)).map(([id]) => id);
-    this.#isAllDue = false;
-    this.#woken.clear();
-    return ids;
-  }
-
-  async #settle(ids: string[]): Promise<void> {
-    const startedAt = performance.now();
+    const ids = [...this.#due].filter((id) => this.#waiting.has(id));
+    this.#due.clear();
     try {
-      this.#end(await this.#options.readSettled(ids));
+      const settled = ids.length === 0 ? [] : await this.#options.readSettled(ids);
+      for (const [id, settlement] of settled) for (const end of this.#waiting.get(id) ?? []) end(settlement);
     } catch (error) {
       this.#options.outages.report(error, 'Settled messages could not be read; the read is retried');
-    } finally {
-      const endedAt = performance.now();
-      this.#pauseEndsAt = endedAt + Math.min((endedAt - startedAt) * PAUSE_FACTOR, PAUSE_MS_MAX);
     }
+    this.#queryLater();
   }
+}
+
+function addTo<Key, Value>(map: Map<Key, Set<Value>>, key: Key, value: Value): void {
+  const values = map.get(key);
+  if (values === undefined) map.set(key, new Set([value]));
+  else values.add(value);
+}
+
+/** False when it is not there. A key without values is not kept. */
+function removeFrom<Key, Value>(map: Map<Key, Set<Value>>, key: Key, value: Value): boolean {
+  const values = map.get(key);
+  if (values === undefined || !values.delete(value)) return false;
+  if (values.size === 0) map.delete(key);
+  return true;
 }

@@ -4,14 +4,14 @@ import type { Ring, TurnRing } from '../../src/kernel/queue/after-commit.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { createPublish } from '../../src/kernel/queue/publish.ts';
-import { createWake, type CommitKind, type MessageSettlements } from '../../src/kernel/queue/wake.ts';
+import { createWake, type CommitKind } from '../../src/kernel/queue/wake.ts';
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
 function recorded() {
-  const woken: [string, CommitKind, MessageSettlements][] = [];
+  const woken: [string, CommitKind][] = [];
   const rung: (readonly Ring[])[] = [];
   const wake = createWake();
   wake.onCommit((...commit) => void woken.push(commit));
@@ -25,13 +25,12 @@ function aRing(more: Partial<TurnRing> = {}): TurnRing {
 test('a published result wakes the waiters of its sessions, and its rings are sent together', () => {
   const { publish, woken, rung } = recorded();
   const [changed, settled] = [newId<SessionId>(), newId<SessionId>()];
-  const ends = new Map([['message', 'ended']]);
   const rings = [aRing(), aRing({ kind: 'announce' })];
-  const result = { kind: 'done', after: { changed: [changed], settled: new Map([[settled, ends]]), rings } };
+  const result = { kind: 'done', after: { changed: [changed], settled: [settled], rings } };
   expect(publish(result)).toBe(result);
   expect(woken).toEqual([
-    [changed, 'progress', new Map()],
-    [settled, 'settlement', ends],
+    [changed, 'progress'],
+    [settled, 'settlement'],
   ]);
   expect(rung).toEqual([rings]);
 });

@@ -168,7 +168,6 @@ export function goodEnd(write: JournalWrite, more: Partial<TurnEnd> = {}): TurnE
     debounceMs: 0,
     ended: { type: 'turn.ended', data: {} },
     effects: [],
-    isAwaited: false,
     ...more,
   };
 }

@@ -154,7 +154,6 @@ export async function createTurnRig(
       effects: EFFECTS,
       turns: more.hasFeatures === false ? [] : [...turns, ...(more.features ?? []).map((feature) => () => feature)],
       publish,
-      isAwaited: (sessionId) => wake.isAwaited(sessionId),
       model: createConfiguredModel({
         config,
         clock,

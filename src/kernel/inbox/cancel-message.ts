@@ -4,7 +4,6 @@ import type { MessageId, SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { insertEventsSql } from '../events/events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
-import { settledIn } from '../queue/rings.ts';
 import { literal } from '../../database/statement.ts';
 import { sendQuery } from '../../database/send-query.ts';
 
@@ -69,7 +68,7 @@ export async function cancelMessage(
     return row.status === 'waiting' || row.status === 'delayed'
       ? { kind: 'taken' }
       : { kind: 'settled', status: row.status };
-  return { kind: 'done', after: { changed: [row.sessionId], settled: settledIn([row.sessionId]), rings: [] } };
+  return { kind: 'done', after: { changed: [row.sessionId], settled: [row.sessionId], rings: [] } };
 }
 
 // Settles an input that needs no turn, for the worker that has claimed its session. Fenced like every write of a turn: if this worker no
@@ -103,5 +102,5 @@ export async function settleWithoutTurn(
 ): Promise<Committed<{ isHeld: boolean }>> {
   const rows = await sendQuery(database.hot, SETTLE_WITHOUT_TURN.prepared([sessionId, epoch, messageId]));
   if (rows.length === 0) return { isHeld: false };
-  return { isHeld: true, after: { changed: [], settled: settledIn([sessionId]), rings: [] } };
+  return { isHeld: true, after: { changed: [], settled: [sessionId], rings: [] } };
 }

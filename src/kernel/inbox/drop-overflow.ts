@@ -7,7 +7,6 @@ import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { insertEventsSql } from '../events/events.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
-import { settledIn } from '../queue/rings.ts';
 import { sendQuery } from '../../database/send-query.ts';
 import { literal } from '../../database/statement.ts';
 
@@ -59,5 +58,5 @@ export async function dropOverflow(
   const [row] = await sendQuery<{ dropped: number }>(database.hot, query, TURN_RETRY_MS);
   const dropped = row?.dropped ?? 0;
   if (dropped === 0) return { dropped };
-  return { dropped, after: { changed: [], settled: settledIn([input.sessionId]), rings: [] } };
+  return { dropped, after: { changed: [], settled: [input.sessionId], rings: [] } };
 }

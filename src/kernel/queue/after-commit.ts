@@ -2,7 +2,6 @@
 // result, and `publish` of `src/kernel/queue/publish.ts` carries it out. All of it can be lost: the facts are rows.
 import type { Lane } from '../../config.ts';
 import type { SessionId } from '../../core/ids.ts';
-import type { MessageSettlements } from './wake.ts';
 
 /** Why a session must be checked. Each needs a turn of the session. */
 type TurnRingKind = 'inbound' | 'cron' | 'heartbeat' | 'announce' | 'followup';
@@ -35,8 +34,8 @@ export type Ring = TurnRing | DeliveryRing;
 export interface AfterCommit {
   /** Sessions of which something was committed. */
   changed: readonly SessionId[];
-  /** Sessions in which messages have ended, with how they ended as far as the write knows. They need not be in `changed`. */
-  settled?: ReadonlyMap<SessionId, MessageSettlements>;
+  /** Sessions in which messages have ended. They need not be in `changed`. */
+  settled?: readonly SessionId[];
   rings: readonly Ring[];
 }
 

@@ -18,7 +18,7 @@ export function createPublish(parts: PublishParts): Publish {
 
 function publish({ wake, doorbell }: PublishParts, { changed, settled, rings }: AfterCommit): void {
   for (const sessionId of changed) wake.committed(sessionId, 'progress');
-  for (const [sessionId, settlements] of settled ?? []) wake.committed(sessionId, 'settlement', settlements);
+  for (const sessionId of settled ?? []) wake.committed(sessionId, 'settlement');
   const due = rings.filter((ring) => dueInMs(ring) === 0);
   if (due.length > 0) void doorbell.ring(due);
   for (const ring of rings) {

@@ -40,17 +40,12 @@ export function buildChange(sessionId: SessionId): AfterCommit {
   return { changed: [sessionId], rings: [] };
 }
 
-/** The `settled` of a write that has ended messages of these sessions and does not know how. */
-export function settledIn(sessionIds: readonly SessionId[]): NonNullable<AfterCommit['settled']> {
-  return new Map(sessionIds.map((sessionId) => [sessionId, new Map()]));
-}
-
 /** The combined consequence of several writes. */
 export function mergeAll(results: readonly { after?: AfterCommit }[]): AfterCommit {
   const afters = results.flatMap(({ after }) => after ?? []);
   return {
     changed: afters.flatMap(({ changed }) => changed),
-    settled: new Map(afters.flatMap(({ settled }) => [...(settled ?? [])])),
+    settled: afters.flatMap(({ settled }) => settled ?? []),
     rings: afters.flatMap(({ rings }) => rings),
   };
 }

@@ -17,7 +17,7 @@ import { insertedEvents } from '../events/events.ts';
 import { insertedKeys, type KeyedRequest } from '../../database/idempotency.ts';
 import { putInputs, type PutInput } from '../inbox/put-inputs.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
-import { mergeAll, buildRings, settledIn, type RungColumns } from '../queue/rings.ts';
+import { mergeAll, buildRings, type RungColumns } from '../queue/rings.ts';
 import { wakeSql } from './session-locks.ts';
 import { cte, literal, statement } from '../../database/statement.ts';
 import { inPipeline, type Transaction } from '../../database/transaction.ts';
@@ -214,7 +214,7 @@ async function stopLocked(
     const rings = rows.flatMap((row) =>
       buildRings(row.sessionId === sessionId ? 'inbound' : 'announce', row.sessionId, row),
     );
-    const settled = settledIn([...([...stopping.keys()] as SessionId[]), ...after.changed]);
+    const settled = [...([...stopping.keys()] as SessionId[]), ...after.changed];
     return { kind: 'stopped', ...stopped, after: mergeAll([{ after: { changed: [], settled, rings } }, { after }]) };
   };
   return { last: answer() };

@@ -11,7 +11,7 @@ with head as (
 ),
 locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_kind, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq,
-    s.run_id, s.xmin as version
+    s.run_id
   from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
 ),
 verdict as materialized (
@@ -23,7 +23,7 @@ verdict as materialized (
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
-  select head.*, s.transcript_no, s.leaf_seq, s.version
+  select head.*, s.transcript_no, s.leaf_seq
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
 new_entries as (
@@ -51,7 +51,7 @@ stored_calls as (
     c.is_estimated, c.is_simulated
   from new_calls c join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing
-  returning turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at
+  returning turn_id
 ),
 new_intents as (
   select n, step, ordinal, call_id, name, is_idempotent, status
@@ -63,7 +63,6 @@ stored_intents as (
     case when i.status <> 'intent' then clock_timestamp() end
   from new_intents i join fence on fence.n = i.n
   on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch
-  returning turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at
 ),
 new_results as (
   select n, step, ordinal, status, result::json
@@ -74,7 +73,6 @@ settled_calls as (
   set status = c.status, result = c.result, ended_at = coalesce(t.ended_at, clock_timestamp())
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
-  returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
 ),
 new_holds as (
   select n, step, ordinal, call_id, name, is_idempotent, code, for_ms, is_noticed

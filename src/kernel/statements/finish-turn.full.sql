@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: entries, model_calls, tool_intents, tool_results, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events, awaited (of entries, model_calls, tool_intents, tool_results, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events, awaited)
+-- Options: entries, model_calls, tool_intents, tool_results, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events (of entries, model_calls, tool_intents, tool_results, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_ends json, $8 new_deliveries json, $9 new_effects json, $10 new_events json
 prepare "finish-turn" (json, uuid[], json, json, json, json, json, json, json, json) as
 /* finish-turn */
@@ -11,7 +11,7 @@ with head as (
 ),
 locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_kind, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq,
-    s.run_id, s.xmin as version
+    s.run_id
   from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
 ),
 verdict as materialized (
@@ -23,7 +23,7 @@ verdict as materialized (
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
-  select head.*, s.transcript_no, s.leaf_seq, s.version
+  select head.*, s.transcript_no, s.leaf_seq
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
 new_entries as (
@@ -51,7 +51,7 @@ stored_calls as (
     c.is_estimated, c.is_simulated
   from new_calls c join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing
-  returning turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at
+  returning turn_id
 ),
 new_intents as (
   select n, step, ordinal, call_id, name, is_idempotent, status
@@ -63,7 +63,6 @@ stored_intents as (
     case when i.status <> 'intent' then clock_timestamp() end
   from new_intents i join fence on fence.n = i.n
   on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch
-  returning turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at
 ),
 new_results as (
   select n, step, ordinal, status, result::json
@@ -74,11 +73,10 @@ settled_calls as (
   set status = c.status, result = c.result, ended_at = coalesce(t.ended_at, clock_timestamp())
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
-  returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
 ),
 new_ends as (
-  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, hides_summary, undoes, announce_debounce_ms, is_awaited, collect_max
-  from json_to_recordset($7::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, hides_summary bigint, undoes boolean, announce_debounce_ms int, is_awaited boolean, collect_max int)
+  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, hides_summary, undoes, announce_debounce_ms, collect_max
+  from json_to_recordset($7::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, hides_summary bigint, undoes boolean, announce_debounce_ms int, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -93,12 +91,11 @@ ended as (
     cache_write_tokens = fence.cache_write_tokens, cost_micros = fence.cost_micros, unpriced_calls = fence.unpriced_calls,
     is_simulated = fence.is_simulated
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
-  returning t.*, fence.version
 ),
 settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
   from tail where i.turn_id = tail.turn_id and i.status = 'claimed' and tail.collect_max is null
-  returning i.*
+  returning i.session_id, i.turn_id, i.id, i.status, i.seq
 ),
 returned_inputs as (
   update holdfast.inbox i set status = 'waiting', turn_id = null
@@ -217,51 +214,15 @@ inserted_events as (
     from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from journal_events) as source
     union all select 2 as phase, source.* from (select session_id, turn_id, type, data, n from settled_events) as source
     union all select 3 as phase, source.* from (select session_id, turn_id, type, data, n from ended_events) as source) as happened
-),
-settled_turns as materialized (
-  select tail.n, json_build_object('turn', json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'provider', case when t.asked_model is null then coalesce(t.view ->> 'provider', 'anthropic')
-    when strpos(t.model, '/') > 0 then split_part(t.model, '/', 1) else 'anthropic' end, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'tryOf', case when s.kind = 'try' then substring(t.tags ->> 'try' from '^[0-9a-f-]{36}$') end, 'harness', case when t.kind <> 'compaction'
-    then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'output', t.view ->> 'formatSha256', 'error', t.error,
-  'why', null, 'nextStep', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
-    'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,
-    'unpricedCalls', t.unpriced_calls, 'simulated', t.is_simulated, 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'firstClaimedAt', to_char(coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'startedAt', to_char(t.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(t.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'stepCount', t.steps),
-      'messages', (select json_agg(json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
-  'text', coalesce(i.body ->> 'text', ''), 'tags', coalesce(i.tags, '{}'), 'status', replace(i.status, 'delayed', 'waiting'), 'turnId', i.turn_id, 'retryOf', substring(i.cause_key from '^retry:(.*)$'),
-  'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
-  'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
-  'why', null, 'receivedAt', to_char(i.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'settledAt', to_char(i.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by i.seq) from settled i where i.turn_id = t.id),
-      'calls', (select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes::jsonb - 'key', 'key', c.notes ->> 'key',
-    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'provider', split_part(c.model, '/', 1), 'model', c.model,
-    'fallbackReason', c.view -> 'fallback' -> 'reason', 'usage', json_build_object('inputTokens', c.input_tokens, 'outputTokens', c.output_tokens,
-    'cacheReadTokens', c.cache_read_tokens, 'cacheWriteTokens', c.cache_write_tokens), 'cacheWrite1hTokens', c.cache_write_1h_tokens,
-    'costUsd', c.cost_micros::float8 / 1000000, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,
-    'isEstimated', c.is_estimated, 'simulated', c.is_simulated,
-    'startedAt', to_char(c.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'firstChunkAt', to_char(c.first_chunk_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    'endedAt', to_char(c.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by c.call_no)
-  from (select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from holdfast.model_calls before where before.turn_id = t.id
-      union all select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, view, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from stored_calls) c where c.turn_id = t.id),
-      'tools', (select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
-    'name', x.name, 'status', case when x.status = 'intent' and x.runs = 0 then 'waiting' else x.status end, 'waitsFor', null, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
-    'startedAt', to_char(x.intent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(x.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by x.step, x.ordinal)
-  from (select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from holdfast.tool_calls before where before.turn_id = t.id
-        and not exists (select from stored_intents w where w.turn_id = t.id and w.step = before.step and w.ordinal = before.ordinal) and not exists (select from settled_calls w where w.turn_id = t.id and w.step = before.step and w.ordinal = before.ordinal)
-      union all select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from stored_intents union all select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from settled_calls) x where x.turn_id = t.id)) as turn
-  from tail join ended t on t.id = tail.turn_id join holdfast.sessions s on s.id = t.session_id and s.xmin = t.version
-  where tail.is_awaited
 )
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
   rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms,
   json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
     'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
-  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
-  settled_turns.turn as settled_turn
+  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n
 left join holdfast.turns t on t.id = head.turn_id
 left join rung_doorbells on rung_doorbells.session_id = head.session_id
-left join settled_turns on settled_turns.n = head.n
 ;

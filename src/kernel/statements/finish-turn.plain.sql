@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: none (of entries, model_calls, tool_intents, tool_results, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events, awaited)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_ends json
 prepare "finish-turn" (json, uuid[], json) as
 /* finish-turn */
@@ -11,7 +11,7 @@ with head as (
 ),
 locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_kind, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq,
-    s.run_id, s.xmin as version
+    s.run_id
   from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
 ),
 verdict as materialized (
@@ -23,12 +23,12 @@ verdict as materialized (
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
-  select head.*, s.transcript_no, s.leaf_seq, s.version
+  select head.*, s.transcript_no, s.leaf_seq
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
 new_ends as (
-  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, hides_summary, undoes, announce_debounce_ms, is_awaited, collect_max
-  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, hides_summary bigint, undoes boolean, announce_debounce_ms int, is_awaited boolean, collect_max int)
+  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, hides_summary, undoes, announce_debounce_ms, collect_max
+  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, hides_summary bigint, undoes boolean, announce_debounce_ms int, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -43,12 +43,11 @@ ended as (
     cache_write_tokens = fence.cache_write_tokens, cost_micros = fence.cost_micros, unpriced_calls = fence.unpriced_calls,
     is_simulated = fence.is_simulated
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
-  returning t.*, fence.version
 ),
 settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
   from tail where i.turn_id = tail.turn_id and i.status = 'claimed' and tail.collect_max is null
-  returning i.*
+  returning i.session_id, i.turn_id, i.id, i.status, i.seq
 ),
 returned_inputs as (select null::uuid as session_id where false),
 updated_sessions as (
@@ -110,18 +109,15 @@ inserted_events as (
     from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from journal_events) as source
     union all select 2 as phase, source.* from (select session_id, turn_id, type, data, n from settled_events) as source
     union all select 3 as phase, source.* from (select session_id, turn_id, type, data, n from ended_events) as source) as happened
-),
-settled_turns as (select null::int as n, null::json as turn where false)
+)
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
   rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms,
   json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
     'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
-  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
-  settled_turns.turn as settled_turn
+  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n
 left join holdfast.turns t on t.id = head.turn_id
 left join rung_doorbells on rung_doorbells.session_id = head.session_id
-left join settled_turns on settled_turns.n = head.n
 ;

@@ -11,7 +11,7 @@ with head as (
 ),
 locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_kind, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq,
-    s.run_id, s.xmin as version
+    s.run_id
   from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
 ),
 verdict as materialized (
@@ -23,7 +23,7 @@ verdict as materialized (
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
-  select head.*, s.transcript_no, s.leaf_seq, s.version
+  select head.*, s.transcript_no, s.leaf_seq
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
 new_parks as (

@@ -92,8 +92,6 @@ export interface TurnContext {
   publish: Publish;
   /** Null: nothing is traced. */
   tracing: Tracing | null;
-  /** True when a request in this process waits for messages of the session to be settled. */
-  isAwaited: (sessionId: string) => boolean;
 }
 
 /** What the part of a feature in turns is made from. */

@@ -1,5 +1,4 @@
-// Messages and turns as JSON that is built by the same SQL everywhere: from the tables for readers, and by the statement that ends a turn,
-// which does not see its own writes in the tables.
+// Messages and turns as JSON that is built by the same SQL everywhere.
 import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
 import { SUBJECT_FIELDS } from '../../core/session-key.ts';
 import { costFieldsSql, dollarsSql } from '../turn/journal/cost-sql.ts';
@@ -41,58 +40,15 @@ export const turnSql = (
   'firstClaimedAt', ${isoSql('coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at)')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
 
-/** The columns of a model call that `callsSql` reads. */
-export const CALL_COLUMNS = [
-  'turn_id',
-  'call_no',
-  'step',
-  'purpose',
-  'notes',
-  'status',
-  'stop_reason',
-  'error',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'model',
-  'view',
-  'cost_micros',
-  'price_version',
-  'tier',
-  'cache_write_1h_tokens',
-  'is_estimated',
-  'is_simulated',
-  'started_at',
-  'first_chunk_at',
-  'ended_at',
-];
-
-/** The columns of a tool call that `toolsSql` reads. */
-export const TOOL_COLUMNS = [
-  'turn_id',
-  'step',
-  'ordinal',
-  'call_id',
-  'name',
-  'status',
-  'is_idempotent',
-  'runs',
-  'intent_at',
-  'ended_at',
-];
-
-/** The model calls of the turn `t`, each with its step; null when there are none. `source` is where they are read from. */
-export function callsSql(source: string): string {
-  return `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes::jsonb - 'key', 'key', c.notes ->> 'key',
+/** The model calls of the turn `t`, each with its step; null when there are none. */
+export const CALLS_SQL = `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes::jsonb - 'key', 'key', c.notes ->> 'key',
     'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'provider', split_part(c.model, '/', 1), 'model', c.model,
     'fallbackReason', c.view -> 'fallback' -> 'reason', 'usage', ${tokenUsageSql('c')}, 'cacheWrite1hTokens', c.cache_write_1h_tokens,
     'costUsd', ${dollarsSql('c.cost_micros')}, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,
     'isEstimated', c.is_estimated, 'simulated', c.is_simulated,
     'startedAt', ${isoSql('c.started_at')}, 'firstChunkAt', ${isoSql('c.first_chunk_at')},
     'endedAt', ${isoSql('c.ended_at')})) order by c.call_no)
-  from ${source} c where c.turn_id = t.id)`;
-}
+  from holdfast.model_calls c where c.turn_id = t.id)`;
 
 /** How a tool call ended: a row of the ledger that has not begun waits for something outside. */
 export const toolStatusSql = (x: string): string =>
@@ -103,9 +59,9 @@ export const toolWaitSql = (x: string): string =>
   `case when ${x}.status = 'intent' and ${x}.runs = 0 then ${x}.held_for end`;
 
 /** The same of its tool calls. `waitSql`: what each waits for; of a turn that ends, none waits. */
-export function toolsSql(source: string, waitSql = 'null'): string {
-  return `(select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
+export const toolsSql = (
+  waitSql = 'null',
+): string => `(select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
     'name', x.name, 'status', ${toolStatusSql('x')}, 'waitsFor', ${waitSql}, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
     'startedAt', ${isoSql('x.intent_at')}, 'endedAt', ${isoSql('x.ended_at')})) order by x.step, x.ordinal)
-  from ${source} x where x.turn_id = t.id)`;
-}
+  from holdfast.tool_calls x where x.turn_id = t.id)`;

@@ -1,9 +1,8 @@
 // How messages ended, for requests that wait for them. Every waiting request uses it, so it is one statement for all of them, and
-// the database builds its JSON. A message whose turn ends in this process needs none: the statement that ends the turn returns it
-// (`journal/settled-turns.ts`).
+// the database builds its JSON.
 import type { SettledMessage } from '../../contract/answers.ts';
-import type { MessageView, TurnView } from '../../contract/views.ts';
-import { callsSql, messageSql, toolsSql, turnSql } from './settlement-sql.ts';
+import type { MessageView } from '../../contract/views.ts';
+import { CALLS_SQL, messageSql, toolsSql, turnSql } from './settlement-sql.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { buildSteps, fillOutput, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import { withSteps } from './turns.ts';
@@ -16,7 +15,7 @@ export const SETTLEMENTS = literal({
   name: 'settlements',
   purpose: 'Read how messages ended, with their turns and steps.',
   text: `select ${messageSql()} as message, case when t.id is not null then ${turnSql()} end as turn,
-  ${callsSql('holdfast.model_calls')} as calls, ${toolsSql('holdfast.tool_calls')} as tools
+  ${CALLS_SQL} as calls, ${toolsSql()} as tools
 from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
 where i.id = any ($1::uuid[]) and i.status not in ('delayed', 'waiting', 'claimed')`,
 });
@@ -34,11 +33,7 @@ export async function viewSettlements(db: ViewDatabase, messageIds: string[]): P
 }
 
 function toSettlement({ message, turn, calls, tools }: SettlementRow): SettlementView {
-  return { message, turn: turn === null ? null : toTurnView({ turn, calls, tools }) };
-}
-
-/** The turn with its steps. */
-export function toTurnView(row: TurnRow): TurnView {
-  fillOutput(row.turn);
-  return withSteps(row.turn, buildSteps(row));
+  if (turn === null) return { message, turn };
+  fillOutput(turn);
+  return { message, turn: withSteps(turn, buildSteps({ calls, tools })) };
 }

@@ -1,6 +1,6 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
-import { callsSql, toolsSql, toolWaitSql, turnSql } from './settlement-sql.ts';
+import { CALLS_SQL, toolsSql, toolWaitSql, turnSql } from './settlement-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
@@ -23,8 +23,8 @@ export const VIEW_TURNS = literal({
   purpose:
     'Read turns ($1), newest first. $2: with their calls. $3: at most this many characters of each reply. $4: with the beginnings of what they answer.',
   text: `select ${turnSql('case when $3::int is null then t.reply else left(t.reply, $3) end')} as turn,
-  case when $2::boolean then ${callsSql('holdfast.model_calls')} end as calls,
-  case when $2::boolean then ${toolsSql('holdfast.tool_calls', toolWaitSql('x'))} end as tools,
+  case when $2::boolean then ${CALLS_SQL} end as calls,
+  case when $2::boolean then ${toolsSql(toolWaitSql('x'))} end as tools,
   case when t.ended_at is null then ${waitSql('t.session_id', 't.claimed_at')} end as wait,
   case when $4::boolean then (select json_build_object('text', ${WORDS_SQL}, 'announcement', i.body -> 'announcement',
       'person', ${PERSON_SQL}, 'channel', i.body ->> 'channel')

@@ -59,7 +59,6 @@ export async function storeEnd(
       cap: toCap(context, session),
       steerSeen: journal.attempt.steersSeen,
       ended: turnEnded(turn, progressAfter(journal.at.progress, write), { status, reply, error, answered }),
-      isAwaited: context.isAwaited(session.id),
       effects,
     }),
   );

@@ -29,7 +29,7 @@ export const sessions = { sessions: (writes: readonly JournalWrite[]) => writes.
 
 export const LOCKED_SQL = `locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_kind, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq,
-    s.run_id, s.xmin as version
+    s.run_id
   from holdfast.sessions s where s.id = any ($sessions::uuid[]) order by s.id for no key update
 )`;
 
@@ -47,7 +47,7 @@ export const verdict = cte(`verdict as materialized (
 
 /** The writes that are applied now. */
 export const fence = cte(`fence as materialized (
-  select head.*, s.transcript_no, s.leaf_seq, s.version
+  select head.*, s.transcript_no, s.leaf_seq
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 )`);
 

@@ -14,13 +14,9 @@ import { buildRings, type RungColumns } from '../../queue/rings.ts';
 import { cte, optional, rows, statement } from '../../../database/statement.ts';
 import { endParts } from './end-parts.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
-import { settledTurns, toSettlements, type SettledTurnRow } from './settled-turns.ts';
 import { journalEvents, storedSteps } from './write-parts.ts';
 
-/**
- * `ok`: ended; `after` has the rings for what still waits and for the outbox, and how its messages ended, which is empty when no request
- * waits or it is not known (then it has to be read). `fenced`: this worker no longer holds the session.
- */
+/** `ok`: ended; `after` has the rings for what still waits and for the outbox. `fenced`: this worker no longer holds the session. */
 export type FinishResult = { kind: 'ok'; after: AfterCommit; figures: TurnFigures } | { kind: 'fenced' };
 
 /** The facts of an ended turn, for the log. Times are the database's. */
@@ -75,7 +71,6 @@ const newEnds = rows('new_ends', (ends: Ends) => ends, {
   hides_summary: ['bigint', (end) => end.hidesSummary?.seq ?? null],
   undoes: ['boolean', (end) => end.hidesSummary?.isUndone ?? false],
   announce_debounce_ms: ['int', (end) => end.announceDebounceMs ?? end.debounceMs],
-  is_awaited: ['boolean', (end) => end.isAwaited],
   collect_max: ['int', (end) => end.collectMax ?? null],
 });
 
@@ -90,13 +85,12 @@ const endedTurns = cte(`ended as (
   set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(),
     model = coalesce(tail.answered_model, t.model), asked_model = case when tail.answered_model is not null then t.model end, ${PROGRESS_SQL}
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
-  returning t.*, fence.version
 )`);
 
 const settledMessages = cte(`settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
   from tail where i.turn_id = tail.turn_id and i.status = 'claimed' and tail.collect_max is null
-  returning i.*
+  returning i.session_id, i.turn_id, i.id, i.status, i.seq
 )`);
 
 // The prompt of these inputs was too long: they wait again, and so do the events that it has used up.
@@ -194,20 +188,17 @@ export const FINISH_TURN = statement<Ends>({
     settledEvents,
     endedEvents,
     insertedEvents('journal_events', 'settled_events', 'ended_events'),
-    ...settledTurns,
   ],
   select: `select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
   rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms,
   json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
     'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
-  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
-  settled_turns.turn as settled_turn
+  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n
 left join holdfast.turns t on t.id = head.turn_id
-left join rung_doorbells on rung_doorbells.session_id = head.session_id
-left join settled_turns on settled_turns.n = head.n`,
+left join rung_doorbells on rung_doorbells.session_id = head.session_id`,
 });
 
 async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishResult[]> {
@@ -218,11 +209,7 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishR
     if (row === undefined || !(row.is_new || row.was_ended)) return { kind: 'fenced' };
     return {
       kind: 'ok',
-      after: {
-        changed: [],
-        settled: new Map([[sessionId, toSettlements(row.settled_turn)]]),
-        rings: ringsAfter(sessionId, row),
-      },
+      after: { changed: [], settled: [sessionId], rings: ringsAfter(sessionId, row) },
       figures: row.figures,
     };
   });
@@ -241,6 +228,5 @@ interface FinishRow extends RungColumns {
   was_ended: boolean;
   due_in_ms: number | null;
   delivery_ring_no: string | null;
-  settled_turn: SettledTurnRow | null;
   figures: TurnFigures;
 }

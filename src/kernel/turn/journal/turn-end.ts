@@ -57,8 +57,6 @@ export interface TurnEnd extends JournalWrite {
   ended: NewEvent;
   /** What it leaves to be done beside its own session. */
   effects: readonly NewEffect[];
-  /** True when a request in this process waits for messages of the session to be settled: the result then contains how they ended. */
-  isAwaited: boolean;
 }
 
 /** An effect with its id, which is made once. */

@@ -2,7 +2,6 @@
 // of a statement in which no write has such rows: a lone step is a small statement. They read `fence`, see fence.ts.
 import type { JournalWrite } from './journal.ts';
 import { insertLaterEventsSql, noEventsSql } from '../../events/events.ts';
-import { CALL_COLUMNS, TOOL_COLUMNS } from '../../views/settlement-sql.ts';
 import { cte, optional, rows } from '../../../database/statement.ts';
 
 type Writes = readonly JournalWrite[];
@@ -71,9 +70,9 @@ const storedCalls = cte(
     c.is_estimated, c.is_simulated
   from new_calls c join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing
-  returning ${CALL_COLUMNS.join(', ')}
+  returning turn_id
 )`,
-  { absent: `stored_calls as (select ${CALL_COLUMNS.join(', ')} from holdfast.model_calls where false)` },
+  { absent: 'stored_calls as (select null::uuid as turn_id where false)' },
 );
 
 const newIntents = rows('new_intents', (writes: Writes) => pickRows(writes, (write) => write.toolIntents), {
@@ -86,21 +85,14 @@ const newIntents = rows('new_intents', (writes: Writes) => pickRows(writes, (wri
   status: ['text', ({ row }) => row.status],
 });
 
-const noToolCalls = (name: string): string =>
-  `${name} as (select ${TOOL_COLUMNS.join(', ')} from holdfast.tool_calls where false)`;
-
 // An intent that already exists is a call that is run again after a crash: its tool is idempotent.
-const storedIntents = cte(
-  `stored_intents as (
+const storedIntents = cte(`stored_intents as (
   insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, ended_at)
   select fence.turn_id, i.step, i.ordinal, i.call_id, i.name, i.is_idempotent, i.status, fence.epoch,
     case when i.status <> 'intent' then clock_timestamp() end
   from new_intents i join fence on fence.n = i.n
   on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch
-  returning ${TOOL_COLUMNS.join(', ')}
-)`,
-  { absent: noToolCalls('stored_intents') },
-);
+)`);
 
 const newHolds = rows('new_holds', (writes: Writes) => pickRows(writes, (write) => write.heldIntents ?? []), {
   n: ['int', ({ n }) => n],
@@ -168,16 +160,12 @@ const newResults = rows('new_results', (writes: Writes) => pickRows(writes, (wri
   result: ['json', ({ row }) => (row.result === null ? null : JSON.stringify(row.result))],
 });
 
-const settledCalls = cte(
-  `settled_calls as (
+const settledCalls = cte(`settled_calls as (
   update holdfast.tool_calls t
   set status = c.status, result = c.result, ended_at = coalesce(t.ended_at, clock_timestamp())
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
-  returning ${TOOL_COLUMNS.map((column) => `t.${column}`).join(', ')}
-)`,
-  { absent: noToolCalls('settled_calls') },
-);
+)`);
 
 /** The rows that the writes of a turn store. */
 export const storedSteps = [
