@@ -43,6 +43,6 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "--disable-sigusr1", "/app/deploy/healthcheck.mjs"]
 # A SIGTERM drains: give it longer than shutdown.graceMs (30 s) before it is killed. SIGHUP reads the configuration again.
 STOPSIGNAL SIGTERM
-# The first flag keeps SIGUSR1 from opening Node's debugger.
-ENTRYPOINT ["node", "--disable-sigusr1", "--max-semi-space-size=16", "--heap-growing-percent=40", "/app/src/cli/bin.mjs"]
+# It replaces itself by a process with Node's flags and stays process 1.
+ENTRYPOINT ["node", "/app/src/cli/bin.mjs"]
 CMD ["start"]

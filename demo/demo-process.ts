@@ -32,7 +32,7 @@ export class DemoProcess {
 
   /** Starts it; throws when it cannot be started at all. */
   constructor({ name, args, env, cwd, guard }: DemoProcessOptions) {
-    const child = spawn(process.execPath, ['--disable-sigusr1', BIN, ...args], {
+    const child = spawn(process.execPath, [BIN, ...args], {
       cwd,
       env,
       detached: true,

@@ -46,15 +46,15 @@ async function connect(url: string) {
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-walk-'));
-const child = spawn(
-  process.execPath,
-  ['--disable-sigusr1', '--inspect=127.0.0.1:0', join(ROOT, 'src/cli/bin.mjs'), 'start'],
-  { env: { PATH: process.env['PATH'], HOLDFAST_DATA_DIR: join(dataDir, 'data'), HOLDFAST_PORT: '0' }, stdio: 'pipe' },
-);
+const child = spawn(process.execPath, ['--inspect=127.0.0.1:0', join(ROOT, 'src/cli/bin.mjs'), 'start'], {
+  env: { PATH: process.env['PATH'], HOLDFAST_DATA_DIR: join(dataDir, 'data'), HOLDFAST_PORT: '0' },
+  // A process with a channel to its parent does not replace itself, so the address of its debugger stays the same.
+  stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+});
 try {
-  const debuggerUrl = await lineOf(child.stderr, /^Debugger listening on (ws:.*)$/);
+  const debuggerUrl = await lineOf(child.stderr!, /^Debugger listening on (ws:.*)$/);
   const debug = await connect(debuggerUrl);
-  const url = await lineOf(child.stdout, /(http:\/\/127\.0\.0\.1:\d+)/);
+  const url = await lineOf(child.stdout!, /(http:\/\/127\.0\.0\.1:\d+)/);
   const key = readFileSync(join(dataDir, 'data', 'api-key'), 'utf8').trim();
   const send = async () => {
     const response = await fetch(`${url}/v1/sessions/walk/messages`, {

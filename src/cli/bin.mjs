@@ -15,6 +15,8 @@ const [major, minor] = process.versions.node.split('.').map(Number);
 
 /** Commands that run until they are stopped: they are started again with the flags of a service. */
 const SERVICES = ['start', 'scripted-model', 'scripted-platform', 'demo'];
+/** The first keeps SIGUSR1 from opening Node's debugger, the others save memory: docs/operations.md#nodes-flags. */
+const FLAGS = ['--disable-sigusr1', '--max-semi-space-size=16', '--heap-growing-percent=40'];
 
 // A listener keeps Node from opening its debugger at SIGUSR1; SIGUSR2 would end the process.
 for (const signal of ['SIGUSR1', 'SIGUSR2']) if (process.platform !== 'win32') process.on(signal, () => undefined);
@@ -24,12 +26,19 @@ if (major > 22 || (major === 22 && minor >= 18)) {
   module.enableCompileCache?.(join(root, 'node_modules', '.cache', 'holdfast'));
   if (SERVICES.includes(process.argv.slice(2).find((word) => !word.startsWith('-')))) {
     const { relaunchAsService } = await import(`./relaunch.${extension}`);
-    relaunchAsService(process.argv.slice(2));
+    relaunchAsService(process.argv.slice(2), missingFlags());
   }
   const { main } = await import(`./main.${extension}`);
   await main(process.argv.slice(2));
 } else {
   runOnNewerNode();
+}
+
+/** Without those that the user has set, here or in NODE_OPTIONS: a flag on the command line would replace the one in the variable. */
+function missingFlags() {
+  const nameOf = (flag) => flag.split('=')[0].replaceAll('_', '-');
+  const given = [...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/), ...process.execArgv].map(nameOf);
+  return FLAGS.filter((flag) => !given.includes(nameOf(flag)));
 }
 
 /** The Node that was installed with Holdfast, wherever npm has put it; null: there is none for this machine. */
@@ -56,7 +65,8 @@ function runOnNewerNode() {
     );
     process.exit(1);
   }
-  const child = spawn(node, ['--disable-sigusr1', fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  const flags = [...process.execArgv, ...missingFlags()];
+  const child = spawn(node, [...flags, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, HOLDFAST_HANDED_OVER: '1' },
   });

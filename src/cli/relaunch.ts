@@ -1,7 +1,7 @@
 // Replaces this process by one with the flags and the environment of a service. The process id stays the same, so signals and service
 // managers still reach the service.
 //
-// - `--disable-sigusr1`: by default SIGUSR1 opens Node's debugger on a local port, and every local user can then run code in the service.
+// - The flags of Node that `bin.mjs` lists. Some have an effect only on the command line of Node, and not all may stand in NODE_OPTIONS.
 // - No secrets in the environment: the kernel shows the environment that a process was started with to every process of the same user
 //   (/proc/<pid>/environ), including the commands of agents. The new process finds its secrets in an open
 //   file without a name, takes them into its memory, and closes the file.
@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { processEnvironment, takeEnvironment } from '../config/process-environment.ts';
 import { isSecretVariable } from '../config/secret-file.ts';
 
-const NO_DEBUGGER = '--disable-sigusr1';
 /** Says that standard input is the file with the secrets. */
 const MARK = 'HOLDFAST_SECRETS_ON_STDIN';
 const STDIN = 0;
@@ -20,23 +19,32 @@ const OPENINGS_MAX = 5_000;
 
 type Variables = Record<string, string>;
 
+/** False on Windows, and for a child with a channel to its parent, which it would lose. */
+function canReplaceItself(): boolean {
+  return process.platform !== 'win32' && process.channel === undefined;
+}
+
+/** Whether a service that is started as this process was gets the flags: from itself, or from the command that started Node. */
+export function hasFlagsOfService(): boolean {
+  return canReplaceItself() || process.execArgv.includes('--disable-sigusr1');
+}
+
 /**
- * Starts this command line again as a service, unless it was. Does not return when it does. Where a process cannot replace itself
- * (Windows, a child with a channel to its parent), it continues unchanged, and the listener of `bin.mjs` keeps the debugger closed.
+ * Starts this command line again as a service, with these flags of Node in addition, unless it has nothing to change. Does not return when it
+ * does. A process that cannot replace itself continues unchanged, and the listener of `bin.mjs` keeps the debugger closed.
  */
-export function relaunchAsService(argv: readonly string[]): void {
+export function relaunchAsService(argv: readonly string[], flags: readonly string[]): void {
   const environment = processEnvironment();
   if (environment[MARK] === '1') return takeSecrets();
-  if (process.execve === undefined || process.platform === 'win32' || process.channel !== undefined) return;
+  if (!canReplaceItself()) return;
   const { open, secret } = divide(environment);
-  const hasFlags = process.execArgv.includes(NO_DEBUGGER);
   const hasSecrets = Object.keys(secret).length > 0;
-  if (hasFlags && !hasSecrets) return;
+  if (flags.length === 0 && !hasSecrets) return;
   if (hasSecrets) leaveOnStdin(secret);
   const script = process.argv[1] ?? '';
-  const flags = hasFlags ? process.execArgv : [...process.execArgv, NO_DEBUGGER];
   const mark = hasSecrets ? { [MARK]: '1' } : {};
-  process.execve(process.execPath, [process.execPath, ...flags, script, ...argv], { ...open, ...mark });
+  const command = [process.execPath, ...process.execArgv, ...flags, script, ...argv];
+  process.execve?.(process.execPath, command, { ...open, ...mark });
 }
 
 function divide(environment: Readonly<Record<string, string | undefined>>): { open: Variables; secret: Variables } {

@@ -1,14 +1,16 @@
+import { fork } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { skewFinding, versionFinding } from '../../src/cli/doctor/database-checks.ts';
 import { nodeFinding } from '../../src/cli/doctor/machine-checks.ts';
 import { keepingFinding } from '../../src/cli/doctor/redis-checks.ts';
-import { runCli } from './run-cli.ts';
+import { BIN, runCli } from './run-cli.ts';
 import { startStandIn } from './stand-in-service.ts';
 
 let cwd: string;
@@ -146,7 +148,17 @@ test.each([
   ['22.18.0', 'ok'],
   ['24.0.0', 'ok'],
 ])('Node %s is %s', (version, status) => {
-  expect(nodeFinding(version).status).toBe(status);
+  expect(nodeFinding(version, true).status).toBe(status);
+});
+
+test.each([
+  [[], 'warning'],
+  [['--disable-sigusr1'], 'ok'],
+])('a process that cannot replace itself and was started with the flags %j: %s', async (execArgv, status) => {
+  // The channel to its parent would be lost.
+  const child = fork(BIN, ['doctor', '--json'], { cwd, execArgv, env: { HOLDFAST_PORT: '0' }, silent: true });
+  const [report] = await Promise.all([text(child.stdout!), once(child, 'exit')]);
+  expect((JSON.parse(report) as Report).checks[0]).toMatchObject({ code: 'node', status });
 });
 
 test.each([

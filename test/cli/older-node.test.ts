@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -58,10 +58,15 @@ describe.skipIf(olderNode === undefined)('with an older Node', () => {
     await once(connection, 'close');
   });
 
-  test('signals are passed on', async () => {
-    const child = spawn(node, [BIN, 'scripted-model'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  test('signals and the flags of Node are passed on', async () => {
+    const child = spawn(node, ['--max-semi-space-size=8', BIN, 'scripted-model'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     onTestFinished(() => void child.kill());
     await once(child.stdout, 'data');
+    const inner = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+    const flags = (await readFile(`/proc/${inner.trim()}/cmdline`, 'utf8')).split('\0');
+    expect(flags.slice(1, 3)).toEqual(['--max-semi-space-size=8', '--disable-sigusr1']);
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
   });

@@ -2,6 +2,7 @@
 // it prints is kept, for the message of a test that fails.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
@@ -42,8 +43,6 @@ export interface ServiceProcess {
 const outputLinesMax = 200;
 /** A request that is refused takes a millisecond of a processor that the service needs to start. */
 const pollMs = 40;
-/** Those of `npm start`: without them, V8 lets its young generation grow by more than everything else together needs. */
-const nodeFlags = ['--max-semi-space-size=16', '--heap-growing-percent=40'];
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
@@ -58,7 +57,7 @@ export async function startServiceProcess(options: ServiceOptions): Promise<Serv
   const [command, flags] =
     options.through === 'npm'
       ? ['npm', ['start', '--silent', '--', ...roleFlags]]
-      : [process.execPath, [...nodeFlags, join(rootDir, 'src/cli/bin.mjs'), 'start', ...roleFlags]];
+      : [process.execPath, [...nodeFlagsOf(rootDir), join(rootDir, 'src/cli/bin.mjs'), 'start', ...roleFlags]];
   const child = spawn(command, flags, {
     cwd: rootDir,
     env: { ...inheritedEnv(), HOLDFAST_LOG_FORMAT: 'json', ...options.env, HOLDFAST_PORT: String(port) },
@@ -98,6 +97,14 @@ export async function startServiceProcess(options: ServiceOptions): Promise<Serv
   await waitUntilReady(service, isReady, begin + readyWithinMs);
   service.readyMs = performance.now() - begin;
   return service;
+}
+
+/** The flags that `npm start` of an older commit sets; now the command sets them itself. */
+function nodeFlagsOf(rootDir: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(rootDir, 'package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
+  return scripts.start.match(/--\S+/g) ?? [];
 }
 
 /** The environment of the tests without variables that would change the service's behaviour. */

@@ -14,6 +14,7 @@ import {
 } from '../doctor/machine-checks.ts';
 import { redisFinding } from '../doctor/redis-checks.ts';
 import { modelFinding, portFinding, readinessFinding } from '../doctor/service-checks.ts';
+import { hasFlagsOfService } from '../relaunch.ts';
 import type { Style } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -28,7 +29,7 @@ const MARKS: Record<Finding['status'], { mark: string; style: Style }> = {
 export async function runDoctor(terminal: Terminal): Promise<ExitCode> {
   const { config, finding: configFinding } = readConfig();
   const checks: Check[] = [
-    { code: 'node', title: 'Node version', run: async () => nodeFinding(process.versions.node) },
+    { code: 'node', title: 'Node version', run: async () => nodeFinding(process.versions.node, hasFlagsOfService()) },
     ...(config === null
       ? []
       : [

@@ -29,13 +29,18 @@ export async function heartbeatFinding(config: Config): Promise<Finding> {
   return warning(faults.flat().join('; '), 'correct HEARTBEAT.md in the workspace of the agent');
 }
 
-/** 22.18 is the first to run TypeScript as it is. */
-export function nodeFinding(version: string): Finding {
+/** 22.18 is the first to run TypeScript as it is. `hasFlags`: a service that is started as this process was has its flags of Node. */
+export function nodeFinding(version: string, hasFlags: boolean): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major > 22 || (major === 22 && minor >= 18)) return ok(version);
-  return failure(
-    `${version} is too old`,
-    'run "npm ci", which installs the required version on Linux, or install Node 24',
+  if (major < 22 || (major === 22 && minor < 18))
+    return failure(
+      `${version} is too old`,
+      'run "npm ci", which installs the required version on Linux, or install Node 24',
+    );
+  if (hasFlags) return ok(version);
+  return warning(
+    `${version}; a service cannot set its own flags here and needs more memory`,
+    'set the flags in the command that starts Node: see docs/operations.md, "Node\'s flags"',
   );
 }
 
