@@ -225,7 +225,7 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
   commander: ['src/cli/', 'src/features/'],
   'drizzle-orm': ['src/rows/', 'src/database/', 'src/kernel/', 'src/features/'],
   standardwebhooks: ['src/features/deliveries/'],
-  'node-cron': ['src/schedule/', 'workers/'],
+  'node-cron': ['src/schedule/'],
   yaml: ['src/schedule/', 'src/kernel/turn/open/'],
 };
 

@@ -3,6 +3,7 @@ import type { Lane, LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
 import type { ProcessPart, Role } from '../src/kernel/processes/process-part.ts';
+import type { WorkWatch } from '../src/kernel/queue/work-watch.ts';
 import type { Modules } from './load-modules.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import type { RunningWorker } from './start-worker.ts';
@@ -14,6 +15,8 @@ interface ReconcilerParts {
   backend: QueueBackend;
   /** What the features run in this process. */
   parts: readonly ProcessPart[];
+  /** Asks whether there is work, for all rounds of the process. */
+  watch: WorkWatch;
   /** Absent: nothing counts the jobs that are added again. */
   onRepeated?: ((rings: number) => void) | undefined;
   /** The worker of this process, once it runs. */
@@ -23,7 +26,7 @@ interface ReconcilerParts {
 /** Makes the reconciler of a process, which is not started. */
 export function createReconciler(
   { live: { config }, roles, logger }: { live: LiveConfig; roles: readonly Role[]; logger: Logger },
-  { modules, service, backend, parts, onRepeated, worker }: ReconcilerParts,
+  { modules, service, backend, parts, watch, onRepeated, worker }: ReconcilerParts,
 ) {
   return new modules.Reconciler({
     database: service.database,
@@ -31,7 +34,9 @@ export function createReconciler(
     logger,
     onRepeated,
     reconcileMs: config.runtime.reconcileMs,
+    watch,
     endOverdue: () => modules.endOverdue(service),
+    overdueWork: modules.overdueWork,
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),
     due: parts.flatMap(({ due }) => due ?? []),
     pingQueue: () => backend.ping(),

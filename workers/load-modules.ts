@@ -29,30 +29,38 @@ function loadParts(roles: readonly Role[], features: readonly Feature[]): Promis
 
 /** What features carry out in every process. */
 export async function loadHooks(features: readonly Feature[]) {
-  const [{ joinEffects }, { createEndOverdue }, effects, overdue, chat] = await Promise.all([
+  const [{ joinEffects }, { createEndOverdue, overdueWork }, effects, overdue, chat] = await Promise.all([
     import('../src/kernel/effects/carry-out.ts'),
     import('../src/kernel/queue/end-overdue.ts'),
     Promise.all(features.map(async (feature) => (await feature.effects?.()) ?? {})),
     Promise.all(features.map(async (feature) => (await feature.overdue?.()) ?? [])),
     Promise.all(features.map(async (feature) => (await feature.chat?.()) ?? [])),
   ]);
-  return { effects: joinEffects(effects), endOverdue: createEndOverdue(overdue.flat()), chat: chat.flat() };
+  const [joined, kinds] = [joinEffects(effects), overdue.flat()];
+  return {
+    effects: joined,
+    endOverdue: createEndOverdue(kinds),
+    overdueWork: overdueWork(kinds, Object.keys(joined)),
+    chat: chat.flat(),
+  };
 }
 
 /** What every process needs. */
 async function loadShared() {
-  const [inspect, migrate, database, service, queue, jobs, reconciler, waiting, reports, derive] = await Promise.all([
-    import('../src/database/inspect-database.ts'),
-    import('../src/database/migrate.ts'),
-    import('../src/database/database.ts'),
-    import('../src/kernel/use-cases/service.ts'),
-    import('./queue/open-queue-backend.ts'),
-    import('../jobs/index.ts'),
-    import('./reconciler.ts'),
-    import('./create-reconciler.ts'),
-    import('./report-process.ts'),
-    import('../src/kernel/turn/open/derive-request.ts'),
-  ]);
+  const [inspect, migrate, database, service, queue, jobs, reconciler, waiting, watch, reports, derive] =
+    await Promise.all([
+      import('../src/database/inspect-database.ts'),
+      import('../src/database/migrate.ts'),
+      import('../src/database/database.ts'),
+      import('../src/kernel/use-cases/service.ts'),
+      import('./queue/open-queue-backend.ts'),
+      import('../jobs/index.ts'),
+      import('./reconciler.ts'),
+      import('./create-reconciler.ts'),
+      import('../src/kernel/queue/work-watch.ts'),
+      import('./report-process.ts'),
+      import('../src/kernel/turn/open/derive-request.ts'),
+    ]);
   return {
     inspectDatabase: inspect.inspectDatabase,
     migrate: migrate.migrate,
@@ -64,6 +72,7 @@ async function loadShared() {
     createDoorbell: jobs.createDoorbell,
     Reconciler: reconciler.Reconciler,
     stillWaiting: waiting.stillWaiting,
+    createWorkWatch: watch.createWorkWatch,
     identityOf: reports.readIdentity,
     startReports: reports.startReports,
     deriveRequest: derive.deriveRequest,

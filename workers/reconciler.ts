@@ -7,27 +7,39 @@
 // While the queue is unavailable, the lanes of this process receive due sessions directly, as far as they have free slots, so that an
 // outage of the queue costs about an interval per message and no more.
 //
-// It runs every `reconcileMs`, and earlier when it knows an earlier deadline: a lease that expires, a retry that becomes due, the
-// deadline of a subagent, the end of a wait. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
+// It asks every `reconcileMs` whether there is work, and runs then, and earlier when it knows an earlier deadline: a lease that expires, a retry that
+// becomes due, the deadline of a subagent, the end of a wait. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
 // for a worker there are ten thousand jobs, not more each second.
 import type { QueueName, Ring } from '../jobs/index.ts';
 import type { Committed, Publish } from '../src/kernel/queue/after-commit.ts';
 import { LANES } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/database/database.ts';
-import { countRings, STALE_RINGS_MAX, selectStaleRings, type StaleRing } from '../src/kernel/queue/reconcile.ts';
+import { pause } from '../src/clock.ts';
+import type { DueDeliveries } from '../src/kernel/processes/process-part.ts';
+import {
+  countRings,
+  ringWork,
+  STALE_RINGS_MAX,
+  selectStaleRings,
+  type StaleRing,
+} from '../src/kernel/queue/reconcile.ts';
+import { anyOf, createWorkWatch, type WorkQuestion, type WorkWatch } from '../src/kernel/queue/work-watch.ts';
 
 export interface ReconcilerOptions {
   database: Database;
   publish: Publish;
   logger: Logger;
   reconcileMs: number;
+  /** Asks whether there is work, for all rounds of the process. */
+  watch?: WorkWatch;
   /** Ends what has a deadline; resolves with the milliseconds until the next one. */
   endOverdue: () => Promise<Committed<{ nextInMs: number | null }>>;
+  /** Whether a deadline lies within so many milliseconds; absent: it is asked in each round. */
+  overdueWork?: (withinMs: number) => WorkQuestion;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: StaleRing[]) => Promise<Set<string>>;
-  /** The sessions with replies to send that have no ring, or whose ring may be lost. */
-  due: readonly (() => Promise<readonly Ring[]>)[];
+  due: readonly DueDeliveries[];
   /** Called with the number of jobs that were added again; absent: they are not counted. */
   onRepeated?: ((rings: number) => void) | undefined;
   /** Rejects when the queue cannot be reached. */
@@ -57,9 +69,8 @@ const INTERVALS_MAX = 10;
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  #timer: NodeJS.Timeout | null = null;
-  #round: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  readonly #stopped = new AbortController();
+  #running: Promise<void> = Promise.resolve();
   /** Asked at most once per interval, because rounds may follow each other closely. */
   #queue = { askedAtMs: Number.NEGATIVE_INFINITY, isAsking: false, isAway: false };
   /** When a round last succeeded, monotonic milliseconds. */
@@ -71,13 +82,12 @@ export class Reconciler {
 
   start(): void {
     this.#succeededAtMs = performance.now();
-    this.#schedule(0);
+    this.#running = this.#run();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#round;
+    this.#stopped.abort();
+    await this.#running;
   }
 
   /** True when no round has succeeded for ten intervals. */
@@ -94,16 +104,41 @@ export class Reconciler {
     return performance.now() - this.#succeededAtMs;
   }
 
-  #schedule(delayMs: number): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => {
-      this.#round = this.#work();
-    }, delayMs);
+  async #run(): Promise<void> {
+    const { reconcileMs } = this.#options;
+    const { signal } = this.#stopped;
+    const ask = this.#openQuestion();
+    for (let nextMs = 0; !signal.aborted;) {
+      // At a known moment there is work.
+      const hasWork = nextMs < reconcileMs ? await pause(nextMs, signal).then(() => true) : await ask();
+      if (signal.aborted) return;
+      this.#askQueue();
+      nextMs = hasWork ? await this.#work() : reconcileMs;
+    }
   }
 
-  async #work(): Promise<void> {
+  /** Returns the function that asks whether there is work, within an interval. */
+  #openQuestion(): () => Promise<boolean> {
+    const { database, reconcileMs, due, overdueWork = () => ({ sql: 'true' }) } = this.#options;
+    const { watch = createWorkWatch(database) } = this.#options;
+    // What is due until then is work, because a round learns when it is due.
+    const aheadMs = 2 * reconcileMs;
+    const ask = watch.add(anyOf([ringWork(aheadMs), overdueWork(aheadMs), ...due.map(({ work }) => work)]));
+    return async () => {
+      try {
+        const hasWork = await ask(reconcileMs, this.#stopped.signal);
+        if (!hasWork) this.#succeededAtMs = performance.now();
+        return hasWork;
+      } catch (error) {
+        database.outages.report(error, 'Reconciler could not ask whether there is work; it asks again');
+        return false;
+      }
+    };
+  }
+
+  /** One round; resolves with the milliseconds until the next one. */
+  async #work(): Promise<number> {
     const { reconcileMs, database } = this.#options;
-    this.#askQueue();
     const parts = await Promise.allSettled([this.#ringFaded(), this.#ringDue(), this.#endOverdue()]);
     let nextMs = reconcileMs;
     let hasFailed = false;
@@ -114,7 +149,7 @@ export class Reconciler {
       } else if (part.value !== null) nextMs = Math.min(nextMs, part.value + AFTER_MOMENT_MS);
     }
     if (!hasFailed) this.#succeededAtMs = performance.now();
-    this.#schedule(nextMs);
+    return nextMs;
   }
 
   /** Asks the queue whether it is there, and keeps no round waiting: the answer counts from the next round on. */
@@ -174,7 +209,7 @@ export class Reconciler {
 
   async #ringDue(): Promise<null> {
     const { due, publish, lanes } = this.#options;
-    const rings = (await Promise.all(due.map((read) => read()))).flat();
+    const rings = (await Promise.all(due.map(({ read }) => read()))).flat();
     if (rings.length === 0) return null;
     if (!this.#queue.isAway) publish({ after: { changed: [], rings } });
     else if (lanes !== null) {

@@ -1,25 +1,25 @@
-// The scheduler: starts work that is due at a time. Any number can run on one database; each checks once a second, and when
-// the next item is known to become due. The database decides what is due, what time it is and which scheduler fires it (G8, G20): a
+// The scheduler: starts work that is due at a time. Any number can run on one database; each asks once a second whether something is due soon,
+// and checks when it is known to become due. The database decides what is due, what time it is and which scheduler fires it (G8, G20): a
 // scheduler with a wrong clock checks at other times and fires nothing early.
 //
-//   tick ──▶ round: each schedule starts what is due (crons, polls) ▶ each settles what has ended ▶ deliver messages ──▶ the next known time
+//   work ──▶ round: each schedule starts what is due (crons, polls) ▶ each settles what has ended ▶ deliver messages ──▶ the next known time
 //
-// node-cron provides the tick. A tick does not interrupt a round in progress; another round follows it.
-import type { ScheduledTask } from 'node-cron';
-import type { Logger } from '../src/logger.ts';
+// A question does not interrupt a round in progress; another round follows it.
+import { DELAYED_WORK } from '../src/kernel/inbox/delayed-messages.ts';
 import type { ScheduleStep } from '../src/kernel/processes/process-part.ts';
+import { anyOf, createWorkWatch, type WorkWatch } from '../src/kernel/queue/work-watch.ts';
 import { deliverDue } from '../src/kernel/use-cases/deliver-delayed.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
 
 export interface SchedulerOptions {
   service: Service;
-  logger: Logger;
+  /** Asks whether there is work, for all rounds of the process. */
+  watch?: WorkWatch;
   /** What the features start by the clock, in their order. */
   schedules: readonly ScheduleStep[];
 }
 
-/** Every second, on the second, so that slots on a full second fire without delay. */
-const BEAT = '* * * * * *';
+/** How often it is asked whether something is due. */
 const BEAT_MS = 1_000;
 /** How long after a deadline the next round starts, in milliseconds. */
 const AFTER_MOMENT_MS = 2;
@@ -28,7 +28,6 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #stopped = new AbortController();
   #beating: Promise<void> = Promise.resolve();
-  #beat: ScheduledTask | null = null;
   #moment: NodeJS.Timeout | null = null;
   #round: Promise<void> | null = null;
   #isWanted = false;
@@ -42,11 +41,8 @@ export class Scheduler {
 
   /** Starts the rounds; the first one applies the configuration. Does not wait for it. */
   start(): void {
-    const { logger } = this.#options;
     this.#check();
-    this.#beating = this.#beatEverySecond().catch((error: unknown) =>
-      logger.error({ err: error }, 'Scheduler timer could not be started'),
-    );
+    this.#beating = this.#checkWhatIsDue();
   }
 
   /** The configuration was reloaded: the next round applies it. */
@@ -55,28 +51,20 @@ export class Scheduler {
     this.#check();
   }
 
-  async #beatEverySecond(): Promise<void> {
-    const { default: cron } = await import('node-cron');
-    if (this.#stopped.signal.aborted) return;
-    const { logger } = this.#options;
-    this.#beat = cron.schedule(BEAT, () => this.#check(), {
-      name: 'holdfast-scheduler',
-      timezone: 'UTC',
-      suppressMissedWarning: true,
-      logger: {
-        info: (message) => logger.debug(message),
-        warn: (message) => logger.debug(message),
-        error: (message) => logger.warn({ err: message }, 'Scheduler timer failed'),
-        debug: (message) => logger.trace(String(message)),
-      },
-    });
+  async #checkWhatIsDue(): Promise<void> {
+    const { service, schedules, watch = createWorkWatch(service.database) } = this.#options;
+    const { signal } = this.#stopped;
+    const ask = watch.add(anyOf([DELAYED_WORK, ...schedules.map(({ work }) => work ?? { sql: 'true' })]));
+    while (!signal.aborted) {
+      const hasWork = await this.#attempt(() => ask(BEAT_MS, signal));
+      if (hasWork === true || this.#unsynced.size > 0) this.#check();
+    }
   }
 
   /** Claims nothing new and resolves when the round in progress has ended; any scheduler can take over its unfinished work. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#beating;
-    await this.#beat?.destroy();
     if (this.#moment !== null) clearTimeout(this.#moment);
     await this.#round;
   }
@@ -129,7 +117,7 @@ export class Scheduler {
     return await step.start(this.#stopped.signal);
   }
 
-  /** Anything later than the next tick is found by a tick. */
+  /** Anything later is asked for again. */
   #checkAgainIn(inMs: number | null): void {
     if (this.#moment !== null) clearTimeout(this.#moment);
     this.#moment = null;

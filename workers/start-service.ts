@@ -4,7 +4,6 @@ import { systemClock } from '../src/clock.ts';
 import { agentOf, ensureApiKey, isAgent, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
-import type { Service } from '../src/kernel/use-cases/service.ts';
 import type { WorkerIdentity } from '../src/kernel/processes/report-worker.ts';
 import { FEATURES } from '../src/features.ts';
 import type { ModelEndpoint, Process, ProcessPart, Role } from '../src/kernel/processes/process-part.ts';
@@ -74,11 +73,11 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     prepareEndpoint(config, roles, enders),
   ]);
   const base = await openBase(options, { modules, databaseUrl, enders });
-  const { service, meters } = base;
+  const { meters } = base;
   const identity = modules.identityOf(roles);
   const working = await startWorking(options, { base, modules, identity, modelEndpoint, enders });
   const { parts, reporter } = working;
-  startRunning(options, { modules, service, parts, enders });
+  startRunning(options, { modules, base, parts, enders });
   const facts = readServiceFacts(config, base.backend.kind, modelEndpoint.isScripted);
   const { version } = identity;
   const api = await startApi(options, { modules, base, facts, version, enders, ...working });
@@ -164,15 +163,16 @@ async function openParts({ parts }: Modules, process: Process, enders: Ender[]):
 
 /** Starts what is repeated, and the role of the scheduler, if it is one of this process. */
 function startRunning(
-  { live, logger }: ServiceOptions,
-  { modules, service, parts, enders }: { modules: Modules; service: Service; parts: ProcessPart[]; enders: Ender[] },
+  { live }: ServiceOptions,
+  { modules, base, parts, enders }: { modules: Modules; base: Base; parts: ProcessPart[]; enders: Ender[] },
 ): void {
+  const { service, watch } = base;
   const rounds = parts.flatMap((part) => part.rounds ?? []);
-  const ends = rounds.map((list) => startRounds({ ...list, database: service.database }));
+  const ends = rounds.map((list) => startRounds({ ...list, database: service.database, watch }));
   enders.push(() => Promise.all(ends.map((end) => end())));
   if (modules.Scheduler === null) return;
   const schedules = parts.flatMap(({ schedule }) => schedule ?? []);
-  const scheduler = new modules.Scheduler({ service, logger, schedules });
+  const scheduler = new modules.Scheduler({ service, watch, schedules });
   enders.push(() => scheduler.stop());
   scheduler.start();
   live.follow({ apply: () => scheduler.syncAgain() });
@@ -201,7 +201,7 @@ async function openBase(
   const wake = createWake();
   const { effects, chat } = modules;
   const service = modules.createService({ config, database, effects, chat, wake, doorbell });
-  return { service, wake, backend, meters, warnings };
+  return { service, wake, watch: modules.createWorkWatch(database), backend, meters, warnings };
 }
 
 interface ApiParts {

@@ -1,7 +1,7 @@
 // The budgets of the configuration when processes with different configurations start one after the other on one database.
 import { onTestFinished, expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config.ts';
-import { budgetBookOf, openBudgets } from '../../src/features/budgets/rounds.ts';
+import { budgetBookOf, storeBudgets } from '../../src/features/budgets/rounds.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { openWindows } from '../../src/features/budgets/store/reserve-cost.ts';
 import { changeBudgetWindows } from '../rows/budgets.ts';
@@ -29,8 +29,7 @@ async function useDatabase() {
       config: { ...plain, ...(budgets && { budgets }) },
       database: { ...database },
     });
-    const stop = await openBudgets(service);
-    await stop();
+    await storeBudgets(service);
     return budgetBookOf(service).all;
   }
 

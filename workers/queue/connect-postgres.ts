@@ -27,6 +27,9 @@ export interface PostgresOptions {
 /** A notification is lost only with its connection, whose end is noticed. */
 const SLEEP_MS = 5_000;
 
+/** A worker that finds no job asks again after its sleep, so while workers sleep, a statement has answered within this time. */
+const ANSWER_MS = SLEEP_MS + 1_000;
+
 /** BullMQ's workers immediately repeat most failed statements, as fast as they fail. */
 const FAILURE_PAUSE_MS = 100;
 
@@ -46,7 +49,12 @@ const ADDING = /\b(?:add_job|add_jobs_bulk|move_active_to_wait|move_stalled_jobs
 export async function connectPostgres({ databaseUrl, onError, isMigrating }: PostgresOptions): Promise<QueueServer> {
   if (isMigrating) await migrateQueue(databaseUrl);
   const heal = isMigrating ? createHealer(databaseUrl, onError) : () => undefined;
-  const pools = openQueuePools(databaseUrl, onError);
+  /** When a statement has answered last, monotonic, if nothing has failed since: as good as a ping. */
+  const answers = { lastAtMs: Number.NEGATIVE_INFINITY };
+  const pools = openQueuePools(databaseUrl, (error) => {
+    answers.lastAtMs = Number.NEGATIVE_INFINITY;
+    onError(error);
+  });
   const listener = createPostgresListener({ createClient: pools.createListenClient, isOwn: pools.isOwn });
   const connections: PostgresConnection[] = [];
   const connect = async (own: pg.Pool): Promise<PostgresConnection> => {
@@ -63,6 +71,7 @@ export async function connectPostgres({ databaseUrl, onError, isMigrating }: Pos
         tell: listener.tell,
         heal,
         wakeWorker,
+        answers,
       }),
     );
     connection.on('error', onError);
@@ -87,6 +96,7 @@ export async function connectPostgres({ databaseUrl, onError, isMigrating }: Pos
         new PostgresQueueBackend(connection, name, { ...options, connection: producing.pool }, true);
     },
     async ping() {
+      if (performance.now() - answers.lastAtMs < ANSWER_MS) return;
       await pools.shared.query('/* queue: ping */ select 1');
     },
     async close() {
@@ -114,13 +124,14 @@ interface SeenParts {
   tell: (queue: string) => void;
   heal: () => void;
   wakeWorker: () => void;
+  answers: { lastAtMs: number };
 }
 
 /**
  * A pool as BullMQ sees it. A statement fails after a pause and wakes the worker of the connection, one that misses the schema has it made again, one
  * that adds a job tells the workers of this process, and a needless one is not sent.
  */
-function seenByBullMQ({ own, choose, takeClient, tell, heal, wakeWorker }: SeenParts): PgPool {
+function seenByBullMQ({ own, choose, takeClient, tell, heal, wakeWorker, answers }: SeenParts): PgPool {
   // BullMQ asks for the part of a pool that is here.
   const seen = {
     connect: takeClient,
@@ -130,8 +141,11 @@ function seenByBullMQ({ own, choose, takeClient, tell, heal, wakeWorker }: SeenP
     async query(text: string, values: unknown[] = []) {
       if (NEEDLESS.test(text)) return { rows: [] };
       try {
-        return await queryPrepared(choose, text, values);
+        const result = await queryPrepared(choose, text, values);
+        answers.lastAtMs = performance.now();
+        return result;
       } catch (error) {
+        answers.lastAtMs = Number.NEGATIVE_INFINITY;
         if (isSchemaMissing(error)) heal();
         if (isRefusal(error)) throw error;
         await delay(FAILURE_PAUSE_MS);

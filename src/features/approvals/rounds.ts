@@ -1,5 +1,5 @@
 // The round of approvals: puts new requests into the outbox for the webhook and for chats, and notes which have ended without a decision.
-import { sendHeldNotices } from '../../kernel/inbox/held-notices.ts';
+import { hasHeldNoticesSql, sendHeldNotices } from '../../kernel/inbox/held-notices.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
@@ -8,15 +8,13 @@ import { findRequest, settleLeft } from './store/approvals.ts';
 import { viewApproval } from './views.ts';
 
 const ROUND_MS = 2_000;
-/** Without rules: requests of earlier ones can be left. */
-const IDLE_ROUND_MS = 60_000;
 
 export function openApprovalRounds({ service }: Process): ProcessPart {
   const failure = 'Requests for approvals could not be sent or settled; the next round retries';
-  const { approvals, gateway } = service.config.tools;
-  const mayAsk = approvals.rules.length > 0 || gateway.enabled;
-  const pauseMs = every(mayAsk ? ROUND_MS : IDLE_ROUND_MS);
-  return { rounds: [{ round: () => runApprovalRound(service), pauseMs, failure }] };
+  const work = {
+    sql: `exists (select from holdfast.approvals a where a.status = 'open') or ${hasHeldNoticesSql('approval')}`,
+  };
+  return { rounds: [{ work, round: () => runApprovalRound(service), pauseMs: every(ROUND_MS), failure }] };
 }
 
 export async function runApprovalRound(service: Service): Promise<void> {

@@ -24,6 +24,7 @@ import { closeItems, readWorkToStop, settleCharged, settleItems, withdrawInputs 
 import { feedBatch, readHungryBatches, readReadyItems, type FedItem, type HungryBatch } from './store/feed.ts';
 import {
   endBatch,
+  HAS_OPEN_WORK_SQL,
   passPilot,
   pauseBatch,
   readMeasuredRounds,
@@ -226,6 +227,7 @@ export function openBatchRounds({ service, logger, tracing }: Process): ProcessP
   return {
     rounds: [
       {
+        work: { sql: HAS_OPEN_WORK_SQL },
         round: (signal) => runBatchRound(parts, signal),
         pauseMs: OFTEN,
         failure: 'Round of batches failed; the next round retries',

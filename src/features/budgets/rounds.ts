@@ -6,33 +6,22 @@ import { toMicros } from '../../core/prices/call-cost.ts';
 import type { Database } from '../../database/database.ts';
 import { newId } from '../../ids.ts';
 import { BudgetBook } from './store/budget-book.ts';
-import { syncBudgets } from './store/budgets.ts';
+import { HAVE_CHANGED_SQL, syncBudgets } from './store/budgets.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { workOff } from '../../work-off.ts';
-import { releaseReservations, wakeBudgetWaiters } from './store/reservations.ts';
+import { HAS_TRACES_SQL, releaseReservations, wakeBudgetWaiters } from './store/reservations.ts';
 import { settleLeftCosts } from './store/settle-costs.ts';
 
 /** One for each process, which has one database. */
 const books = new WeakMap<Database, BudgetBook>();
 
-/** The budgets that hold, as this process knows them: none until `openBudgets`. */
+/** The budgets that hold, as this process knows them: none until `storeBudgets`. */
 export function budgetBookOf({ database }: Pick<Service, 'database'>): BudgetBook {
   const book = books.get(database) ?? new BudgetBook(database);
   books.set(database, book);
   return book;
-}
-
-/**
- * Stores those of the configuration, if it has any word on them, and reads all that hold, now and every second until the function that it
- * returns is called.
- */
-export async function openBudgets(service: Service): Promise<() => Promise<void>> {
-  const book = budgetBookOf(service);
-  await storeBudgets(service);
-  book.start();
-  return () => book.stop();
 }
 
 /** Stores them, if the configuration has any word on them, and reads all that hold. */
@@ -46,12 +35,24 @@ function toRow({ limitUsd, ...settings }: NonNullable<Config['budgets']>[number]
   return { ...settings, id: newId<string>(), limitMicros: toMicros(limitUsd) };
 }
 
+/** How old the budgets are at most, while the database answers. */
+const READ_MS = 1_000;
 const TIDY_MS = 5_000;
 
 export async function openBudgetBook({ service, live }: Process): Promise<ProcessPart> {
-  const stop = await openBudgets(service);
+  const book = budgetBookOf(service);
+  await storeBudgets(service);
   live.follow({ store: (next) => storeBudgets({ ...service, config: next }) });
-  return { stop };
+  return {
+    rounds: [
+      {
+        work: { sql: HAVE_CHANGED_SQL, values: () => ({ budgetsMd5: book.md5 }) },
+        round: async () => void (await book.read()),
+        pauseMs: every(READ_MS),
+        failure: 'Budgets could not be read; they stay as they are known',
+      },
+    ],
+  };
 }
 
 export function openBudgetRounds({ service }: Pick<Process, 'service'>): ProcessPart {
@@ -62,6 +63,12 @@ export function openBudgetRounds({ service }: Pick<Process, 'service'>): Process
     await workOff(() => releaseReservations(database), { signal });
     publish(await wakeBudgetWaiters(database));
   }
+  const work = {
+    sql: `$wereBudgets::boolean and (${HAS_TRACES_SQL})`,
+    values: () => ({ wereBudgets: budgetBookOf(service).wasInUse }),
+  };
   const pauseMs = { ...every(TIDY_MS), first: 0 };
-  return { rounds: [{ round, pauseMs, failure: 'Budgets could not be tidied; the next round retries' }] };
+  return {
+    rounds: [{ work, round, pauseMs, failure: 'Budgets could not be tidied; the next round retries' }],
+  };
 }

@@ -10,6 +10,7 @@ export function openBulkRounds({ service, logger }: Process): ProcessPart {
   return {
     rounds: [
       {
+        work: { sql: 'exists (select from holdfast.bulk_actions a where a.ended_at is null)' },
         round: () => runBulkRound(parts),
         pauseMs: OFTEN,
         failure: 'Round of bulk actions failed; the next round retries',

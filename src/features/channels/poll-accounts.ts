@@ -13,6 +13,7 @@ import type { ReceiveResult } from './accept-said.ts';
 import { createReceive, type Receive } from './receive.ts';
 import {
   claimAccount,
+  IS_FREE_SQL,
   noteAccounts,
   noteConnected,
   noteLost,
@@ -57,11 +58,13 @@ export async function openChannels(process: Polling): Promise<ProcessPart> {
         failure: 'Old files of chats could not be deleted; the next round retries',
       },
       {
+        work: { sql: 'exists (select from holdfast.channel_previews p where not p.is_final)' },
         round: () => removeLeftOver({ config, database }, null),
         pauseMs: every(LEFT_OVER_MS),
         failure: 'Previews that were left could not be removed; the next round retries',
       },
       ...read.map((account) => ({
+        work: { sql: IS_FREE_SQL, values: () => nameOf(account) },
         round: (signal: AbortSignal) => readAccount({ ...process, receive }, account, signal),
         pauseMs: PAUSE_MS,
         failure: `Account ${account.channel}/${account.account} could not be read; the next round retries`,

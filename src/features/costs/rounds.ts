@@ -3,15 +3,14 @@
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { workOff } from '../../work-off.ts';
-import { countExisting, countSessions, rollUp, sampleMinute, trimUsage } from './store/roll-up.ts';
+import { countExisting, countSessions, HAS_NEW_EVENTS_SQL, rollUp, sampleMinute, trimUsage } from './store/roll-up.ts';
 
 const ROLL_UP_MS = 1_000;
-/** Every so many rounds, what waits and what runs is sampled, sessions are counted, and what is old is deleted. */
-const RARE_ROUNDS = 10;
+/** How often what waits and what runs is sampled, sessions are counted, and what is old is deleted. */
+const SAMPLE_MS = 10_000;
 
 export function openUsageRounds({ service: { database }, logger }: Process): ProcessPart {
   let isCounted = false;
-  let rounds = 0;
   async function round(signal: AbortSignal): Promise<void> {
     if (!isCounted) {
       const isNews = await countExisting(database);
@@ -19,11 +18,24 @@ export function openUsageRounds({ service: { database }, logger }: Process): Pro
       isCounted = true;
     }
     await workOff(() => rollUp(database), { signal });
-    if (rounds++ % RARE_ROUNDS > 0) return;
+  }
+  async function sample(signal: AbortSignal): Promise<void> {
     await sampleMinute(database);
     for (const portion of [countSessions, trimUsage]) await workOff(() => portion(database), { signal });
   }
   return {
-    rounds: [{ round, pauseMs: every(ROLL_UP_MS), failure: 'Usage could not be rolled up; the next round retries' }],
+    rounds: [
+      {
+        work: { sql: HAS_NEW_EVENTS_SQL },
+        round,
+        pauseMs: every(ROLL_UP_MS),
+        failure: 'Usage could not be rolled up; the next round retries',
+      },
+      {
+        round: sample,
+        pauseMs: { ...every(SAMPLE_MS), first: ROLL_UP_MS },
+        failure: 'What waits and runs could not be sampled; the next round retries',
+      },
+    ],
   };
 }

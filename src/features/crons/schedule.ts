@@ -10,7 +10,7 @@ import type { Registry } from 'prom-client';
 import { metricIn } from '../../metrics.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every, trims } from '../../kernel/queue/start-rounds.ts';
-import { retireCrons, trimFires } from './store/settle-fires.ts';
+import { HAS_DUE_SQL, HAS_OVER_SQL, retireCrons, trimFires } from './store/settle-fires.ts';
 
 type CronJob = CronParts['config']['cron']['jobs'][number];
 
@@ -97,6 +97,7 @@ export function openCrons({ service, logger, metrics }: Pick<Process, 'service' 
   let nowMs = 0;
   return {
     schedule: {
+      work: { sql: HAS_DUE_SQL },
       sync: async () => reconcileConfigCrons(parts, await readDatabaseTime(database)),
       async start(signal) {
         for (let go = 1; ; go += 1) {
@@ -112,6 +113,7 @@ export function openCrons({ service, logger, metrics }: Pick<Process, 'service' 
     },
     rounds: [
       {
+        work: { sql: HAS_OVER_SQL },
         async round() {
           await retireCrons(database);
           await giveNotices(parts);

@@ -17,6 +17,7 @@ import { SPAN_KEYS } from '../../core/telemetry/span.ts';
 import type { Database } from '../../database/database.ts';
 import {
   claimDelivery,
+  HAS_OPEN_SQL,
   readDueDeliveries,
   settleDelivery,
   type ClaimedDelivery,
@@ -236,13 +237,16 @@ export function openDueDeliveries({
   logger,
 }: Pick<Process, 'logger'> & { service: Pick<Process['service'], 'database'> }): ProcessPart {
   return {
-    async due() {
-      const { rings, expired } = await readDueDeliveries(service.database);
-      for (const { id, lastStatus, ...delivery } of expired) {
-        const facts = { deliveryId: id, ...delivery, code: 'delivery_expired', httpStatus: lastStatus };
-        logger.warn(facts, 'Delivery expired');
-      }
-      return rings;
+    due: {
+      work: { sql: HAS_OPEN_SQL },
+      async read() {
+        const { rings, expired } = await readDueDeliveries(service.database);
+        for (const { id, lastStatus, ...delivery } of expired) {
+          const facts = { deliveryId: id, ...delivery, code: 'delivery_expired', httpStatus: lastStatus };
+          logger.warn(facts, 'Delivery expired');
+        }
+        return rings;
+      },
     },
   };
 }

@@ -1,5 +1,5 @@
 // The round of external tools: puts calls that wait into the outbox for the webhook.
-import { sendHeldNotices } from '../../kernel/inbox/held-notices.ts';
+import { hasHeldNoticesSql, sendHeldNotices } from '../../kernel/inbox/held-notices.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
@@ -12,7 +12,8 @@ const ROUND_MS = 1_000;
 export function openExternalToolRounds({ service }: Process): ProcessPart {
   if (service.config.tools.externalWebhook === undefined) return {};
   const failure = 'Calls of external tools could not be sent; the next round retries';
-  return { rounds: [{ round: () => runExternalToolRound(service), pauseMs: every(ROUND_MS), failure }] };
+  const work = { sql: hasHeldNoticesSql('external_tool') };
+  return { rounds: [{ work, round: () => runExternalToolRound(service), pauseMs: every(ROUND_MS), failure }] };
 }
 
 export async function runExternalToolRound(service: Service): Promise<void> {

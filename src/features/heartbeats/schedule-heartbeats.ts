@@ -72,11 +72,6 @@ export async function syncHeartbeats(
   await syncPolledAgents(database, rows);
 }
 
-/** True when any agent is polled. */
-export function hasHeartbeats(config: Config): boolean {
-  return polledAgents(config).length > 0;
-}
-
 /** What a scheduler does with its polls. */
 export interface Polls {
   /** Claims the polls that are due, and starts the check of each; not twice at the same time. False: no more can be checked now. */

@@ -4,11 +4,9 @@ import { metricIn } from '../../metrics.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
 import { trims } from '../../kernel/queue/start-rounds.ts';
 import { readDatabaseTime } from '../../database/database-time.ts';
-import { hasHeartbeats, openPolls, syncHeartbeats, type Polls } from './schedule-heartbeats.ts';
-import { nextPollInMs, renewPolls, trimPolls } from './store/heartbeats.ts';
+import { openPolls, syncHeartbeats, type Polls } from './schedule-heartbeats.ts';
+import { HAS_POLLS_SQL, nextPollInMs, renewPolls, trimPolls } from './store/heartbeats.ts';
 
-/** While no agent is polled: between two checks for polls that a request has opened and its process has left. */
-const IDLE_MS = 5_000;
 const TRIM_MS = 3_600_000;
 
 export function openHeartbeats({
@@ -20,14 +18,12 @@ export function openHeartbeats({
   const polls = metrics === null ? undefined : metricIn(metrics, 'holdfast_heartbeats_total');
   const owner = newId<string>();
   const onPolled = (result: string): void => polls?.inc({ result });
-  let madeAtMs = Number.NEGATIVE_INFINITY;
   let opened: Polls | undefined;
   return {
     schedule: {
+      work: { sql: HAS_POLLS_SQL, values: () => ({ pollOwner: owner }) },
       sync: async () => syncHeartbeats(service, await readDatabaseTime(database)),
       async start(signal) {
-        if (!hasHeartbeats(config) && performance.now() - madeAtMs < IDLE_MS) return null;
-        madeAtMs = performance.now();
         opened ??= openPolls({ ...service, logger, owner, signal, onPolled });
         // With as many checks as there may be, the next tick looks again.
         return (await opened.start()) ? await nextPollInMs(database) : null;

@@ -9,12 +9,14 @@ import { connectionsOf, type Connections } from './connections.ts';
 import { cancelLeftTasks } from './tasks.ts';
 import {
   claimDueMcpServers,
+  HAS_DUE_SERVERS_SQL,
   noteMcpServers,
   readMcpVersions,
   releaseMcpServer,
   storeMcpLoss,
   storeMcpTools,
 } from './store/servers.ts';
+import { HAS_LEFT_TASKS_SQL } from './store/tasks.ts';
 import { enabledServers } from './turns.ts';
 
 /** A server that runs elsewhere may change at any time; one that is a process of the worker hardly does. */
@@ -47,11 +49,13 @@ export async function openMcp({ service, logger }: Pick<Process, 'service' | 'lo
   return {
     rounds: [
       {
+        work: { sql: HAS_DUE_SERVERS_SQL, values: () => ({ names }) },
         round: (signal) => askDueServers(asking, signal),
         pauseMs: PAUSE_MS,
         failure: 'MCP servers could not be asked for their tools; the next round retries',
       },
       {
+        work: { sql: HAS_LEFT_TASKS_SQL, values: () => ({ servers: names }) },
         round: (signal) => cancelLeftTasks({ database, connections, servers: names }, signal),
         pauseMs: { first: 1_000, min: 1_000, max: 5_000 },
         failure: 'Tasks of MCP servers could not be cancelled; the next round retries',

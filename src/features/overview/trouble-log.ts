@@ -3,7 +3,7 @@
 import { formatSubject } from './rules/attention.ts';
 import { wordsOfHealth, type HealthFact } from './rules/service-health.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
-import { readServiceHealth } from './views/service-health.ts';
+import { HEALTH_FACTS_SQL, readServiceHealth } from './views/service-health.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 
 /** A process is lost 9 s after its last report: with this interval, its loss is logged within 10 s of it, in milliseconds. */
@@ -21,8 +21,13 @@ export function openTroubleLog({ service: { database }, logger }: Pick<Process, 
     known = found;
   }
 
+  // What is known may be over.
+  const work = {
+    sql: `$isKnown::boolean or exists (select from (${HEALTH_FACTS_SQL}) as facts)`,
+    values: () => ({ isKnown: known.size > 0 }),
+  };
   return {
-    rounds: [{ round: check, failure: 'State of the service could not be read', pauseMs: every(POLL_MS) }],
+    rounds: [{ work, round: check, failure: 'State of the service could not be read', pauseMs: every(POLL_MS) }],
   };
 }
 

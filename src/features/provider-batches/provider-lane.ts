@@ -6,6 +6,7 @@ import { laneRoundMs } from './rules/submission.ts';
 import { newId } from '../../ids.ts';
 import { createAnthropicBatches } from './anthropic-batches.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import { HAS_LANE_WORK_SQL } from './store/submissions.ts';
 import { leaveLane } from './store/store-results.ts';
 import { workOff } from '../../work-off.ts';
 import type { Rounds } from '../../kernel/queue/start-rounds.ts';
@@ -59,7 +60,9 @@ export function laneRounds(parts: LaneParts): Omit<Rounds, 'database'> {
     },
   };
   const failure = 'Round of the provider lane failed; the next round retries';
-  return { round: (signal) => runLaneRound(parts, signal), failure, pauseMs };
+  const { owner, port } = parts;
+  const work = { sql: HAS_LANE_WORK_SQL, values: () => ({ owner, account: port.account }) };
+  return { work, round: (signal) => runLaneRound(parts, signal), failure, pauseMs };
 }
 
 async function runLaneRound(parts: LaneParts, signal: AbortSignal): Promise<void> {

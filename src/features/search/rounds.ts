@@ -4,7 +4,7 @@ import type { Process, ProcessPart } from '../../kernel/processes/process-part.t
 import { every } from '../../kernel/queue/start-rounds.ts';
 import type { Database } from '../../database/database.ts';
 import { workOff } from '../../work-off.ts';
-import { indexNews, indexPast } from './store/index-texts.ts';
+import { HAS_NEWS_SQL, indexNews, indexPast } from './store/index-texts.ts';
 
 const ROUND_MS = 1_000;
 /** Portions of older words in one round: new words wait for no more. */
@@ -16,6 +16,7 @@ export function openSearchRounds({ service: { database } }: Process): ProcessPar
   return {
     rounds: [
       {
+        work: { sql: HAS_NEWS_SQL },
         round: (signal) => indexTexts(database, signal),
         pauseMs: every(ROUND_MS),
         failure: 'Words could not be added to the search; the next round retries',

@@ -26,6 +26,7 @@ import { KEY_COLUMNS } from '../../database/idempotency.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 import type { NewInput } from './new-input.ts';
 import { buildAfter, type RungColumns } from '../queue/rings.ts';
+import { SOON_SQL, type WorkQuestion } from '../queue/work-watch.ts';
 import { sendQuery } from '../../database/send-query.ts';
 import { sessionFactsSql } from '../sessions/session-facts.ts';
 import { cte, rows, statement } from '../../database/statement.ts';
@@ -126,6 +127,11 @@ export const readDueMessages = literalQuery({
   values: (waitingMax: number) => [waitingMax],
   answer: ([row]: { due: DueMessage[]; nextInMs: number | null }[]) => row ?? { due: [], nextInMs: null },
 });
+
+/** Whether a message is due soon. */
+export const DELAYED_WORK: WorkQuestion = {
+  sql: `exists (select from holdfast.inbox i where i.status = 'delayed' and i.deliver_at <= ${SOON_SQL})`,
+};
 
 export const DELIVER_DELAYED = statement<readonly NewInput[]>({
   name: 'deliver-delayed',

@@ -36,6 +36,10 @@ where n.code = $code order by n.created_at limit ${SENT_MAX}`,
   answer: (rows: NoticedCall[]) => rows,
 });
 
+/** SQL of whether there are any. */
+export const hasHeldNoticesSql = (code: HoldCode): string =>
+  `exists (select from holdfast.held_notices n where n.code = '${code}')`;
+
 export const noteHeldNotice = literalQuery({
   name: 'note-held-notice',
   purpose: 'Delete a notice that is in the outbox, or that is not needed any more.',

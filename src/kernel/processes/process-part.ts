@@ -6,6 +6,7 @@ import type { Logger } from '../../logger.ts';
 import type { Tracing } from '../../tracing.ts';
 import type { DeliveryRing } from '../queue/after-commit.ts';
 import type { Rounds } from '../queue/start-rounds.ts';
+import type { WorkQuestion } from '../queue/work-watch.ts';
 import type { Service } from '../use-cases/service.ts';
 import type { WorkerIdentity } from './report-worker.ts';
 
@@ -35,14 +36,20 @@ export interface Process {
 /** What a feature runs in a process. */
 export interface ProcessPart {
   /** Repeated from when the process works until its drain, each for itself. */
-  rounds?: readonly Omit<Rounds, 'database'>[];
+  rounds?: readonly Omit<Rounds, 'database' | 'watch'>[];
   schedule?: ScheduleStep;
   /** Sends the replies of a session: the jobs of the lane `deliver`. After `draining` it begins none, and on `signal` it leaves the one in progress. */
   deliver?: (job: { sessionId: SessionId; signal: AbortSignal; draining: AbortSignal }) => Promise<unknown>;
-  /** The sessions with replies to send that have no ring, or whose ring may be lost. */
-  due?: () => Promise<readonly DeliveryRing[]>;
+  due?: DueDeliveries;
   /** Called when nothing of the process works any more. */
   stop?: () => Promise<unknown>;
+}
+
+/** The sessions with replies to send that have no ring, or whose ring may be lost. */
+export interface DueDeliveries {
+  /** Whether there may be any. */
+  work: WorkQuestion;
+  read: () => Promise<readonly DeliveryRing[]>;
 }
 
 /** Starts the traces of a process, which its parts are given. */
@@ -50,6 +57,8 @@ export type OpenTracing = (process: Omit<Process, 'tracing'>) => Tracing & { sto
 
 /** What begins by the clock. The scheduler calls those of all features one after the other, in one round: none may wait for anything but the database. */
 export interface ScheduleStep {
+  /** Whether something is due within `SOON_SQL`, or has ended; absent: it is asked in each round. */
+  work?: WorkQuestion;
   /** Applies the configuration: at the beginning, after a reload, and again when it has failed. */
   sync: () => Promise<void>;
   /** Starts what is due; resolves with the milliseconds until more is, or null when that is not known. */

@@ -4,6 +4,7 @@ import type { Committed } from './after-commit.ts';
 import { carryOutLeftEffects, isLeftSql } from '../effects/carry-out.ts';
 import type { EffectParts } from '../effects/turn-effects.ts';
 import { mergeAll } from './rings.ts';
+import type { WorkQuestion } from './work-watch.ts';
 import { literal } from '../../database/statement.ts';
 
 /** Things with a deadline, which end at it. */
@@ -22,6 +23,16 @@ export const nextDeadlines = (kinds: readonly Overdue[]) =>
     text: `select array[${kinds.map(({ earliest }) => `extract(epoch from (${earliest}) - clock_timestamp()) * 1000`).join(', ')}]::float8[] as "inMs",
   exists (select from holdfast.effects e where ${isLeftSql('$1')}) as "hasEffects"`,
   });
+
+/** Whether one of these deadlines lies within so many milliseconds, or effects of these kinds are left. */
+export function overdueWork(kinds: readonly Overdue[], effects: readonly string[]): (withinMs: number) => WorkQuestion {
+  const soon = "clock_timestamp() + $withinMs::float8 * interval '1 millisecond'";
+  const deadlines = kinds.map(({ earliest }) => ` or (${earliest}) <= ${soon}`).join('');
+  return (withinMs) => ({
+    sql: `exists (select from holdfast.effects e where ${isLeftSql('$leftKinds')})${deadlines}`,
+    values: () => ({ withinMs, leftKinds: effects }),
+  });
+}
 
 interface Moments {
   inMs: (number | null)[];

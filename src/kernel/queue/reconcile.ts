@@ -8,6 +8,7 @@ import type { Lane } from '../../config.ts';
 import type { Committed } from './after-commit.ts';
 import type { Database } from '../../database/database.ts';
 import { buildRings } from './rings.ts';
+import type { WorkQuestion } from './work-watch.ts';
 import type { NeededRing } from '../sessions/session-locks.ts';
 import { isPausedSql } from '../views/pauses.ts';
 import { literal } from '../../database/statement.ts';
@@ -81,6 +82,14 @@ export async function selectStaleRings(
   const query = RECONCILE.prepared([staleAfterMs, lanes.map(({ lane }) => lane), lanes.map(({ room }) => room)]);
   // The final select has one row.
   return (await database.hot.query<StaleRings>(query)).rows[0]!;
+}
+
+/** Whether the work of a session is due within so many milliseconds. */
+export function ringWork(withinMs: number): WorkQuestion {
+  return {
+    sql: `exists (select from holdfast.doorbells d where d.due_at <= clock_timestamp() + $withinMs::float8 * interval '1 millisecond')`,
+    values: () => ({ withinMs }),
+  };
 }
 
 export const COUNT_RINGS = literal({

@@ -3,9 +3,14 @@
 import { pause } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { workOff } from '../../work-off.ts';
+import { createWorkWatch, type WorkQuestion, type WorkWatch } from './work-watch.ts';
 
 export interface Rounds {
   database: Database;
+  /** Asks whether there is work, for all rounds of the process. */
+  watch?: WorkWatch;
+  /** Whether there may be work: after the longest pause, a round is begun only then. Absent: it is always begun. */
+  work?: WorkQuestion;
   /** Resolves with true when there was work, and the next round follows after the shortest pause. */
   round: (signal: AbortSignal) => Promise<boolean | void>;
   /** The message of the warning when a round has failed. The next one follows. */
@@ -15,19 +20,36 @@ export interface Rounds {
 }
 
 /** Starts the rounds. Returns the function that ends them after the round in progress. */
-export function startRounds({ database, round, failure, pauseMs }: Rounds): () => Promise<void> {
+export function startRounds(rounds: Rounds): () => Promise<void> {
+  const { database, watch = createWorkWatch(database), work, round, failure, pauseMs } = rounds;
   const stopped = new AbortController();
   const { signal } = stopped;
-  const running = (async () => {
-    let waitMs = 0;
-    for (await pause(pauseMs.first, signal); !signal.aborted; await pause(waitMs, signal)) {
-      try {
-        waitMs = (await round(signal)) ? pauseMs.min : Math.min(Math.max(waitMs * 2, pauseMs.min), pauseMs.max);
-      } catch (error) {
-        waitMs = pauseMs.max;
-        database.outages.report(error, failure);
-      }
+  const ask = work && watch.add(work);
+  let waitMs = 0;
+
+  async function attempt(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      waitMs = pauseMs.max;
+      database.outages.report(error, failure);
     }
+  }
+
+  /** One pause and the round after it, if there is one. */
+  async function goOn(restMs: number): Promise<void> {
+    if (ask === undefined || restMs < pauseMs.max) await pause(restMs, signal);
+    else if (!(await ask(restMs, signal))) {
+      waitMs = pauseMs.max;
+      return;
+    }
+    if (signal.aborted) return;
+    waitMs = (await round(signal)) ? pauseMs.min : Math.min(Math.max(waitMs * 2, pauseMs.min), pauseMs.max);
+  }
+
+  const running = (async () => {
+    await attempt(() => goOn(pauseMs.first));
+    while (!signal.aborted) await attempt(() => goOn(waitMs));
   })();
   return async () => {
     stopped.abort();

@@ -178,7 +178,7 @@ export class Fault {
 export function countReconcileRounds(worker: Victim): () => number {
   let rounds = 0;
   const stop = worker.proxy.onRoundTrip((trip) => {
-    if (trip.tag === 'reconcile' && trip.outcome === 'ok') rounds += 1;
+    if (['who-has-work', 'reconcile'].includes(trip.tag ?? '') && trip.outcome === 'ok') rounds += 1;
     if (rounds >= zombieRounds) stop();
   });
   return () => rounds;

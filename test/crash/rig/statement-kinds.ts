@@ -5,6 +5,7 @@ import type { RoundTrip } from '../../servers/round-trips.ts';
 /** Statements that a worker repeats periodically or for a new connection: they occur at no fixed point of a turn. `renew` belongs to a turn. */
 const polls = new Set([
   'watch',
+  'who-has-work',
   'reconcile',
   'count-rings',
   'due-deliveries',

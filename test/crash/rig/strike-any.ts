@@ -102,7 +102,7 @@ export async function strikeAny(victims: readonly Victim[], point: AnyPoint, sce
 }
 
 /** What a process does periodically: its reconciler, its scheduler, or what an API asks of the database. */
-const ROUNDS: ReadonlySet<string | null> = new Set(['reconcile', 'due-crons', 'service-health']);
+const ROUNDS: ReadonlySet<string | null> = new Set(['who-has-work', 'reconcile', 'due-crons', 'service-health']);
 
 /** True when the process has completed this many periodic rounds since now, or is dead. */
 function roundsOf(victim: Victim, rounds: number): () => boolean {

@@ -41,6 +41,15 @@ from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' or
   answer: (rows: JudgedBatch[]) => rows,
 });
 
+/**
+ * SQL of whether a round may change a batch. One that is paused with nothing in flight changes only when a guard lets it continue, its deadline has
+ * passed or it ends; a charged input can be of a batch that has ended.
+ */
+export const HAS_OPEN_WORK_SQL = `exists (select from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' and (
+  b.status <> 'paused' or b.in_flight > 0 or b.pause_reason in ('budget', 'cost_cap') or b.deadline_at <= clock_timestamp()
+  or b.answered + b.silent + b.failed + b.cancelled + b.expired >= b.item_count))
+or exists (select from holdfast.charged_inputs c where c.batch_id is not null and not c.is_counted)`;
+
 /** A batch as it was judged. */
 type Judged = Pick<JudgedBatch, 'id' | 'revision'>;
 

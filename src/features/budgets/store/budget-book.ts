@@ -1,14 +1,12 @@
 // The budgets that hold, as a process knows them: read once a second, so that a call that no budget covers costs no statement. Whether there is
 // room is decided by the rows, when a call reserves its cost.
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isCovered, type BudgetFacts } from '../rules/budget.ts';
 import type { TurnId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { readBudgets, type Budget } from './budgets.ts';
 import { createSettleCosts } from './settle-costs.ts';
-
-/** How old the budgets are at most, in milliseconds, while the database answers. */
-const READ_EVERY_MS = 1_000;
 
 /** Batches whose caps are known. */
 const BATCHES_MAX = 1_000;
@@ -17,13 +15,12 @@ export class BudgetBook {
   readonly #database: Database;
   readonly #settle: (turnId: TurnId) => Promise<void>;
   #budgets: readonly Budget[] = [];
+  #md5: string | null = null;
   #wasInUse = false;
   #reads = 0;
   /** The number of the read whose budgets are known. */
   #knownReadNo = 0;
   readonly #batches = new LRUCache<string, true>({ max: BATCHES_MAX });
-  #timer: NodeJS.Timeout | null = null;
-  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database) {
     this.#database = database;
@@ -33,6 +30,11 @@ export class BudgetBook {
   /** All that hold, oldest first. */
   get all(): readonly Budget[] {
     return this.#budgets;
+  }
+
+  /** The hash of the text that they were read as; null: they were not read. */
+  get md5(): string | null {
+    return this.#md5;
   }
 
   /** False while there is no budget at all. */
@@ -70,26 +72,14 @@ export class BudgetBook {
   /** Reads them now. Rejects when the database does not answer; they stay as they were. */
   async read(): Promise<readonly Budget[]> {
     const readNo = ++this.#reads;
-    const budgets = await readBudgets(this.#database);
+    const text = await readBudgets(this.#database);
+    const budgets = JSON.parse(text) as Budget[];
     // The answer to a later query may have arrived earlier.
     if (readNo < this.#knownReadNo) return budgets;
     this.#knownReadNo = readNo;
     this.#budgets = budgets;
+    this.#md5 = hash('md5', text);
     this.#wasInUse ||= this.isInUse;
     return budgets;
-  }
-
-  /** Reads them again and again. */
-  start(): void {
-    this.#timer = setInterval(() => {
-      this.#reading = this.read().catch((error: unknown) => {
-        this.#database.outages.report(error, 'Budgets could not be read; they stay as they are known');
-      });
-    }, READ_EVERY_MS);
-  }
-
-  async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    await this.#reading;
   }
 }

@@ -33,11 +33,19 @@ const BUDGET_SQL = `b.id, b.origin, b.scope, b.per, b.zone, b.limit_micros::floa
 from holdfast.budgets b cross join ${windowBoundsSql('b', 'clock_timestamp()')} as bounds left join holdfast.budget_windows w
   on w.budget_id = b.id and w.starts_at <= clock_timestamp() and (w.ends_at is null or w.ends_at > clock_timestamp())`;
 
+const BUDGETS_SQL = `(select coalesce(json_agg(budget)::text, '[]') from (
+  select ${BUDGET_SQL} where b.removed_at is null order by b.id
+) as budget)`;
+
+/** SQL of whether the budgets that hold, or what is known of their windows, have changed since the text with this hash was read. */
+export const HAVE_CHANGED_SQL = `md5(${BUDGETS_SQL}) is distinct from $budgetsMd5::text`;
+
 export const readBudgets = literalQuery({
   name: 'read-budgets',
-  purpose: 'Read the budgets that hold, with their present windows, oldest first.',
-  text: `select ${BUDGET_SQL} where b.removed_at is null order by b.id`,
-  answer: (budgets: Budget[]) => budgets,
+  purpose: 'Read the budgets that hold, with their present windows, oldest first, as one text.',
+  text: `select ${BUDGETS_SQL} as budgets`,
+  // One row.
+  answer: ([row]: { budgets: string }[]) => row!.budgets,
 });
 
 const SETTINGS: SqlColumns<BudgetSettings & { id: string }> = {

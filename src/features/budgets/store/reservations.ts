@@ -68,6 +68,10 @@ export async function releaseReservations(database: Database): Promise<boolean> 
   return row?.released === RELEASED_MAX;
 }
 
+/** SQL of whether calls have reserved their cost, or turns wait for a budget. */
+export const HAS_TRACES_SQL = `exists (select from holdfast.cost_reservations r)
+or exists (select from holdfast.turns t where t.ended_at is null and t.status = 'parked' and t.park_code = '${BUDGET_REACHED}')`;
+
 // The schedulers look for turns that wait for a budget which is not reached, and not for a short time: the calls that had reserved the rest have
 // cost less, or the turn has missed the wake of a change, because it was refused just before and parked just after it.
 

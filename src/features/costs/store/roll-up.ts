@@ -84,6 +84,10 @@ moved_cursor as (
 select count from events_read`,
 });
 
+/** SQL of whether there are events to add, or rows that are older than the roll-ups. */
+export const HAS_NEW_EVENTS_SQL = `exists (select from holdfast.roll_up_cursor c where c.singleton and (c.counted_at is null
+  or exists (select from holdfast.events e where e.id > c.after_id and e.id < ${EVENT_HORIZON_SQL})))`;
+
 /** Adds the next events; resolves with whether there may be more. */
 export async function rollUp(database: Database): Promise<boolean> {
   const [row] = await sendQuery<{ count: number }>(database.hot, ROLL_UP.prepared([]));

@@ -6,6 +6,7 @@ import { crons } from '../../../rows/crons.ts';
 import { CHANGED, toDate } from './crons.ts';
 import type { Database } from '../../../database/database.ts';
 import { and, eq, isNotNull, isNull, ne, query, sql } from '../../../database/drizzle.ts';
+import { SOON_SQL } from '../../../kernel/queue/work-watch.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
 /** A fire whose input is settled, with what decides about its cron. */
@@ -106,6 +107,15 @@ from settled where c.id = settled.cron_id`,
     noticeId,
   }),
 });
+
+/** SQL of whether a cron is due soon, or a run has ended. */
+export const HAS_DUE_SQL = `exists (select from holdfast.crons c where c.is_enabled and c.due_at <= ${SOON_SQL})
+or exists (select from holdfast.cron_fires f join holdfast.inbox i on i.id = f.message_id where f.status = 'claimed' and i.settled_at is not null)`;
+
+/** SQL of whether a cron may be over, or a notice is owed. */
+export const HAS_OVER_SQL = `exists (select from holdfast.crons c where c.is_enabled and c.next_slot_at is null)
+or exists (select from holdfast.crons c where c.delete_after_run and c.disabled_reason = '${DONE}' and not c.is_enabled and c.origin <> 'config')
+or exists (select from holdfast.crons c where c.notice_id is not null)`;
 
 /** Disables the crons that have no slot left and no active run, and deletes those with `deleteAfterRun`. */
 export async function retireCrons(database: Database): Promise<void> {

@@ -123,8 +123,14 @@ export async function settleDelivery(database: Database, settlement: DeliverySet
   return { after: buildChange(delivery.sessionId) };
 }
 
+const IS_QUIET_SQL = "g.next_at < clock_timestamp() - interval '1 hour'";
+
 /** The sessions, and the deliveries that expire, of one statement. */
 const DUE_MAX = 500;
+
+/** SQL of whether deliveries wait or are being sent, or a chat has been quiet for long. */
+export const HAS_OPEN_SQL = `exists (select from holdfast.deliveries d where d.status in ('pending', 'sending'))
+or exists (select from holdfast.channel_gates g where ${IS_QUIET_SQL})`;
 
 export const DUE_DELIVERIES = literal({
   name: 'due-deliveries',
@@ -169,8 +175,8 @@ due_heads as (
 ),
 quiet_gates as (
   delete from holdfast.channel_gates g where g.place = any (array(
-    select q.place from holdfast.channel_gates q where q.next_at < clock_timestamp() - interval '1 hour'
-    order by q.next_at limit ${DUE_MAX} for update skip locked
+    select g.place from holdfast.channel_gates g where ${IS_QUIET_SQL}
+    order by g.next_at limit ${DUE_MAX} for update skip locked
   ))
 )
 select session_id as "sessionId", ring_no as "ringNo", null::json as expired from due

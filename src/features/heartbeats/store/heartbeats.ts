@@ -8,6 +8,7 @@ import type { SessionId } from '../../../core/ids.ts';
 import type { TaskTimes } from '../../../core/heartbeat.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { lastUrlSql } from '../../../kernel/inbox/last-inputs.ts';
+import { SOON_SQL } from '../../../kernel/queue/work-watch.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
 /** An agent that is polled. */
@@ -113,6 +114,10 @@ order by ours.scheduled_for`,
   values: (claim: { owner: string; leaseMs: number; ids: readonly string[]; checking: readonly string[] }) => claim,
   answer: (polls: ClaimedPoll[]) => polls,
 });
+
+/** SQL of whether a poll is due soon, or is being checked by the owner, or by a scheduler that may have crashed. */
+export const HAS_POLLS_SQL = `exists (select from holdfast.heartbeat_states hs where hs.next_at <= ${SOON_SQL})
+or exists (select from holdfast.heartbeats h where h.status = 'claimed' and (h.lease_expires_at <= ${SOON_SQL} or h.owner = $pollOwner))`;
 
 export const renewPolls = literalQuery({
   name: 'renew-heartbeats',

@@ -25,13 +25,19 @@ on conflict (name) do update set due_at = clock_timestamp()`,
   values: (names: readonly string[]) => ({ names }),
 });
 
+const IS_DUE_SQL =
+  'name = any ($names::text[]) and due_at <= clock_timestamp() and (claimed_until is null or claimed_until < clock_timestamp())';
+
+/** SQL of whether a server is to be asked. */
+export const HAS_DUE_SERVERS_SQL = `exists (select from holdfast.mcp_servers where ${IS_DUE_SQL})`;
+
 export const claimDueMcpServers = literalQuery({
   name: 'claim-due-mcp-servers',
   purpose: 'Claim the servers that are to be asked. Answers their names.',
   locking: 'The servers, but none that another process has locked.',
   text: `with due as materialized (
   select name from holdfast.mcp_servers
-  where name = any ($names::text[]) and due_at <= clock_timestamp() and (claimed_until is null or claimed_until < clock_timestamp())
+  where ${IS_DUE_SQL}
   order by name for update skip locked
 )
 update holdfast.mcp_servers s set claimed_until = clock_timestamp() + interval '${CLAIM}', due_at = clock_timestamp() + r.every_ms * interval '1 millisecond'

@@ -61,13 +61,19 @@ export const endMcpTask = literalQuery({
   values: (of: { turnId: string; step: number; ordinal: number }) => of,
 });
 
+const IS_LEFT_SQL =
+  't.server = any ($servers::text[]) and not exists (select from holdfast.turns u where u.id = t.turn_id and u.ended_at is null)';
+
+/** SQL of whether a turn has ended without its task. */
+export const HAS_LEFT_TASKS_SQL = `exists (select from holdfast.mcp_tasks t where ${IS_LEFT_SQL})`;
+
 export const takeLeftMcpTasks = literalQuery({
   name: 'take-left-mcp-tasks',
   purpose: 'Delete the tasks of turns that have ended. Answers those that may still run at their servers.',
   locking: 'The tasks, but none that another process has locked.',
   text: `with ended as materialized (
   select t.turn_id, t.step, t.ordinal from holdfast.mcp_tasks t
-  where t.server = any ($servers::text[]) and not exists (select from holdfast.turns u where u.id = t.turn_id and u.ended_at is null)
+  where ${IS_LEFT_SQL}
   order by t.turn_id, t.step, t.ordinal limit 100 for update of t skip locked
 ), taken as (
   delete from holdfast.mcp_tasks t using ended e where t.turn_id = e.turn_id and t.step = e.step and t.ordinal = e.ordinal

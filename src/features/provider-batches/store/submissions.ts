@@ -119,6 +119,20 @@ select count(*)::int as requests from assigned`,
   answer: ([row]: { requests: number }[]) => row?.requests ?? 0,
 });
 
+const isDueSql = (
+  account: string,
+  owner: string,
+): string => `b.account = ${account} and b.due_at <= clock_timestamp() and (
+      b.status in ('open', 'submitting', 'unknown', 'submitted', 'canceling', 'ended')
+      -- Its batch may appear in the list late: then its cost is known.
+      or b.status = 'lost' and b.submit_started_at > clock_timestamp() - interval '1 day')
+    and (b.owner is null or b.owner = ${owner} or b.lease_expires_at <= clock_timestamp())`;
+
+/** SQL of whether requests wait to be submitted or must leave the lane, or a submission is due. */
+export const HAS_LANE_WORK_SQL = `exists (select from holdfast.provider_requests r where r.status = 'queued')
+or exists (select from holdfast.provider_requests r where r.status in ('queued', 'assigned') and r.leave_at <= clock_timestamp())
+or exists (select from holdfast.provider_batches b where ${isDueSql('$account', '$owner')})`;
+
 export const claimSubmission = literalQuery({
   name: 'claim-submission',
   purpose:
@@ -126,11 +140,7 @@ export const claimSubmission = literalQuery({
   locking: 'The submission.',
   text: `with due as materialized (
   select b.id, b.status from holdfast.provider_batches b
-  where b.account = $1 and b.due_at <= clock_timestamp() and (
-      b.status in ('open', 'submitting', 'unknown', 'submitted', 'canceling', 'ended')
-      -- Its batch may appear in the list late: then its cost is known.
-      or b.status = 'lost' and b.submit_started_at > clock_timestamp() - interval '1 day')
-    and (b.owner is null or b.owner = $2 or b.lease_expires_at <= clock_timestamp())
+  where ${isDueSql('$1', '$2')}
   order by b.due_at limit 1 for no key update of b skip locked
 )
 update holdfast.provider_batches b

@@ -20,6 +20,11 @@ const EARLIER = '1 minute';
 const IS_LOST_SQL = `(p.after_id is null
   or coalesce(p.after_id < (select case when e.type = '${TRIM_MARK}' then e.id end from holdfast.events e order by e.id limit 1), false))`;
 
+/** SQL of whether anything is to be added to the search. */
+export const HAS_NEWS_SQL = `exists (select from holdfast.search_position p where p.singleton
+  and (${IS_LOST_SQL} or p.past_session is not null or p.past_turn is not null
+    or exists (select from holdfast.events e where e.id > p.after_id and e.id < ${EVENT_HORIZON_SQL})))`;
+
 export const beginIndex = literalQuery({
   name: 'begin-search-index',
   purpose:
