@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { alone } from './parts/alone.ts';
 import { assembly } from './parts/assembly.ts';
 import { batches } from './parts/batches.ts';
-import { beforeAndAfter, type ComparedCommits } from './parts/before-and-after.ts';
+import { beforeAndAfter } from './parts/before-and-after.ts';
 import { budgetsAndLimits } from './parts/budgets-and-limits.ts';
 import { chats } from './parts/chats.ts';
 import { commits } from './parts/commits.ts';
@@ -14,11 +14,14 @@ import { dashboardBuild } from './parts/dashboard-build.ts';
 import { dashboard } from './parts/dashboard.ts';
 import { fairBatches } from './parts/fair-batches.ts';
 import { growth } from './parts/growth.ts';
+import { idle } from './parts/idle.ts';
 import { liveBatches } from './parts/live-batches.ts';
 import { longTurns } from './parts/long-turns.ts';
 import { memory } from './parts/memory.ts';
 import { peers } from './parts/peers.ts';
+import { plainTurns } from './parts/plain-turns.ts';
 import { queueing } from './parts/queueing.ts';
+import { rings } from './parts/rings.ts';
 import { sandboxed } from './parts/sandbox.ts';
 import { scaling } from './parts/scaling.ts';
 import { slowModel } from './parts/slow-model.ts';
@@ -31,6 +34,7 @@ import { whereATurnGoes } from './parts/where-a-turn-goes.ts';
 import { wires } from './parts/wires.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
+import type { ComparedCommits } from './rig/compared-trees.ts';
 import { beforeDefault, formatUsage, readArguments, type BenchArguments } from './rig/read-arguments.ts';
 
 const partsWith = (compared: ComparedCommits): BenchPart[] => [
@@ -57,9 +61,12 @@ const partsWith = (compared: ComparedCommits): BenchPart[] => [
   chats,
   wires,
   sandboxed,
+  idle,
+  rings,
   scaling,
   growth,
   peers,
+  plainTurns(compared),
   beforeAndAfter(compared),
 ];
 

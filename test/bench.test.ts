@@ -19,6 +19,18 @@ test('rounds measure every side once, and every second round in reverse order', 
   expect(order.join(' ')).toBe('floor before after after before floor floor before after');
 });
 
+test('a ratio can be that of another figure of the same rounds', async () => {
+  const { ratioOf } = await alternate(
+    1,
+    [
+      { name: 'before', measure: () => Promise.resolve({ rate: 10, ms: 2 }) },
+      { name: 'after', measure: () => Promise.resolve({ rate: 5, ms: 3 }) },
+    ],
+    ({ rate }) => rate,
+  );
+  expect([ratioOf('after', 'before'), ratioOf('after', 'before', ({ ms }) => ms)]).toEqual([0.5, 1.5]);
+});
+
 test('a ratio compares two sides of the same round, and the median round counts', async () => {
   const values = { floor: [10, 20, 40], service: [5, 18, 20] };
   const { runsOf, ratioOf } = await alternate(
@@ -55,21 +67,21 @@ test('a figure without a bar is printed beside the floor', () => {
   expect(row?.split(/ {2,}/)).toEqual(['a', 'turns', '10/s', '5/s', '0.50x', '-', 'no bar']);
 });
 
-const PARTS = ['a', 'b', 'peers', 'before'].map((letter) => ({ letter, title: `part ${letter}` }));
+const PARTS = ['a', 'b', 'peers', 'plain', 'before'].map((letter) => ({ letter, title: `part ${letter}` }));
 
 test.each<[string, string[], string[]]>([
   ['without options all parts run but those on request', [], ['a', 'b']],
   ['--only runs the named parts in the order of the run', ['--only', 'b, a'], ['a', 'b']],
   ['--peers runs the comparison with peers alone', ['--peers'], ['peers']],
-  ['--before runs the comparison with an older commit alone', ['--before'], ['before']],
-  ['options that choose parts add up', ['--only=b', '--before', '--peers'], ['b', 'peers', 'before']],
+  ['--before runs both comparisons with an older commit alone', ['--before'], ['plain', 'before']],
+  ['options that choose parts add up', ['--only=b', '--before', '--peers'], ['b', 'peers', 'plain', 'before']],
   ['--quick chooses no part', ['--quick'], ['a', 'b']],
 ])('%s', (_, given, letters) => {
   expect(readArguments(given, PARTS)?.letters).toEqual(letters);
 });
 
 test.each<[string, string[], string]>([
-  ['--before without a commit means the commit before the rewrite', ['--before', '--quick'], beforeDefault],
+  ['--before without a commit means an early version', ['--before', '--quick'], beforeDefault],
   ['--before takes a commit as the next argument', ['--before', 'abc123', '--quick'], 'abc123'],
   ['--before takes a commit after an equals sign', ['--quick', '--before=abc123'], 'abc123'],
 ])('%s', (_, given, before) => {
@@ -78,7 +90,7 @@ test.each<[string, string[], string]>([
 
 test('--after compares two commits, and needs the older one', () => {
   expect(readArguments(['--before', 'abc123', '--after', 'def456'], PARTS)).toMatchObject({
-    letters: ['before'],
+    letters: ['plain', 'before'],
     before: 'abc123',
     after: 'def456',
   });
@@ -88,12 +100,12 @@ test('--after compares two commits, and needs the older one', () => {
 
 test('--help asks for the help, which lists every part', () => {
   expect(readArguments(['--help'], PARTS)).toBeNull();
-  expect(formatUsage(PARTS)).toMatch(/ {2}peers {3}part peers\n {2}before {2}part before$/);
+  expect(formatUsage(PARTS)).toMatch(/ {2}peers {3}part peers\n {2}plain {3}part plain\n {2}before {2}part before$/);
 });
 
 test('a part that does not exist is an error that names the parts', () => {
   expect(() => readArguments(['--only', 'a,x'], PARTS)).toThrow(
-    '--only names parts that do not exist: "x". The parts are a, b, peers, before.',
+    '--only names parts that do not exist: "x". The parts are a, b, peers, plain, before.',
   );
 });
 

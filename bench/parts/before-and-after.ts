@@ -1,28 +1,19 @@
 // (before) This tree, or a newer commit, and an older commit by turns, beside the floor: turns per second at 64 sessions in three settings, a turn
-// alone, and memory; without the floor, turns per second and processor time per turn of a process that has just started and of a warm one.
+// alone, and memory.
 // Both run on this machine in one run, each on a PostgreSQL server of its own with the same settings.
 import { alternate, type Alternation } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart, type StartOptions } from '../rig/bench-context.ts';
 import { splitRoles, type BenchService } from '../rig/bench-service.ts';
-import { openCheckout } from '../rig/checkout.ts';
 import { describeLoads, type LoadResult } from '../rig/closed-loop.ts';
+import { openTrees, type ComparedCommits } from '../rig/compared-trees.ts';
 import { formatComparison, type ComparisonRow } from '../rig/comparison.ts';
 import { memoryOfTree, peakMemory } from '../rig/process-memory.ts';
-import { processorMsOf } from '../rig/process-tree.ts';
 import { turnText } from '../rig/prompts.ts';
 import { startRedisServer } from '../rig/redis-server.ts';
-import { median, medianOf } from '../rig/statistics.ts';
+import { medianOf } from '../rig/statistics.ts';
 
 const sessions = 64;
-
-/** How many sessions send turns to a warm process, and what this tree may lose there. */
-const sessionCounts = [1, 8, 32, 128];
-const leastOfBefore = 0.7;
-const mostProcessorTime = 1.6;
-
-/** The first turns after a start are those of 32 sessions. */
-const coldLoad = { sessions: 32, turnsEach: 16, text: turnText };
 
 type Side = 'floor' | 'before' | 'after';
 
@@ -46,12 +37,6 @@ interface Services {
   after: BenchService;
 }
 
-export interface ComparedCommits {
-  before: string;
-  /** Null: this tree. */
-  after: string | null;
-}
-
 /** The comparison of these commits. */
 export function beforeAndAfter({ before, after }: ComparedCommits): BenchPart {
   return {
@@ -62,13 +47,13 @@ export function beforeAndAfter({ before, after }: ComparedCommits): BenchPart {
 }
 
 async function run(context: BenchContext, commits: ComparedCommits): Promise<BarLine[]> {
-  const trees = { before: await openTree(context, commits.before), after: await openTree(context, commits.after) };
+  const trees = await openTrees(context, commits);
   const redisUrls = { before: await startRedisServer(), after: await startRedisServer() };
   try {
     const lines: BarLine[] = [];
     const add = async (setting: Setting): Promise<void> => {
       const optionsOf = (side: 'before' | 'after') => ({
-        ...trees[side].options,
+        ...trees[side],
         ...(setting.hasRedis ? { redisUrl: redisUrls[side].url } : {}),
         ...(setting.isSplit ? { roles: splitRoles } : {}),
       });
@@ -87,23 +72,9 @@ async function run(context: BenchContext, commits: ComparedCommits): Promise<Bar
   } finally {
     for (const side of ['before', 'after'] as const) {
       await redisUrls[side].stop();
-      trees[side].remove();
     }
+    trees.remove();
   }
-}
-
-/** A commit with a server of its own, or for null this tree on the server of the run. */
-async function openTree(context: BenchContext, commit: string | null): Promise<Tree> {
-  if (commit === null) return { options: {}, remove: () => {} };
-  context.say(`checking out ${commit}`);
-  const checkout = await openCheckout(commit);
-  const options = { place: await context.openPlace(), rootDir: checkout.rootDir };
-  return { options, remove: () => checkout.remove() };
-}
-
-interface Tree {
-  options: StartOptions;
-  remove(): void;
 }
 
 async function measureSetting(
@@ -117,22 +88,11 @@ async function measureSetting(
       const idle = { before: memoryOfTree(before.pid).megabytes, after: memoryOfTree(after.pid).megabytes };
       // The rest is the same question in every setting, so the one that users start with answers it.
       const isFirst = title === 'embedded';
-      const cold = isFirst ? await measurePlain(services, coldLoad, 1) : null;
       const loaded = await measureLoad(context, services, title);
       const what = `turns/s at ${sessions} sessions, ${title}`;
       const rows = [rowOf(loaded, { what, unit: '', valueOf: ({ turnsPerSecond }) => turnsPerSecond })];
-      const lines = [lineOf(what, bar, loaded)];
-      if (cold !== null) {
-        const coldTurns = `the first ${coldLoad.sessions * coldLoad.turnsEach} turns`;
-        rows.push(await measureAlone(context, services), ...memoryRows(loaded, idle), ...plainRows(coldTurns, cold));
-        for (const count of sessionCounts) {
-          const warm = await measureWarm(context, services, count);
-          const row = plainRows(`${count} sessions`, warm);
-          rows.push(...row);
-          lines.push(...plainLines(row));
-        }
-      }
-      return { rows, lines };
+      if (isFirst) rows.push(await measureAlone(context, services), ...memoryRows(loaded, idle));
+      return { rows, lines: [lineOf(what, bar, loaded)] };
     }),
   );
 }
@@ -162,61 +122,6 @@ async function measureLoad(
     ],
     ({ turnsPerSecond }) => turnsPerSecond,
   );
-}
-
-/** Turns per second, and the processor time of the service per turn in milliseconds. */
-interface PlainFigures {
-  turnsPerSecond: number;
-  processorMs: number;
-}
-
-type Plain = Alternation<'before' | 'after', PlainFigures>;
-
-function measureWarm(context: BenchContext, services: Services, count: number): Promise<Plain> {
-  context.say(`${count} sessions`);
-  const [rounds, turns] = context.isQuick ? [2, 128] : [5, 512];
-  const turnsEach = Math.max(4, Math.ceil(turns / count));
-  return measurePlain(services, { sessions: count, turnsEach, text: turnText }, rounds);
-}
-
-function measurePlain({ before, after }: Services, load: typeof coldLoad, rounds: number): Promise<Plain> {
-  const measure = async (service: BenchService): Promise<PlainFigures> => {
-    const began = processorMsOf(service.pids, 'postgres');
-    const { turns, turnsPerSecond } = await service.run(load);
-    return { turnsPerSecond, processorMs: (processorMsOf(service.pids, 'postgres') - began) / turns };
-  };
-  return alternate(
-    rounds,
-    [
-      { name: 'before', measure: () => measure(before) },
-      { name: 'after', measure: () => measure(after) },
-    ],
-    ({ processorMs }) => processorMs,
-  );
-}
-
-function plainRows(what: string, found: Plain): ComparisonRow[] {
-  const row = (name: string, unit: string, valueOf: (figures: PlainFigures) => number): ComparisonRow => {
-    const [befores, afters] = [found.runsOf('before').map(valueOf), found.runsOf('after').map(valueOf)];
-    const change = median(afters.map((value, round) => value / befores[round]!));
-    return { what: name, unit, floor: null, before: median(befores), after: median(afters), change, ofFloor: null };
-  };
-  return [
-    row(`turns/s, ${what}`, '', ({ turnsPerSecond }) => turnsPerSecond),
-    row(`processor time per turn, ${what}`, ' ms', ({ processorMs }) => processorMs),
-  ];
-}
-
-function plainLines(rows: readonly ComparisonRow[]): BarLine[] {
-  return rows.map(({ what, unit, before, after, change }) => ({
-    part: 'before',
-    what: `${what}, to before`,
-    floor: `before ${formatNumber(before)}${unit}`,
-    holdfast: formatNumber(after) + unit,
-    measured: change,
-    unit: 'x',
-    ...(unit === '' ? { bar: leastOfBefore, sense: 'atLeast' } : { bar: mostProcessorTime, sense: 'atMost' }),
-  }));
 }
 
 async function measureAlone(context: BenchContext, { before, after }: Services): Promise<ComparisonRow> {
@@ -279,5 +184,5 @@ function lineOf(what: string, bar: number | null, found: Alternation<Side, Figur
     measured: found.ratioOf('after', 'floor'),
     unit: 'x',
   };
-  return bar === null ? { ...figure, bar } : { ...figure, bar, sense: 'atLeast' };
+  return { ...figure, bar, sense: 'atLeast' };
 }

@@ -3,12 +3,12 @@
 import { availableParallelism } from 'node:os';
 import { migrate } from '../../src/database/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
-import { askDatabase } from '../rig/ask-database.ts';
+import { askDatabase, serverPidOf } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import { allRoles } from '../rig/bench-service.ts';
 import { historyEntriesUsual, turnText } from '../rig/prompts.ts';
-import { processorMsOf, statusOf } from '../rig/process-tree.ts';
+import { processorMsOf } from '../rig/process-tree.ts';
 import { startRedisServer } from '../rig/redis-server.ts';
 
 export const scaling: BenchPart = { letter: 's', title: 'turns per second with more processes', run };
@@ -102,17 +102,6 @@ async function measure(
       walBytes: each('walBytes'),
     };
   });
-}
-
-/** The process that is the parent of every process of the database's server. */
-async function serverPidOf(databaseUrl: string): Promise<number> {
-  const [row] = await askDatabase<{ pid: number }>(
-    databaseUrl,
-    `select pid from pg_stat_activity where backend_type = 'checkpointer'`,
-  );
-  const parent = row === undefined ? undefined : statusOf(row.pid)?.parent;
-  if (parent === undefined) throw new Error('the process of the PostgreSQL server was not found');
-  return parent;
 }
 
 async function sizeOf(databaseUrl: string): Promise<{ rows: number; bytes: number; walBytes: number }> {

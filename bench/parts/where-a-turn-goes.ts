@@ -8,6 +8,7 @@ import { withService, type BenchContext, type BenchPart } from '../rig/bench-con
 import { historyEntriesUsual, turnText } from '../rig/prompts.ts';
 import { startRedisServer } from '../rig/redis-server.ts';
 import { median } from '../rig/statistics.ts';
+import { isOfQueue, nameOfTrip } from '../rig/trip-name.ts';
 
 export const whereATurnGoes: BenchPart = { letter: 'u', title: 'round trips and timeline of a turn', run };
 
@@ -53,12 +54,11 @@ async function measure(context: BenchContext, queue: string, options: { redisUrl
   const proxy = await startPostgresProxy({ host: hostname, port: Number(port) });
   const redis = options.redisUrl === undefined ? null : new Redis(options.redisUrl);
   let trips: Trip[] = [];
-  proxy.onRoundTrip(({ label, tag, sql, startedAt, endedAt, bytes }) => {
-    if (endedAt === null) return;
-    const times = { startedAtMs: originMs + startedAt, endedAtMs: originMs + endedAt };
-    const isQueue = label === 'holdfast:queue';
-    const name = isQueue ? `queue: ${queueNameOf(sql[0] ?? '')}` : (tag ?? headOfSql(sql[0] ?? ''));
-    trips.push({ service: isQueue ? 'queue' : 'PostgreSQL', name, ...times, bytes });
+  proxy.onRoundTrip((trip) => {
+    if (trip.endedAt === null) return;
+    const times = { startedAtMs: originMs + trip.startedAt, endedAtMs: originMs + trip.endedAt };
+    const service = isOfQueue(trip) ? 'queue' : 'PostgreSQL';
+    trips.push({ service, name: nameOfTrip(trip), ...times, bytes: trip.bytes });
   });
   /** Everything from now to the end of the work. */
   const count = async (work: () => Promise<number>): Promise<Counted> => {
@@ -102,15 +102,6 @@ async function measure(context: BenchContext, queue: string, options: { redisUrl
     redis?.disconnect();
     await proxy.close();
   }
-}
-
-/** BullMQ's statements are calls of its functions. */
-function queueNameOf(sql: string): string {
-  return /\b(?:from|select)\s+(?:bullmq\.)?(\w+)\s*\(/i.exec(sql)?.[1] ?? headOfSql(sql);
-}
-
-function headOfSql(sql: string): string {
-  return sql.trim().replaceAll(/\s+/g, ' ').slice(0, 40);
 }
 
 /** How often Redis has read from its clients, and the bytes of both directions. */

@@ -9,8 +9,8 @@ export type Sides<Name extends string, Figures> = readonly { name: Name; measure
 export interface Alternation<Name extends string, Figures> {
   /** The figures of one side, one per round. */
   runsOf: (name: Name) => Figures[];
-  /** The median over the rounds of one side's value divided by the other's. */
-  ratioOf: (name: Name, baseline: Name) => number;
+  /** The median over the rounds of one side's value divided by the other's; the value is that of the comparison unless another is given. */
+  ratioOf: (name: Name, baseline: Name, valueOf?: (figures: Figures) => number) => number;
 }
 
 /** Measures every side once a round; `valueOf` is the number that is compared. */
@@ -29,9 +29,9 @@ export async function alternate<Name extends string, Figures>(
   const runsOf = (name: Name): Figures[] => done.map((figures) => figures.get(name)!);
   return {
     runsOf,
-    ratioOf(name, baseline) {
+    ratioOf(name, baseline, other = valueOf) {
       const baselines = runsOf(baseline);
-      return median(runsOf(name).map((figures, round) => valueOf(figures) / valueOf(baselines[round]!)));
+      return median(runsOf(name).map((figures, round) => other(figures) / other(baselines[round]!)));
     },
   };
 }

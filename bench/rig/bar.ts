@@ -14,7 +14,7 @@ interface Figure {
 }
 
 /** A figure without a bar is printed for comparison only. */
-type Bar = { bar: number; sense: 'atLeast' | 'atMost' } | { bar: null };
+type Bar = { bar: number | null; sense: 'atLeast' | 'atMost' } | { bar: null };
 
 export type Verdict = 'pass' | 'MISS' | 'not measured' | 'no bar';
 

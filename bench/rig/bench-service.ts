@@ -26,7 +26,7 @@ export interface ServiceOptions {
 }
 
 export interface ServiceLoad {
-  /** How many fresh sessions with 20 kB of history each, or which. */
+  /** How many fresh sessions with 20 kB of history each, or which sessions. */
   sessions: number | string[];
   turnsEach: number;
   text: string;

@@ -54,7 +54,10 @@ export async function startPeer(
       const seeded = await http.post('/sessions', { count, history: historyOf(historyEntriesUsual) });
       if (seeded.status !== 200) throw new Error(`${name} made no sessions: ${JSON.stringify(seeded.body)}`);
       const { sessions } = seeded.body as { sessions: number[] };
-      return await runClosedLoop({ ...load, sessions, turn: (session) => send(session, load.text) });
+      const result = await runClosedLoop({ ...load, sessions, turn: (session) => send(session, load.text) });
+      // As the service is asked: each run begins with new connections.
+      http.closeIdle();
+      return result;
     },
     async stop() {
       http.close();

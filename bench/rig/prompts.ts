@@ -15,7 +15,10 @@ export const benchToolSpec: ToolSpec = {
 /** A turn of two model calls with one tool call between them. */
 export const turnText = `[[tool: ${benchTool} {}]] [[reply: Done.]]`;
 
-/** The same, when each model call takes so long. */
+/** A plain turn: one model call and no tool. */
+export const plainTurnText = '[[reply: Done.]]';
+
+/** The agent turn, when each model call takes so long. */
 export function slowTurnText(delayMs: number): string {
   return `[[delay: ${delayMs} each]] ${turnText}`;
 }

@@ -16,11 +16,11 @@ export interface PartName {
   title: string;
 }
 
-/** The last commit before the code was rewritten for legibility: simplicity costs speed, and this comparison says how much. */
-export const beforeDefault = 'df54b57';
+/** An early version, which did less and started turns without a job of the queue: a yardstick of what a turn may cost. */
+export const beforeDefault = '511a54e';
 
 /** These take long and have further requirements, so they run only on request. */
-const onRequest = ['growth', 'peers', 'before'];
+const onRequest = ['growth', 'peers', 'plain', 'before'];
 
 /** Reads the arguments; null requests the help. Throws with a sentence that names the fault. */
 export function readArguments(given: readonly string[], parts: readonly PartName[]): BenchArguments | null {
@@ -44,7 +44,7 @@ export function readArguments(given: readonly string[], parts: readonly PartName
   }
   const chosen = new Set(values.only === undefined ? [] : lettersOf(values.only, parts));
   if (values.peers) chosen.add('peers');
-  if (values.before !== undefined) chosen.add('before');
+  if (values.before !== undefined) for (const letter of ['plain', 'before']) chosen.add(letter);
   return {
     letters: parts
       .map(({ letter }) => letter)
@@ -69,7 +69,7 @@ export function formatUsage(parts: readonly PartName[]): string {
     'npm run bench -- [options]',
     '',
     'Measures Holdfast beside a baseline in the same run, and prints each figure with its bar. Without options it runs all parts but',
-    'the last three.',
+    'the last four.',
     '',
     '  --only a,b         runs some parts',
     '  --peers            measures the same turn on Holdfast, on bare BullMQ and on DBOS; installs bench/peers first',

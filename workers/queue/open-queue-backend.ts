@@ -15,6 +15,8 @@ export interface QueueBackendOptions {
   isMigrating?: boolean;
   /** How long a job's lock lasts, in milliseconds; it is renewed at half of that. */
   jobLockMs?: number;
+  /** How long an idle worker waits for a notification before it asks for jobs, in milliseconds; absent: as its server needs. */
+  sleepMs?: number;
 }
 
 /** Keeps Holdfast's keys apart from others'. Two installations need two databases of Redis, or they take each other's jobs. */
@@ -67,7 +69,7 @@ export async function openQueueBackend(options: QueueBackendOptions): Promise<Qu
         {
           ...shared,
           concurrency,
-          drainDelay: server.sleepMs / 1000,
+          drainDelay: (options.sleepMs ?? server.sleepMs) / 1000,
           runRetryDelay: RETRY_MS,
           lockDuration: jobLockMs,
           stalledInterval: STALLED_INTERVAL_MS,

@@ -10,6 +10,7 @@ import { shareAmongTests } from '../../servers/share-among-tests.ts';
 import { asleep, gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
 import { queueServers, type QueueServer } from './queue-server.ts';
 import { SLOWNESS_MAX } from '../../servers/busy-machine.ts';
+import { endListeners } from '../../servers/end-listeners.ts';
 
 describe.each(queueServers())('the queue in $name', ({ start }) => {
   let server: QueueServer;
@@ -44,6 +45,23 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
       await here.doorbell.ring([ring()]);
       await seen.count(count);
     }
+  });
+
+  // Goal: a worker that has lost the connection on which it waits for jobs does not wait for its next poll. Method: that poll is an hour away.
+  test('a ring is heard within 500 ms after the listening connection was ended', async () => {
+    const there = await openQueueRig({ ...server, sleepMs: 3_600_000 });
+    const here = await openQueueRig(server);
+    const seen = new Seen();
+    const worker = await there.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+    for (let round = 1; round <= 3; round += 1) {
+      await asleep(here, seen);
+      await expect.poll(() => endListeners(server)).toBeGreaterThan(0);
+      const startedAtMs = performance.now();
+      await here.doorbell.ring([ring()]);
+      await seen.count(2 * round);
+      expect(performance.now() - startedAtMs).toBeLessThan(500 * SLOWNESS_MAX);
+    }
+    expect(worker.errors).toEqual([]);
   });
 
   test('a session that is run without the queue shares the slots of the lane with its jobs, and a drain waits for it', async () => {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished } from 'vitest';
 import { createDoorbell, type Doorbell, type QueueName, type TurnRing } from '../../../jobs/index.ts';
 import type { SessionId } from '../../../src/core/ids.ts';
-import { openQueueBackend } from '../../../workers/queue/open-queue-backend.ts';
+import { openQueueBackend, type QueueBackendOptions } from '../../../workers/queue/open-queue-backend.ts';
 import type { QueueBackend } from '../../../workers/queue/queue-backend.ts';
 import {
   startLaneWorker,
@@ -32,14 +32,13 @@ export interface CountingWorker extends LaneWorker {
 
 /** Opens a backend, a doorbell and the workers that the test requests. */
 export async function openQueueRig(
-  server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'> & { isMigrating?: boolean; jobLockMs?: number },
+  server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'> &
+    Pick<QueueBackendOptions, 'isMigrating' | 'jobLockMs' | 'sleepMs'>,
   ringTimeoutMs = 120_000,
 ): Promise<QueueRig> {
   const warnings: string[] = [];
   const logger = { warn: (_: unknown, text?: string) => void warnings.push(text ?? ''), info: () => undefined };
-  const { databaseUrl, redisUrl, isMigrating = true, jobLockMs } = server;
-  const settings = { isMigrating, ...(jobLockMs === undefined ? {} : { jobLockMs }) };
-  const backend = await openQueueBackend({ databaseUrl, redisUrl, logger, ...settings });
+  const backend = await openQueueBackend({ ...server, logger });
   const doorbell = createDoorbell({ queue: backend.queue, outages: backend.outages, ringTimeoutMs });
   const workers: LaneWorker[] = [];
   async function closeAll(): Promise<void> {
