@@ -1,5 +1,5 @@
 // The body of a request to the Messages API, as bytes. What later requests have, too, is written once: tools, system prompt, and the beginning of a
-// conversation (decision 124). Its objects never change, and its bytes are dropped with them. What is not an object of the request itself was made for
+// conversation (decision 122). Its objects never change, and its bytes are dropped with them. What is not an object of the request itself was made for
 // one body and is not kept: a message with a cache breakpoint, which moves, or a tool whose schema had to be changed.
 import type { ModelMessage, ModelRequest } from '../core/model-request.ts';
 import { toWireRequest } from './wire-request.ts';

@@ -119,8 +119,9 @@ test('the statement that ends a turn does not send its reply back', async () => 
   const reply = 'Long. '.repeat(50_000);
   const [answer] = await answersOf(`[[reply: ${reply}]]`);
   expect(answer?.body.reply).toBe(reply.trim());
-  // It takes an entry, the reply and an event.
-  expect(ends.map(({ bytes }) => Math.floor(bytes / reply.length))).toEqual([3]);
+  // It takes an entry, the reply, the event of the end, and the last words of the stream if those were not stored before.
+  expect(ends).toHaveLength(1);
+  expect(ends[0]!.bytes / reply.length).toBeLessThan(5);
 });
 
 test('a turn whose end is sent twice answers its request (G23)', async () => {

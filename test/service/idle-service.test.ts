@@ -1,4 +1,4 @@
-// A service that does nothing sends few statements: what waits for work asks for it together (docs/decisions/0125).
+// A service that does nothing sends few statements: what waits for work asks for it together (docs/decisions/0123).
 import { expect, test } from 'vitest';
 import { startScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
 import { telegramChannel } from '../channels/channel-rig.ts';

@@ -1,4 +1,4 @@
-// Asks for all rounds of a process together whether they have work: one statement a second, with a question for each (docs/decisions/0125). A round that
+// Asks for all rounds of a process together whether they have work: one statement a second, with a question for each (docs/decisions/0123). A round that
 // has none is not begun, so a service that does nothing sends next to nothing.
 import type { Database } from '../../database/database.ts';
 import { literal, type PreparedQuery } from '../../database/statement.ts';
