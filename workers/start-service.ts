@@ -108,11 +108,12 @@ async function startWorking(
 ) {
   const { live, roles, logger } = options;
   const { base, modules, identity, modelEndpoint, enders } = parts;
-  const { service, backend, meters } = base;
+  const { service, watch, backend, meters } = base;
   let reporter: ProcessReporter | undefined;
   // The row says that the process drains until everything else has ended.
   enders.push(async () => reporter?.stop());
-  const process = { roles, service, live, logger, identity, modelEndpoint, metrics: meters?.registry ?? null };
+  const metrics = meters?.registry ?? null;
+  const process = { roles, service, live, logger, identity, modelEndpoint, watch, metrics };
   const tracing = modules.openTracing?.(process);
   enders.push(async () => tracing?.stop());
   const opened = await openParts(modules, { ...process, tracing }, enders);

@@ -2,6 +2,7 @@
 // sent immediately when this process has settled messages of their session, and at intervals because the worker may be in another
 // process. The facts are in the database; nothing is lost when a request stops waiting.
 import { shareNext } from '../coalesce/share-next.ts';
+import { withDeadline } from '../deadline.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { CommitWake } from './context.ts';
 
@@ -26,6 +27,10 @@ type End<Settlement> = (settlement: Settlement | null) => void;
 const INTERVAL_MS_MIN = 50;
 const INTERVAL_MS_MAX = 250;
 const INTERVAL_GROWTH = 1.5;
+
+/** A query on a connection that hangs must not hold up those that wait for the next query, which may be sent on another one. */
+const QUERY_MS_MAX = 2_000;
+const late = (): Error => new Error(`the database has not answered within ${QUERY_MS_MAX} ms`);
 
 export class SettlementWaiter<Settlement> {
   readonly #options: SettlementWaiterOptions<Settlement>;
@@ -120,7 +125,8 @@ export class SettlementWaiter<Settlement> {
     const ids = [...this.#due].filter((id) => this.#waiting.has(id));
     this.#due.clear();
     try {
-      const settled = ids.length === 0 ? [] : await this.#options.readSettled(ids);
+      const read = () => this.#options.readSettled(ids);
+      const settled = ids.length === 0 ? [] : await withDeadline({ ms: QUERY_MS_MAX, late }, read);
       for (const [id, settlement] of settled) for (const end of this.#waiting.get(id) ?? []) end(settlement);
     } catch (error) {
       this.#options.outages.report(error, 'Settled messages could not be read; the read is retried');

@@ -34,9 +34,13 @@ if (major > 22 || (major === 22 && minor >= 18)) {
   runOnNewerNode();
 }
 
+/** `--max_semi_space_size=8` is `--max-semi-space-size`. */
+function nameOf(flag) {
+  return flag.split('=')[0].replaceAll('_', '-');
+}
+
 /** Without those that the user has set, here or in NODE_OPTIONS: a flag on the command line would replace the one in the variable. */
 function missingFlags() {
-  const nameOf = (flag) => flag.split('=')[0].replaceAll('_', '-');
   const given = [...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/), ...process.execArgv].map(nameOf);
   return FLAGS.filter((flag) => !given.includes(nameOf(flag)));
 }
@@ -65,7 +69,9 @@ function runOnNewerNode() {
     );
     process.exit(1);
   }
-  const flags = [...process.execArgv, ...missingFlags()];
+  // Of the flags of this Node, the newer one may not know others.
+  const own = process.execArgv.filter((flag) => FLAGS.some((each) => nameOf(each) === nameOf(flag)));
+  const flags = [...own, ...missingFlags()];
   const child = spawn(node, [...flags, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, HOLDFAST_HANDED_OVER: '1' },

@@ -21,7 +21,7 @@ type Variables = Record<string, string>;
 
 /** False on Windows, and for a child with a channel to its parent, which it would lose. */
 function canReplaceItself(): boolean {
-  return process.platform !== 'win32' && process.channel === undefined;
+  return process.platform !== 'win32' && process.channel === undefined && process.execve !== undefined;
 }
 
 /** Whether a service that is started as this process was gets the flags: from itself, or from the command that started Node. */

@@ -15,6 +15,8 @@ import {
   existsSync,
   fstat,
   open as openDescriptor,
+  openSync,
+  readFileSync,
   readlinkSync,
   type BigIntStats,
 } from 'node:fs';
@@ -67,8 +69,7 @@ export class HeldFolder {
     const descriptor = await openPlace(via, O_PATH | constants.O_DIRECTORY);
     let isThere = false;
     try {
-      // This asks the kernel, and no file system: it cannot hang. It throws for a path that is longer than paths can be.
-      isThere = readlinkSync(`/proc/self/fd/${descriptor}`) === path;
+      isThere = whereIs(descriptor) === path;
     } finally {
       if (!isThere) closeSync(descriptor);
     }
@@ -133,7 +134,8 @@ export async function useFound<Result>(
 ): Promise<Result> {
   const place = await openPlace(path, O_PATH);
   try {
-    const found = readlinkSync(`/proc/self/fd/${place}`);
+    const found = whereIs(place);
+    if (found === null) throw changed(name);
     const root = await findRoot(found);
     const facts = await factsOf(place, { bigint: true });
     await assertOpenable(name, facts, root);
@@ -141,6 +143,37 @@ export async function useFound<Result>(
   } finally {
     closeSync(place);
   }
+}
+
+/**
+ * The real path of an open place; null if it is in another name space of mounts, where the kernel names it as if it were here: a user may make one, in
+ * which a folder of the workspace is any other folder, and a link to `/proc/<pid>/root` leads there. This asks the kernel, and no file system: it
+ * cannot hang. It throws for a path that is longer than paths can be.
+ */
+function whereIs(place: number): string | null {
+  const path = readlinkSync(`/proc/self/fd/${place}`);
+  const mount = mountOf(place);
+  if (mount === mountOfRoot()) return path;
+  // Read each time: the number of a mount that has ended is given to another one.
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8');
+  return mounts.split('\n').some((line) => line.startsWith(`${mount} `)) ? path : null;
+}
+
+/** The number of the mount that an open place is on; undefined where the kernel does not tell, as for all places. */
+function mountOf(place: number): string | undefined {
+  return /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${place}`, 'utf8'))?.[1];
+}
+
+let rootMount: { id: string | undefined } | undefined;
+
+/** That of `/`, which stays as long as the process. After a `chroot`, `mountinfo` need not have it. */
+function mountOfRoot(): string | undefined {
+  if (rootMount === undefined) {
+    const root = openSync('/', O_PATH);
+    rootMount = { id: mountOf(root) };
+    closeSync(root);
+  }
+  return rootMount.id;
 }
 
 function openToRead(place: number): Promise<FileHandle> {

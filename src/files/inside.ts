@@ -1,7 +1,6 @@
-// Files that an agent, a message or a workspace names (held-folder.ts). A file that is read is opened, and then asked whether it is inside one of the folders that its
-// name may lead into. For what is written, the real path of the name, every link resolved, is inside one of them; its parent folder is then held, and all that follows
-// happens in that folder. What was exchanged in between is resolved again, up to ATTEMPTS_MAX times. What is written goes into a new file, which is renamed; missing
-// folders are made one level at a time.
+// Files that an agent, a message or a workspace names (held-folder.ts). A file that is read is opened, and then asked whether it is in one of the folders that its name may
+// lead into. For what is written, the real path of the name is in one of them; its parent folder is then held, and all that follows happens in that folder. What was exchanged
+// in between is resolved again, up to ATTEMPTS_MAX times. What is written goes into a new file, which is renamed; missing folders are made one level at a time.
 //
 // Each function here has a slot for file calls (file-slots.ts) while it works, so none may be called within `use` or `work` of another.
 import { randomUUID } from 'node:crypto';
@@ -75,12 +74,16 @@ async function find<Result>(
   use: (found: FoundFile) => Promise<Result>,
 ): Promise<Result> {
   if (!HAS_PROC) return attempt(name, confines, (resolved) => useResolved(resolved, use));
-  const path = resolve(confines.base, name);
+  let isFound = false;
+  const root = (found: string): Promise<string> => {
+    isFound = true;
+    return findRoot(found, name, confines);
+  };
   try {
-    return await useFound(path, { name, findRoot: (found) => findRoot(found, name, confines) }, use);
+    return await useFound(resolve(confines.base, name), { name, findRoot: root }, use);
   } catch (error) {
     // A name that leads outside is refused whether something is there or not.
-    if (!(error instanceof PathRefusedError)) await resolveName(name, confines);
+    if (!isFound && !(error instanceof PathRefusedError)) await resolveName(name, confines);
     throw withoutPlace(error, name);
   }
 }

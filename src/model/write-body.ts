@@ -11,6 +11,8 @@ const KEPT_BYTES_MAX = 64 * 1024 * 1024;
 interface Beginning {
   messages: ModelMessage[];
   pieces: Uint8Array[];
+  /** How many messages there are up to the end of each piece. */
+  ends: number[];
 }
 
 let kept = keepNothing();
@@ -60,20 +62,29 @@ function writePart(part: object): Uint8Array {
 /** The messages up to the first with an image or that is not of the request itself. */
 function begin(messages: readonly ModelMessage[], own: readonly ModelMessage[]): Beginning {
   const [first] = messages;
-  const none: Beginning = { messages: [], pieces: [] };
+  const none: Beginning = { messages: [], pieces: [], ends: [] };
   if (first === undefined) return none;
   const known = kept.beginnings.get(first);
-  const isSame = known?.messages.every((message, at) => message === messages[at]) === true;
-  const beginning = isSame ? known : none;
+  const beginning = known === undefined ? none : sameBeginning(known, messages);
   const from = beginning.messages.length;
   const end = messages.findIndex((message, at) => at >= from && (message !== own[at] || hasImage(message)));
   const added = messages.slice(from, end === -1 ? undefined : end);
   if (added.length === 0) return beginning;
   const bytes = writeKept(`${from === 0 ? '' : ','}${JSON.stringify(added).slice(1, -1)}`);
-  if (from === 0) kept.beginnings.set(first, beginning);
+  kept.beginnings.set(first, beginning);
   beginning.messages.push(...added);
   beginning.pieces.push(bytes);
+  beginning.ends.push(beginning.messages.length);
   return beginning;
+}
+
+/** The pieces up to the first message that is another one now. */
+function sameBeginning(known: Beginning, messages: readonly ModelMessage[]): Beginning {
+  const changedAt = known.messages.findIndex((message, at) => message !== messages[at]);
+  if (changedAt === -1) return known;
+  const count = known.ends.filter((end) => end <= changedAt).length;
+  const [pieces, ends] = [known.pieces.slice(0, count), known.ends.slice(0, count)];
+  return { messages: known.messages.slice(0, ends.at(-1) ?? 0), pieces, ends };
 }
 
 function hasImage({ content }: ModelMessage): boolean {

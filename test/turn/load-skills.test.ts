@@ -1,5 +1,5 @@
 // Reading skills: which folders are skills, links that lead outside, and files that cannot be read.
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -35,6 +35,8 @@ test('every folder with a SKILL.md that has a description is a skill', async () 
 test('a skill is made again only when its file has changed', async () => {
   await put(join(workspace, 'skills/a'), head('A'));
   await put(join(workspace, 'skills/b'), head('B'));
+  // One that was just written is read again.
+  await utimes(join(workspace, 'skills/b/SKILL.md'), 1, 1);
   const first = await loadSkills(workspace);
   await put(join(workspace, 'skills/a'), head('C'));
   const { skills } = await loadSkills(workspace);

@@ -19,7 +19,7 @@ function seenDatabase() {
   const seen = { asked: [] as boolean[][], isAway: false };
   const query = ((sent: { values: [boolean[]] }) => {
     seen.asked.push(sent.values[0]);
-    if (seen.isAway) return Promise.reject(new Error('the database is away'));
+    if (seen.isAway) return Promise.reject(Object.assign(new Error('the database is away'), { code: '57P01' }));
     return rig.database.hot.query(sent as never);
   }) as Database['hot']['query'];
   return { seen, database: { ...rig.database, hot: { query } as Database['hot'] } };
@@ -102,4 +102,18 @@ test('a round that its question has missed for long is begun all the same', asyn
   const { database } = seenDatabase();
   const rounds = countedRounds({ database, watch: createWorkWatch(database, { anywayMs: 100 }) }, 10);
   await expect.poll(() => rounds.begun).toBeGreaterThan(1);
+});
+
+test('a question that the database refuses, or that it does not answer in time, lets every round look for its own work', async () => {
+  for (const sql of ['1 / 0 = 1', 'exists (select from pg_sleep(600))']) {
+    const { database } = seenDatabase();
+    const reported: string[] = [];
+    const outages = { ...database.outages, report: (_: unknown, message: string) => void reported.push(message) };
+    const watch = createWorkWatch({ ...database, outages }, { lateMs: 200 });
+    const { signal } = new AbortController();
+    const [ask, faulty] = [watch.add({ sql: 'false' }), watch.add({ sql })];
+    expect(await Promise.all([ask(0, signal), faulty(0, signal)])).toEqual([true, true]);
+    expect(await ask(0, signal)).toBe(true);
+    expect(reported).toEqual(['Rounds could not be asked together for work; each looks for its own']);
+  }
 });

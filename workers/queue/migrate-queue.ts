@@ -23,7 +23,7 @@ export async function migrateQueue(databaseUrl: string): Promise<boolean> {
     // BullMQ's own lock, held until the connection ends: the schema is dropped and created by one process at a time.
     await client.query('select pg_advisory_lock($1, hashtext($2))', [MIGRATION_ADVISORY_LOCK_KEY, SCHEMA]);
     if (!isCurrent) await migrateOrReplace(client);
-    if (!(await isSilent(client))) await client.query(SILENCE);
+    if (!(await isSilent(client))) await client.query(SILENCE).catch(ignoreRefusal);
     return !isCurrent;
   } finally {
     await client.end();
@@ -65,6 +65,11 @@ async function isSilent(client: pg.Client): Promise<boolean> {
   );
   // Without such a function there is nothing to replace.
   return rows[0]?.silent ?? true;
+}
+
+/** Another user owns the function, or a later BullMQ has another one: its own works as well. */
+function ignoreRefusal(error: unknown): void {
+  if (!['42501', '42P13'].includes((error as { code?: string }).code ?? '')) throw error;
 }
 
 /** True when a table, type or function exists already. */

@@ -57,7 +57,10 @@ export function createPostgresListener({ createClient, isOwn }: ListenerOptions)
 
   return {
     async takePlace() {
-      await (connected ??= connect());
+      const attempt = (connected ??= connect());
+      await attempt;
+      // It may have ended in the moment in which it began to listen.
+      if (connected !== attempt) throw new Error('the connection that listens for jobs has ended');
       const place = new Place(() => void places.delete(place));
       places.add(place);
       return place as unknown as PgPoolClient;

@@ -17,6 +17,10 @@ export interface QueuePools {
 const SHARED_MAX = 2;
 const QUERY_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A connection that is idle is tested so often: one that was dropped silently is noticed. */
+const KEEP_ALIVE_MS = 10_000;
+/** For those that are shared; the others keep the names of workers. */
+const IDLE_TIMEOUT_MS = 60_000;
 
 /** BullMQ's statements name no schema. */
 const SETTINGS = '-c search_path=bullmq -c synchronous_commit=off';
@@ -36,12 +40,13 @@ export function openQueuePools(databaseUrl: string, onError: (error: Error) => v
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       options: SETTINGS,
     };
   }
 
-  function open(name: string, max: number): pg.Pool {
-    const pool = new pg.Pool({ ...optionsOf(name), max, idleTimeoutMillis: 0 });
+  function open(name: string, options: { max: number; idleTimeoutMillis: number }): pg.Pool {
+    const pool = new pg.Pool({ ...optionsOf(name), ...options });
     pool.on('connect', (client) => {
       // The types of `pg` leave it out.
       const { processID } = client as pg.PoolClient & { processID: number };
@@ -54,8 +59,8 @@ export function openQueuePools(databaseUrl: string, onError: (error: Error) => v
   }
 
   return {
-    shared: open('holdfast:queue', SHARED_MAX),
-    openOwn: (name) => open(name, 1),
+    shared: open('holdfast:queue', { max: SHARED_MAX, idleTimeoutMillis: IDLE_TIMEOUT_MS }),
+    openOwn: (name) => open(name, { max: 1, idleTimeoutMillis: 0 }),
     createListenClient: () => new pg.Client(optionsOf('holdfast:queue:listen')),
     isOwn: (processId) => processIds.has(processId),
     close: async () => void (await Promise.all(pools.map((pool) => pool.end()))),

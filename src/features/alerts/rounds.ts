@@ -22,7 +22,7 @@ export function openAlerts({ service, logger }: Process): ProcessPart {
   return {
     rounds: [
       {
-        work: { sql: 'exists (select from holdfast.alert_destinations d where d.due_at <= clock_timestamp())' },
+        work: { sql: 'exists (select from holdfast.alert_destinations d where d.due_at <= statement_timestamp())' },
         round: (signal) => runAlertRound({ service, logger }, signal),
         pauseMs: every(ROUND_MS),
         failure: 'Alerts could not be sent; the next round retries',

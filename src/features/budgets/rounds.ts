@@ -9,7 +9,7 @@ import { BudgetBook } from './store/budget-book.ts';
 import { HAVE_CHANGED_SQL, syncBudgets } from './store/budgets.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
-import { every } from '../../kernel/queue/start-rounds.ts';
+import { every, startRounds } from '../../kernel/queue/start-rounds.ts';
 import { workOff } from '../../work-off.ts';
 import { HAS_TRACES_SQL, releaseReservations, wakeBudgetWaiters } from './store/reservations.ts';
 import { settleLeftCosts } from './store/settle-costs.ts';
@@ -39,20 +39,21 @@ function toRow({ limitUsd, ...settings }: NonNullable<Config['budgets']>[number]
 const READ_MS = 1_000;
 const TIDY_MS = 5_000;
 
-export async function openBudgetBook({ service, live }: Process): Promise<ProcessPart> {
+export async function openBudgetBook({ service, live, watch }: Process): Promise<ProcessPart> {
+  const { database } = service;
   const book = budgetBookOf(service);
   await storeBudgets(service);
   live.follow({ store: (next) => storeBudgets({ ...service, config: next }) });
-  return {
-    rounds: [
-      {
-        work: { sql: HAVE_CHANGED_SQL, values: () => ({ budgetsMd5: book.md5 }) },
-        round: async () => void (await book.read()),
-        pauseMs: every(READ_MS),
-        failure: 'Budgets could not be read; they stay as they are known',
-      },
-    ],
-  };
+  // Until nothing of the process works any more: turns make calls while it drains.
+  const stop = startRounds({
+    database,
+    watch,
+    work: { sql: HAVE_CHANGED_SQL, values: () => ({ budgetsHash: book.hash }) },
+    round: async () => void (await book.read()),
+    pauseMs: every(READ_MS),
+    failure: 'Budgets could not be read; they stay as they are known',
+  });
+  return { stop };
 }
 
 export function openBudgetRounds({ service }: Pick<Process, 'service'>): ProcessPart {

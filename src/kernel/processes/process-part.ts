@@ -6,7 +6,7 @@ import type { Logger } from '../../logger.ts';
 import type { Tracing } from '../../tracing.ts';
 import type { DeliveryRing } from '../queue/after-commit.ts';
 import type { Rounds } from '../queue/start-rounds.ts';
-import type { WorkQuestion } from '../queue/work-watch.ts';
+import type { WorkQuestion, WorkWatch } from '../queue/work-watch.ts';
 import type { Service } from '../use-cases/service.ts';
 import type { WorkerIdentity } from './report-worker.ts';
 
@@ -27,6 +27,8 @@ export interface Process {
   logger: Logger;
   identity: WorkerIdentity;
   modelEndpoint: ModelEndpoint;
+  /** Asks whether there is work, for all rounds of the process. */
+  watch: WorkWatch;
   /** Undefined: nothing is traced. */
   tracing: Tracing | undefined;
   /** Null: nothing is measured. */

@@ -26,7 +26,7 @@ export const nextDeadlines = (kinds: readonly Overdue[]) =>
 
 /** Whether one of these deadlines lies within so many milliseconds, or effects of these kinds are left. */
 export function overdueWork(kinds: readonly Overdue[], effects: readonly string[]): (withinMs: number) => WorkQuestion {
-  const soon = "clock_timestamp() + $withinMs::float8 * interval '1 millisecond'";
+  const soon = "statement_timestamp() + $withinMs::float8 * interval '1 millisecond'";
   const deadlines = kinds.map(({ earliest }) => ` or (${earliest}) <= ${soon}`).join('');
   return (withinMs) => ({
     sql: `exists (select from holdfast.effects e where ${isLeftSql('$leftKinds')})${deadlines}`,

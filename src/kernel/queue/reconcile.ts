@@ -87,7 +87,7 @@ export async function selectStaleRings(
 /** Whether the work of a session is due within so many milliseconds. */
 export function ringWork(withinMs: number): WorkQuestion {
   return {
-    sql: `exists (select from holdfast.doorbells d where d.due_at <= clock_timestamp() + $withinMs::float8 * interval '1 millisecond')`,
+    sql: `exists (select from holdfast.doorbells d where d.due_at <= statement_timestamp() + $withinMs::float8 * interval '1 millisecond')`,
     values: () => ({ withinMs }),
   };
 }

@@ -1,11 +1,15 @@
 // Asks for all rounds of a process together whether they have work: one statement a second, with a question for each (docs/decisions/0123). A round that
 // has none is not begun, so a service that does nothing sends next to nothing.
-import type { Database } from '../../database/database.ts';
+import { isPassingFault, type Database } from '../../database/database.ts';
+import { withDeadline } from '../../deadline.ts';
 import { literal, type PreparedQuery } from '../../database/statement.ts';
 
 /** A question whether there is work. It may answer yes when there is none, but never no when there is some. */
 export interface WorkQuestion {
-  /** SQL of a boolean, which indexes answer. It names its values: `$names::text[]`. */
+  /**
+   * SQL of a boolean, which indexes answer: it compares with `statement_timestamp()`, because no index is searched for `clock_timestamp()`, which changes. It
+   * names its values: `$names::text[]`.
+   */
   readonly sql: string;
   /** The values by their names, of each time that it is asked; absent: there are none. */
   readonly values?: () => Readonly<Record<string, unknown>>;
@@ -15,7 +19,7 @@ export interface WorkQuestion {
  * SQL of a time that is later than the next question of what asks every second. What is due by then is work: what begins by the clock learns its time
  * from the round that it has then.
  */
-export const SOON_SQL = "clock_timestamp() + interval '2 seconds'";
+export const SOON_SQL = "statement_timestamp() + interval '2 seconds'";
 
 /** Resolves with the answer, which is asked for within so many milliseconds; with false when the signal aborts. Rejects when the database does not answer. */
 export type AskForWork = (inMs: number, signal: AbortSignal) => Promise<boolean>;
@@ -39,83 +43,125 @@ const EARLIER_MS_MAX = 500;
 /** A round whose question has answered no for so long is begun all the same: a question that misses a kind of work delays it, and no more. */
 const ANYWAY_MS = 5 * 60_000;
 
+/** How long the statement may take. One that takes longer, since a table is locked or a question is slow, must not hold up rounds that it does not concern. */
+const LATE_MS = 1_000;
+
+/** How long nothing is asked, and every round is begun, after a statement that took too long or that the database refused. */
+const OFF_MS = 30_000;
+
 /** Texts so far, of all watches: on a connection, different texts have different names. */
 let texts = 0;
 
 /** Makes the watch of a process. */
-export function createWorkWatch({ hot }: Pick<Database, 'hot'>, { anywayMs = ANYWAY_MS } = {}): WorkWatch {
-  const questions: WorkQuestion[] = [];
-  /** When each question has answered yes last, or was added; by its place. */
-  const yesAtMs: number[] = [];
-  const waiting = new Map<WorkQuestion, Waiting>();
-  let prepare: ((values: unknown[]) => PreparedQuery) | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  let isAsking = false;
+export function createWorkWatch(
+  database: Pick<Database, 'hot' | 'outages'>,
+  { anywayMs = ANYWAY_MS, lateMs = LATE_MS } = {},
+): WorkWatch {
+  return new Watch(database, { anywayMs, lateMs });
+}
 
-  function plan(): void {
-    clearTimeout(timer);
-    if (isAsking || waiting.size === 0) return;
-    const byMs = Math.min(...Array.from(waiting.values(), (one) => one.byMs));
-    timer = setTimeout(() => void askAll(), Math.max(0, byMs - performance.now()));
+class Watch implements WorkWatch {
+  readonly #database: Pick<Database, 'hot' | 'outages'>;
+  readonly #limits: { anywayMs: number; lateMs: number };
+  readonly #questions: WorkQuestion[] = [];
+  readonly #waiting = new Map<WorkQuestion, Waiting>();
+  /** When each question has answered yes last, or was added. */
+  readonly #yesAtMs = new Map<WorkQuestion, number>();
+  #prepare: ((values: unknown[]) => PreparedQuery) | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #isAsking = false;
+  #offUntilMs = 0;
+
+  constructor(database: Pick<Database, 'hot' | 'outages'>, limits: { anywayMs: number; lateMs: number }) {
+    this.#database = database;
+    this.#limits = limits;
   }
 
-  async function askAll(): Promise<void> {
+  add(question: WorkQuestion): AskForWork {
+    this.#questions.push(question);
+    this.#yesAtMs.set(question, performance.now());
+    this.#prepare = null;
+    return async (inMs, signal) => {
+      if (signal.aborted) return false;
+      const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+      const nowMs = performance.now();
+      const fromMs = nowMs + inMs - Math.min(inMs / 2, EARLIER_MS_MAX);
+      this.#waiting.set(question, { fromMs, byMs: nowMs + inMs, resolve, reject });
+      this.#plan();
+      const leave = (): void => {
+        this.#waiting.delete(question);
+        resolve(false);
+        this.#plan();
+      };
+      signal.addEventListener('abort', leave);
+      try {
+        return await promise;
+      } finally {
+        signal.removeEventListener('abort', leave);
+      }
+    };
+  }
+
+  #plan(): void {
+    clearTimeout(this.#timer);
+    if (this.#isAsking || this.#waiting.size === 0) return;
+    const byMs = Math.min(...Array.from(this.#waiting.values(), (one) => one.byMs));
+    this.#timer = setTimeout(() => void this.#askAll(), Math.max(0, byMs - performance.now()));
+  }
+
+  async #askAll(): Promise<void> {
     const nowMs = performance.now();
-    const asked = [...waiting].filter(([, { fromMs }]) => fromMs <= nowMs);
-    for (const [question] of asked) waiting.delete(question);
-    isAsking = true;
+    const asked = [...this.#waiting].filter(([, { fromMs }]) => fromMs <= nowMs);
+    for (const [question] of asked) this.#waiting.delete(question);
+    this.#isAsking = true;
     try {
-      const haveWork = await ask(new Set(asked.map(([question]) => question)));
+      const haveWork = await this.#whichHaveWork(new Set(asked.map(([question]) => question)));
       for (const [question, { resolve }] of asked) {
-        const place = questions.indexOf(question);
-        const hasWork = haveWork[place] === true || nowMs - yesAtMs[place]! >= anywayMs;
-        if (hasWork) yesAtMs[place] = nowMs;
+        const hasWork = haveWork(question) || nowMs - this.#yesAtMs.get(question)! >= this.#limits.anywayMs;
+        if (hasWork) this.#yesAtMs.set(question, nowMs);
         resolve(hasWork);
       }
     } catch (error) {
       for (const [, { reject }] of asked) reject(error);
     }
-    isAsking = false;
-    plan();
+    this.#isAsking = false;
+    this.#plan();
   }
 
-  async function ask(asked: ReadonlySet<WorkQuestion>): Promise<readonly (boolean | null)[]> {
-    prepare ??= prepareAsk(questions);
+  /** Rejects while the database is away. Any other failure is that of one question, and each round then finds out by itself. */
+  async #whichHaveWork(asked: ReadonlySet<WorkQuestion>): Promise<(question: WorkQuestion) => boolean> {
+    if (performance.now() < this.#offUntilMs) return () => true;
+    const late = (): Error => new LateError(this.#limits.lateMs);
+    try {
+      const answers = await withDeadline({ ms: this.#limits.lateMs, late }, () => this.#ask(asked));
+      return (question) => answers[this.#questions.indexOf(question)] === true;
+    } catch (error) {
+      if (isPassingFault(error)) throw error;
+      this.#database.outages.report(error, 'Rounds could not be asked together for work; each looks for its own');
+      this.#offUntilMs = performance.now() + OFF_MS;
+      return () => true;
+    }
+  }
+
+  async #ask(asked: ReadonlySet<WorkQuestion>): Promise<readonly (boolean | null)[]> {
+    const questions = this.#questions;
+    this.#prepare ??= prepareAsk(questions);
     const values = questions.flatMap(({ sql, values: read }) => {
       const given = read?.();
       return namesIn(sql).map((name) => given?.[name] ?? null);
     });
-    const query = prepare([questions.map((question) => asked.has(question)), ...values]);
+    const query = this.#prepare([questions.map((question) => asked.has(question)), ...values]);
     // A select without a table in `from` has one row.
-    return (await hot.query<{ haveWork: (boolean | null)[] }>(query)).rows[0]!.haveWork;
+    return (await this.#database.hot.query<{ haveWork: (boolean | null)[] }>(query)).rows[0]!.haveWork;
   }
+}
 
-  return {
-    add(question) {
-      questions.push(question);
-      yesAtMs.push(performance.now());
-      prepare = null;
-      return async (inMs, signal) => {
-        if (signal.aborted) return false;
-        const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-        const nowMs = performance.now();
-        const fromMs = nowMs + inMs - Math.min(inMs / 2, EARLIER_MS_MAX);
-        waiting.set(question, { fromMs, byMs: nowMs + inMs, resolve, reject });
-        plan();
-        const leave = (): void => {
-          waiting.delete(question);
-          resolve(false);
-          plan();
-        };
-        signal.addEventListener('abort', leave);
-        try {
-          return await promise;
-        } finally {
-          signal.removeEventListener('abort', leave);
-        }
-      };
-    },
-  };
+class LateError extends Error {
+  override readonly name = 'LateError';
+
+  constructor(ms: number) {
+    super(`the statement has not answered within ${ms} ms`);
+  }
 }
 
 /** One question for several. Equal names have equal values. */

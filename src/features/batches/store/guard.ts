@@ -46,7 +46,7 @@ from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' or
  * passed or it ends; a charged input can be of a batch that has ended.
  */
 export const HAS_OPEN_WORK_SQL = `exists (select from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' and (
-  b.status <> 'paused' or b.in_flight > 0 or b.pause_reason in ('budget', 'cost_cap') or b.deadline_at <= clock_timestamp()
+  b.status <> 'paused' or b.in_flight > 0 or b.pause_reason in ('budget', 'cost_cap') or b.deadline_at <= statement_timestamp()
   or b.answered + b.silent + b.failed + b.cancelled + b.expired >= b.item_count))
 or exists (select from holdfast.charged_inputs c where c.batch_id is not null and not c.is_counted)`;
 

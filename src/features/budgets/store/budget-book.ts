@@ -15,7 +15,7 @@ export class BudgetBook {
   readonly #database: Database;
   readonly #settle: (turnId: TurnId) => Promise<void>;
   #budgets: readonly Budget[] = [];
-  #md5: string | null = null;
+  #hash: string | null = null;
   #wasInUse = false;
   #reads = 0;
   /** The number of the read whose budgets are known. */
@@ -33,8 +33,8 @@ export class BudgetBook {
   }
 
   /** The hash of the text that they were read as; null: they were not read. */
-  get md5(): string | null {
-    return this.#md5;
+  get hash(): string | null {
+    return this.#hash;
   }
 
   /** False while there is no budget at all. */
@@ -78,7 +78,7 @@ export class BudgetBook {
     if (readNo < this.#knownReadNo) return budgets;
     this.#knownReadNo = readNo;
     this.#budgets = budgets;
-    this.#md5 = hash('md5', text);
+    this.#hash = hash('sha256', text);
     this.#wasInUse ||= this.isInUse;
     return budgets;
   }

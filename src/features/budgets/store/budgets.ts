@@ -38,7 +38,7 @@ const BUDGETS_SQL = `(select coalesce(json_agg(budget)::text, '[]') from (
 ) as budget)`;
 
 /** SQL of whether the budgets that hold, or what is known of their windows, have changed since the text with this hash was read. */
-export const HAVE_CHANGED_SQL = `md5(${BUDGETS_SQL}) is distinct from $budgetsMd5::text`;
+export const HAVE_CHANGED_SQL = `encode(sha256(convert_to(${BUDGETS_SQL}, 'UTF8')), 'hex') is distinct from $budgetsHash::text`;
 
 export const readBudgets = literalQuery({
   name: 'read-budgets',

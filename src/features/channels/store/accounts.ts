@@ -32,7 +32,7 @@ select * from unnest($channels::text[], $accounts::text[]) on conflict do nothin
 
 /** SQL of whether an account could be claimed. */
 export const IS_FREE_SQL = `exists (select from holdfast.channel_accounts a
-  where ${OF_ACCOUNT_SQL} and not a.is_paused and (a.owner is null or a.lease_expires_at < clock_timestamp()))`;
+  where ${OF_ACCOUNT_SQL} and not a.is_paused and (a.owner is null or a.lease_expires_at < statement_timestamp()))`;
 
 export const claimAccount = literalQuery({
   name: 'claim-channel-account',

@@ -123,7 +123,7 @@ export async function settleDelivery(database: Database, settlement: DeliverySet
   return { after: buildChange(delivery.sessionId) };
 }
 
-const IS_QUIET_SQL = "g.next_at < clock_timestamp() - interval '1 hour'";
+const IS_QUIET_SQL = "g.next_at < statement_timestamp() - interval '1 hour'";
 
 /** The sessions, and the deliveries that expire, of one statement. */
 const DUE_MAX = 500;

@@ -26,7 +26,7 @@ on conflict (name) do update set due_at = clock_timestamp()`,
 });
 
 const IS_DUE_SQL =
-  'name = any ($names::text[]) and due_at <= clock_timestamp() and (claimed_until is null or claimed_until < clock_timestamp())';
+  'name = any ($names::text[]) and due_at <= statement_timestamp() and (claimed_until is null or claimed_until < statement_timestamp())';
 
 /** SQL of whether a server is to be asked. */
 export const HAS_DUE_SERVERS_SQL = `exists (select from holdfast.mcp_servers where ${IS_DUE_SQL})`;

@@ -122,15 +122,15 @@ select count(*)::int as requests from assigned`,
 const isDueSql = (
   account: string,
   owner: string,
-): string => `b.account = ${account} and b.due_at <= clock_timestamp() and (
+): string => `b.account = ${account} and b.due_at <= statement_timestamp() and (
       b.status in ('open', 'submitting', 'unknown', 'submitted', 'canceling', 'ended')
       -- Its batch may appear in the list late: then its cost is known.
-      or b.status = 'lost' and b.submit_started_at > clock_timestamp() - interval '1 day')
-    and (b.owner is null or b.owner = ${owner} or b.lease_expires_at <= clock_timestamp())`;
+      or b.status = 'lost' and b.submit_started_at > statement_timestamp() - interval '1 day')
+    and (b.owner is null or b.owner = ${owner} or b.lease_expires_at <= statement_timestamp())`;
 
 /** SQL of whether requests wait to be submitted or must leave the lane, or a submission is due. */
 export const HAS_LANE_WORK_SQL = `exists (select from holdfast.provider_requests r where r.status = 'queued')
-or exists (select from holdfast.provider_requests r where r.status in ('queued', 'assigned') and r.leave_at <= clock_timestamp())
+or exists (select from holdfast.provider_requests r where r.status in ('queued', 'assigned') and r.leave_at <= statement_timestamp())
 or exists (select from holdfast.provider_batches b where ${isDueSql('$account', '$owner')})`;
 
 export const claimSubmission = literalQuery({

@@ -36,6 +36,9 @@ export interface WorkspaceReading {
 
 export const ABSENT: SeenFile = { stamp: null, content: null, isText: true };
 
+/** A file that was written less than this ago is read again. */
+const SETTLED_MS = 2_000;
+
 const ELISION = '\n\n[...]\n\n';
 
 /** A file of the workspace by its name. Throws `WorkspaceFileError` for one that is there and cannot be read. */
@@ -45,11 +48,13 @@ export async function readInside(
 ): Promise<SeenFile> {
   const found = await orAbsent(join(workspaceDir, name), () =>
     withFoundInside(name, confinedTo(workspaceDir), async ({ facts, path, open }) => {
+      // The next change may have the same times, which are as coarse as the file system's clock.
+      const isSettled = Date.now() - Number(facts.mtimeMs) > SETTLED_MS;
       const stamp = [path, facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
       if (before?.stamp === stamp) return before;
       const file = await open();
       try {
-        return { stamp, ...(await readBounded(file, Number(facts.size), bytesMax)) };
+        return { stamp: isSettled ? stamp : null, ...(await readBounded(file, Number(facts.size), bytesMax)) };
       } finally {
         await file.close();
       }
