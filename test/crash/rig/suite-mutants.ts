@@ -198,7 +198,7 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the place of a folder after it was opened',
     file: 'src/files/held-folder.ts',
-    find: 'isThere = readlinkSync(`/proc/self/fd/${descriptor}`) === path;',
+    find: 'isThere = whereIs(descriptor) === path;',
     replace: "isThere = path !== '';",
     test: 'test/files/inside.test.ts',
     title: 'a folder whose path has become a link is not held',

@@ -50,7 +50,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
   );
 
   // Goal: a lane that is full for long does not fill the queue. Method: its jobs are held, and rounds of the reconciler follow each other until each
-  // session was looked at several times. The held jobs do not claim their sessions, so even their rings seem to be lost.
+  // session was looked at twice. The held jobs do not claim their sessions, so even their rings seem to be lost.
   test('a backlog makes at most one additional job per session while the lane is full, and none is lost (G22)', async () => {
     const count = isLongForm() ? 10_000 : 300;
     const store = await createStoreRig();
@@ -101,7 +101,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     });
     onTestFinished(() => reconciler.stop());
     reconciler.start();
-    await expect.poll(() => looks).toBeGreaterThan(4 * count);
+    await expect.poll(() => looks).toBeGreaterThanOrEqual(2 * count);
     await reconciler.stop();
     expect(Math.max(...rung.values())).toBeLessThanOrEqual(2);
     expect(await pending(rig)).toBeLessThanOrEqual(2 * count);
