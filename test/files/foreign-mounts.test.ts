@@ -10,13 +10,14 @@ import { confinedTo } from '../../src/files/confines.ts';
 import { HeldFolder } from '../../src/files/held-folder.ts';
 import { withFileInside } from '../../src/files/inside.ts';
 
+/** The user id of `nobody`. */
 const NOBODY = 65_534;
 const AS_NOBODY = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups'];
 
 /** A skipped test has its reason in its title. */
 const reason = canForge() ? '' : ', skipped: it needs root, and users that may make name spaces';
 
-/** A workspace of nobody, and a process of nobody that sees a folder of root in the place of `d`; the path to `d` through that process. */
+/** A workspace of the user `nobody`, whose process sees a folder of root where the workspace has `d`; `through`: the path to `d` by way of that process. */
 async function forgedWorkspace(): Promise<{ workspace: string; through: string }> {
   const base = await mkdtemp(join(tmpdir(), 'holdfast-mounts-'));
   onTestFinished(() => rm(base, { recursive: true, force: true }));

@@ -114,6 +114,6 @@ test('a question that the database refuses, or that it does not answer in time, 
     const [ask, faulty] = [watch.add({ sql: 'false' }), watch.add({ sql })];
     expect(await Promise.all([ask(0, signal), faulty(0, signal)])).toEqual([true, true]);
     expect(await ask(0, signal)).toBe(true);
-    expect(reported).toEqual(['Rounds could not be asked together for work; each looks for its own']);
+    expect(reported).toEqual(['The database did not say which rounds have work; for 30 s, each looks for its own']);
   }
 });

@@ -40,8 +40,8 @@ const FAILURE_PAUSE_MS = 100;
 const NEEDLESS = /\bnext_(?:signal|delay)\(/;
 
 /**
- * What makes a job wait for a worker. The queue is its first value. BullMQ's functions notify of it, too, but what this process has notified of is not
- * heard again.
+ * Statements after which a job waits for a worker; their first value is the queue. The server sends a notification of the job, too, which this process
+ * ignores when the statement was its own.
  */
 const ADDING = /\b(?:add_job|add_jobs_bulk|move_active_to_wait|move_stalled_jobs_to_wait)\(/;
 

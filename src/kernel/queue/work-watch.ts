@@ -137,7 +137,10 @@ class Watch implements WorkWatch {
       return (question) => answers[this.#questions.indexOf(question)] === true;
     } catch (error) {
       if (isPassingFault(error)) throw error;
-      this.#database.outages.report(error, 'Rounds could not be asked together for work; each looks for its own');
+      this.#database.outages.report(
+        error,
+        `The database did not say which rounds have work; for ${OFF_MS / 1_000} s, each looks for its own`,
+      );
       this.#offUntilMs = performance.now() + OFF_MS;
       return () => true;
     }
