@@ -6,6 +6,7 @@ const FAULT_CLASSES = /^(?:08|53|57|58)/;
 
 const FAULT_CODES = new Set([
   '25006', // read_only_sql_transaction
+  '25P03', // idle_in_transaction_session_timeout
   '28000', // invalid_authorization_specification
   '28P01', // invalid_password
   '3D000', // invalid_catalog_name

@@ -5,6 +5,7 @@
 import pg from 'pg';
 import { listCauses, isFaultOfDatabase } from '../core/database-fault.ts';
 import { parseKeepingIntegers } from '../core/parse-exactly.ts';
+import { Gate } from '../gate.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { giveCodes, withCode } from './connection-faults.ts';
@@ -25,8 +26,11 @@ export interface DatabaseOptions {
   onStatement?: ((name: string, durationMs: number) => void) | undefined;
 }
 
+/** The connections of turns. Few of them are in transactions at a time, so that a row which is locked for long leaves some to the statements of turns. */
+export type HotDatabase = pg.Pool & { transactions?: Gate };
+
 export interface Database {
-  hot: pg.Pool;
+  hot: HotDatabase;
   views: ViewDatabase;
   reads: ViewDatabase;
   /** Takes the faults that parts of the process survive, so that an outage is a few lines in the log. */
@@ -46,6 +50,8 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 const READ_TIMEOUT_MS = 3_000;
 
 const READ_CONNECTIONS = 3;
+
+const HOT_TRANSACTIONS_MAX = 3;
 
 const HOT_PLANNER = [
   'plan_cache_mode=force_generic_plan',
@@ -82,7 +88,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
   };
   const parts = { ...options, ...listeners, timeoutMs: STATEMENT_TIMEOUT_MS };
-  const hot = openPool(parts, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
+  const hot = Object.assign(openPool(parts, 'hot', options.hotConnections ?? 8, HOT_PLANNER), {
+    transactions: new Gate(HOT_TRANSACTIONS_MAX),
+  });
   const views: ViewDatabase = openPool(parts, 'views', options.viewConnections ?? 6, ['jit=off']);
   const reads: ViewDatabase = openPool({ ...parts, timeoutMs: READ_TIMEOUT_MS }, 'reads', READ_CONNECTIONS, [
     'jit=off',

@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres/session';
 import type { Pool, PoolClient } from 'pg';
 import { retryPassingFaults } from './retry-passing-faults.ts';
-import { sendTransaction } from './send-in-order.ts';
 
 const require = createRequire(import.meta.url);
 const drizzle = require('drizzle-orm/sql') as typeof import('drizzle-orm/sql');
@@ -52,7 +51,7 @@ export function join(pieces: readonly Sql[], separator: string): Sql {
 export type Rows = import('drizzle-orm/pg-core/db').PgDatabase<NodePgQueryResultHKT, Record<string, never>>;
 
 /** All share the dialect, which remembers the names of columns: a query takes 60 µs to build, with a dialect of its own 150. */
-const openRows = (client: Pool | PoolClient): Rows =>
+export const openRows = (client: Pool | PoolClient): Rows =>
   new PgDatabase(dialect, new NodePgSession(client, dialect, undefined), undefined);
 
 /**
@@ -63,15 +62,15 @@ export function query<Result>(pool: Pool, make: (db: Rows) => PromiseLike<Result
   return retryPassingFaults(() => rejecting(make(openRows(pool))), retryMs);
 }
 
-/** Makes queries in one transaction, which is undone when `work` throws; again after faults that pass, and rejecting as `query` does. */
-export function transact<Result>(pool: Pool, work: (tx: Rows) => Promise<Result>, retryMs?: number): Promise<Result> {
-  return sendTransaction(pool, (client) => rejecting(work(openRows(client))), retryMs);
-}
-
 async function rejecting<Result>(work: PromiseLike<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    throw error instanceof Error && 'query' in error && 'params' in error ? error.cause : error;
+    throw unwrapFault(error);
   }
+}
+
+/** The error of PostgreSQL that drizzle has wrapped; any other error as it is. */
+export function unwrapFault(error: unknown): unknown {
+  return error instanceof Error && 'query' in error && 'params' in error ? error.cause : error;
 }

@@ -3,10 +3,11 @@
 // the insert violates the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first request made.
 // A message is stored with its key in the same way (see `accept-messages.ts`).
 import { idempotencyKeys } from '../rows/idempotency-keys.ts';
-import { and, eq, isNull, query, type Rows } from './drizzle.ts';
+import { and, eq, isNull, query } from './drizzle.ts';
 import type { SqlColumns } from './record-set.ts';
 import { cte, type Cte } from './statement.ts';
 import type { ViewDatabase } from './page.ts';
+import type { Transaction } from './transaction.ts';
 
 /** Whose key it is and for what request; `sha256` is that of the canonical body. */
 export interface KeyedRequest {
@@ -91,10 +92,14 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
 }
 
 /** Stores the key of a request with what was made for it. Rejects as `isKeyTaken` says when another request was first. */
-export async function storeKey(tx: Rows, request: KeyedRequest | null, result: object): Promise<void> {
+export async function storeKey(
+  { rows }: Pick<Transaction, 'rows'>,
+  request: KeyedRequest | null,
+  result: object,
+): Promise<void> {
   if (request === null) return;
   const { scope, key, sha256 } = request;
-  await tx.insert(idempotencyKeys).values({ scope, key, requestSha256: sha256, result });
+  await rows.insert(idempotencyKeys).values({ scope, key, requestSha256: sha256, result });
 }
 
 const ofRequest = ({ scope, key }: KeyedRequest) => and(eq(idempotencyKeys.scope, scope), eq(idempotencyKeys.key, key));

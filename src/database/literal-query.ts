@@ -4,6 +4,7 @@ import type { Pool, QueryResultRow } from 'pg';
 import { REQUEST_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
 import { literal, type PreparedQuery, type Statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
 
 interface QueryParts<Args extends unknown[], Row, Answer> {
   name: string;
@@ -25,12 +26,14 @@ interface QueryParts<Args extends unknown[], Row, Answer> {
 type Query<From, Args extends unknown[], Answer> = Statement<unknown[]> &
   ((from: From, ...args: Args) => Promise<Answer>);
 
-/** Makes the function of a statement. */
+/** Makes the function of a statement, which is sent by itself or within a transaction. */
 export function literalQuery<Args extends unknown[] = [], Row = unknown, Answer = void>(
   parts: QueryParts<Args, Row, Answer>,
-): Query<Readonly<Record<'hot' | 'views', Pool>>, Args, Answer> {
+): Query<Readonly<Record<'hot' | 'views', Pool>> | Transaction, Args, Answer> {
   const { pool = 'hot', retryMs = REQUEST_RETRY_MS } = parts;
-  return makeQuery(parts, (database, query) => sendQuery<QueryResultRow>(database[pool], query, retryMs));
+  return makeQuery(parts, (from, query) =>
+    'query' in from ? from.query<QueryResultRow>(query) : sendQuery<QueryResultRow>(from[pool], query, retryMs),
+  );
 }
 
 /** Makes the function of a statement that reads for a view, through the connections that it is given; it is not sent again. */

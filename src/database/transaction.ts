@@ -1,64 +1,86 @@
-// An ordinary transaction: lock the sessions first, then read, decide in a pure function, and write. Not for what a turn writes at each step
-// (docs/decisions/0003), and never across a call of a model or a tool (G9).
+// A transaction: lock the owner's rows first, then all sessions in one statement in the order of their ids, then what belongs to a session; read
+// what was locked, decide in a pure function, and write. Not for what a turn writes at each step (docs/decisions/0003), and never across a call of
+// a model or a tool (G9).
 //
-// Its statements are sent without waiting for the answers to those before (pipelining), so what needs no answer costs no round trip. Where
-// that does not matter, `sendTransaction` (send-in-order.ts) is simpler.
-import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
+// Its statements are sent without waiting for the answers to those before (pipelining), so what needs no answer costs no round trip. Between the
+// lock and the commit a transaction waits for one answer as a rule: sessions that it holds cannot be written by the statements of turns, which
+// carry many turns each.
+import type { Pool, PoolClient, QueryResult } from 'pg';
 import { withCode } from './connection-faults.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { isPassingFault, type HotDatabase } from './database.ts';
+import { openRows, unwrapFault, type Rows } from './drizzle.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { PreparedQuery } from './statement.ts';
 
 export interface Transaction {
-  query<Row extends QueryResultRow>(query: PreparedQuery): Promise<Row[]>;
+  query<Row extends object>(query: PreparedQuery): Promise<Row[]>;
   /** Sends a write whose answer nothing needs. The transaction fails if it fails. */
   write(query: PreparedQuery): void;
+  /** Rows of the tables of `src/rows/`, by drizzle. */
+  rows: Rows;
 }
 
-/** What a transaction results in. The answer of its last statement arrives with that of its commit. */
-interface LastAnswer<Result> {
-  last: Promise<Result>;
-}
+/** The result; or a function that makes it from answers which arrive with that of the commit, so that the locks are not held for them. */
+export type Committing<Result> = Result | (() => Promise<Result>);
 
-/** A process that is stopped in the middle loses its locks after this long. */
-export const BEGIN = "begin; set local idle_in_transaction_session_timeout = '3s'";
+/** How long a process that stops between two statements keeps its locks, in milliseconds. */
+const IDLE_MS = 500;
 
-/** Runs it, again after faults that pass: only for what is safe to do again, because one that failed may have been committed. */
-export function inPipeline<Result>(
-  pool: Pool,
-  retryMs: number,
-  run: (tx: Transaction) => LastAnswer<Result> | Promise<LastAnswer<Result>>,
+/**
+ * Runs it in a transaction, which is undone when it throws; again after faults that pass. One that failed may have been committed, so `run` is safe to
+ * repeat: its ids are made outside, and it changes nothing but through `tx`.
+ */
+export function transaction<Result>(
+  pool: HotDatabase,
+  run: (tx: Transaction) => Promise<Committing<Result>>,
+  { retryMs = REQUEST_RETRY_MS, idleMs = IDLE_MS }: { retryMs?: number; idleMs?: number } = {},
 ): Promise<Result> {
-  return retryPassingFaults(async () => {
-    const client: Omit<PoolClient, 'pipeline'> & { pipeline: boolean } = await pool.connect();
-    const sent: Promise<unknown>[] = [];
-    // What follows a fault only says that the transaction has failed.
-    let first: { fault: unknown } | undefined;
-    const send = <Row extends QueryResultRow>(query: PreparedQuery | string): Promise<QueryResult<Row>> => {
-      const answer = client.query<Row>(query);
-      answer.catch((fault: unknown) => (first ??= { fault }));
-      sent.push(answer);
-      return answer;
-    };
-    try {
-      client.pipeline = true;
-      void send(BEGIN);
-      const { last } = await run({
-        query: (query) => {
-          const rows = send<never>(query).then((answer) => answer.rows);
-          rows.catch(() => undefined);
-          return rows;
-        },
-        write: (query) => void send(query),
-      });
-      void send('commit');
-      const [result] = await Promise.all([last, ...sent]);
-      client.pipeline = false;
-      client.release();
-      return result;
-    } catch (error) {
-      // The server undoes what was not committed.
-      client.release(true);
-      throw withCode(first === undefined ? error : first.fault);
-    }
-  }, retryMs);
+  const once = () => attempt(pool, run, idleMs);
+  return retryPassingFaults(() => pool.transactions?.run(once) ?? once(), retryMs);
+}
+
+async function attempt<Result>(
+  pool: Pool,
+  run: (tx: Transaction) => Promise<Committing<Result>>,
+  idleMs: number,
+): Promise<Result> {
+  const client: PoolClient & { pipeline?: boolean } = await pool.connect();
+  const sent: Promise<unknown>[] = [];
+  // What follows a fault only says that the transaction has failed.
+  let first: { fault: unknown } | undefined;
+  const send = <Row extends object>(query: PreparedQuery | string): Promise<QueryResult<Row>> => {
+    const answer = client.query<Row & Record<string, unknown>>(query);
+    answer.catch((fault: unknown) => (first ??= { fault }));
+    sent.push(answer);
+    return answer;
+  };
+  try {
+    client.pipeline = true;
+    void send(`begin; set local idle_in_transaction_session_timeout = ${idleMs}`);
+    const answer = await run({
+      query: (query) => {
+        const rows = send<never>(query).then((result) => result.rows);
+        rows.catch(() => undefined);
+        return rows;
+      },
+      write: (query) => void send(query),
+      rows: openRows(client),
+    });
+    void send('commit');
+    const [result] = await Promise.all([isFunction(answer) ? answer() : answer, ...sent]);
+    client.pipeline = false;
+    client.release();
+    return result;
+  } catch (error) {
+    const fault = withCode(unwrapFault(first === undefined ? error : first.fault));
+    // The server undoes what a closed connection has left open.
+    const isOpen = !isPassingFault(fault) && (await client.query('rollback').catch(() => null)) !== null;
+    client.pipeline = false;
+    client.release(!isOpen);
+    throw fault;
+  }
+}
+
+function isFunction<Result>(answer: Committing<Result>): answer is () => Promise<Result> {
+  return typeof answer === 'function';
 }

@@ -9,9 +9,9 @@ import { crons } from '../../src/rows/crons.ts';
 import { idempotencyKeys } from '../../src/rows/idempotency-keys.ts';
 import { isPassingFault, openDatabase, type Database } from '../../src/database/database.ts';
 import { beginFile, completeFile } from '../../src/features/openai/store/client-files.ts';
-import { eq, query, transact } from '../../src/database/drizzle.ts';
-import { isKeyTaken, storeKey } from '../../src/database/idempotency.ts';
-import { inPipeline } from '../../src/database/transaction.ts';
+import { eq, query } from '../../src/database/drizzle.ts';
+import { isKeyTaken, readKey, storeKey } from '../../src/database/idempotency.ts';
+import { transaction } from '../../src/database/transaction.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 
@@ -54,9 +54,10 @@ test('a connection that breaks during a statement rejects with a code, and the f
 
 test('a transaction whose connection breaks is made again from its beginning', async () => {
   proxy.arm({ when: 'before', at: 1, matches: ({ tag }) => tag === 'written', hit: () => 'drop' });
-  const [row] = await inPipeline(database.hot, 5_000, (tx) => {
+  const [row] = await transaction(database.hot, async (tx) => {
     tx.write({ name: 'written', text: '/* written */ select 1', values: [] });
-    return { last: tx.query<{ one: number }>({ name: 'read', text: 'select 1 as one', values: [] }) };
+    const read = tx.query<{ one: number }>({ name: 'read', text: 'select 1 as one', values: [] });
+    return () => read;
   });
   expect(row).toEqual({ one: 1 });
 });
@@ -70,14 +71,48 @@ test('a file is completed, too, when the answer of its commit is lost', async ()
 
 test('a transaction is made again after a deadlock of a write whose answer nothing has awaited', async () => {
   let attempts = 0;
-  const [row] = await inPipeline(database.hot, 5_000, async (tx) => {
+  const [row] = await transaction(database.hot, async (tx) => {
     attempts += 1;
     const text = attempts === 1 ? `do $$ begin raise sqlstate '40P01'; end $$` : 'select 1';
     tx.write({ name: `written-${attempts}`, text, values: [] });
     await tx.query({ name: 'read-first', text: 'select 1 as one', values: [] });
-    return { last: tx.query<{ one: number }>({ name: 'read', text: 'select 1 as one', values: [] }) };
+    return tx.query<{ one: number }>({ name: 'read', text: 'select 1 as one', values: [] });
   });
   expect({ row, attempts }).toEqual({ row: { one: 1 }, attempts: 2 });
+});
+
+test('a transaction that stops with a lock loses it, and is made again', async () => {
+  let attempts = 0;
+  const stopped = transaction(
+    database.hot,
+    async (tx) => {
+      attempts += 1;
+      const [own] = await tx.query<{ pid: number }>({
+        name: 'own',
+        text: 'select pg_backend_pid() as pid',
+        values: [],
+      });
+      // As a process that is stopped: it sends nothing until its connection is gone.
+      if (attempts === 1) await expect.poll(() => isConnected(own!.pid)).toBe(false);
+      return attempts;
+    },
+    { idleMs: 50 },
+  );
+  expect(await stopped).toBe(2);
+});
+
+async function isConnected(pid: number): Promise<boolean> {
+  return (await database.views.query('select from pg_stat_activity where pid = $1', [pid])).rows.length > 0;
+}
+
+test('a transaction that throws is undone, and its connection is used again', async () => {
+  const request = { scope: 's', key: 'undone', sha256: 'x' };
+  const thrown = transaction(database.hot, async (tx) => {
+    await storeKey(tx, request, {});
+    throw new Error('Not now.');
+  });
+  await expect(thrown).rejects.toThrow('Not now.');
+  expect(await readKey(database.views, request)).toEqual({ kind: 'new' });
 });
 
 test('an error of a statement keeps its own code, and is permanent', async () => {
@@ -94,7 +129,7 @@ test('queries of drizzle reject with the errors of pg, without the values of the
     hit: () => 'drop',
   });
   const request = { scope: 's', key: 'secret', sha256: 'x' };
-  const store = () => transact(database.hot, (tx) => storeKey(tx, request, {}), 0);
+  const store = () => transaction(database.hot, (tx) => storeKey(tx, request, {}), { retryMs: 0 });
   expect(await store().catch((error: unknown) => error)).toMatchObject({ code: 'connection_lost' });
   await store();
   const taken = await store().catch((error: unknown) => error);

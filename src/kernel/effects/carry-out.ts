@@ -9,7 +9,7 @@ import { chargedBody, putInputs } from '../inbox/put-inputs.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { mergeAll } from '../queue/rings.ts';
 import { literal } from '../../database/statement.ts';
-import { inPipeline, type Transaction } from '../../database/transaction.ts';
+import { transaction, type Committing, type Transaction } from '../../database/transaction.ts';
 import { FAMILY_SQL, RUN_SQL, type LockedFamily, type RunRow } from '../sessions/family.ts';
 import {
   NOTHING,
@@ -63,10 +63,8 @@ export async function carryOutEffects(
   { database, effects: all }: EffectParts,
   sessionId: SessionId,
 ): Promise<AfterCommit> {
-  return inPipeline(database.hot, TURN_RETRY_MS, async (tx) => {
-    const [taken] = await tx.query<Taken & Record<string, unknown>>(
-      TAKE_EFFECTS.prepared([sessionId, Object.keys(all)]),
-    );
+  const carryOutAll = async (tx: Transaction): Promise<Committing<AfterCommit>> => {
+    const [taken] = await tx.query<Taken>(TAKE_EFFECTS.prepared([sessionId, Object.keys(all)]));
     const family = new Map((taken?.family ?? []).map((member) => [member.id, member]));
     const held = { sessionId, family, run: taken?.run ?? null };
     const told: Told = { inputs: [], events: [] };
@@ -80,8 +78,10 @@ export async function carryOutEffects(
       told.inputs.push(...inputs);
       told.events.push(...events);
     }
-    return { last: putInputs(tx, told) };
-  });
+    const put = putInputs(tx, told);
+    return () => put;
+  };
+  return transaction(database.hot, carryOutAll, { retryMs: TURN_RETRY_MS });
 }
 
 export const CHARGE_OF_TURN = literal({

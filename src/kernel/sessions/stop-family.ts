@@ -20,7 +20,7 @@ import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { mergeAll, buildRings, type RungColumns } from '../queue/rings.ts';
 import { wakeSql } from './session-locks.ts';
 import { cte, literal, statement } from '../../database/statement.ts';
-import { inPipeline, type Transaction } from '../../database/transaction.ts';
+import { transaction, type Committing, type Transaction } from '../../database/transaction.ts';
 
 export interface FamilyStop {
   sessionId: SessionId;
@@ -157,11 +157,9 @@ function describeStop({ cancelled, runs }: SessionsStop['stopped']): string {
 export async function stopFamily(parts: EffectParts, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
   const { sessionId, command } = stop;
   for (let attempt = 1; attempt <= STALE_ATTEMPTS_MAX; attempt += 1) {
-    const stopped = await inPipeline(
-      parts.database.hot,
-      TURN_RETRY_MS,
-      async (tx) => await stopLocked(tx, stop, parts),
-    );
+    const stopped = await transaction(parts.database.hot, (tx) => stopLocked(tx, stop, parts), {
+      retryMs: TURN_RETRY_MS,
+    });
     if (stopped === 'stale') continue;
     if (command === undefined || stopped.kind === 'ended') return stopped;
     const reply = { changed: [], rings: await readReplyRings(parts.database, sessionId, command) };
@@ -176,7 +174,7 @@ async function stopLocked(
   tx: Transaction,
   stop: FamilyStop,
   { config, effects: { 'run-stopped': endRun = () => NOTHING } }: EffectParts,
-): Promise<{ last: Promise<Committed<FamilyStopResult> | 'stale'> }> {
+): Promise<Committing<Committed<FamilyStopResult> | 'stale'>> {
   const { sessionId, reason, status, result, isOwn: isTold } = stop;
   const place = [sessionId, stop.keepsBelow ?? false];
   const locked = await tx.query<{ state: FamilyState }>(LOCK_FAMILY.prepared(place));
@@ -184,10 +182,11 @@ async function stopLocked(
   const self = family.get(sessionId);
   if (self === undefined) throw new Error(`There is no session ${sessionId}.`);
   const runs = (await tx.query<{ run: RunRow }>(FAMILY_RUNS.prepared(place))).map(({ run }) => run);
-  if (runs.some(({ childId }) => !family.has(childId))) return { last: Promise.resolve('stale') };
+  if (runs.some(({ childId }) => !family.has(childId))) return 'stale';
   if (stop.runId !== undefined && self.runId !== stop.runId) {
     const stopped = { aborted: null, cancelled: 0, runs: 0 };
-    return { last: tx.query(STOP_SESSIONS.prepared({ stop, stopping: [], stopped })).then(() => ({ kind: 'ended' })) };
+    tx.write(STOP_SESSIONS.prepared({ stop, stopping: [], stopped }));
+    return { kind: 'ended' };
   }
   const own = runs.find(({ childId }) => childId === sessionId);
   const ending = !stop.keepsQueued || (self.turnId === null && self.waiting === 0) ? own : undefined;
@@ -208,7 +207,7 @@ async function stopLocked(
   const killed = { ...end, status: 'killed', result: null } as const;
   const inputs = below.flatMap((run) => endRun(tx, { run, end: killed, settled: STOPPED }, top).inputs);
   const put = putInputs(tx, { inputs: [...told.inputs, ...inputs], events: told.events });
-  const answer = async (): Promise<Committed<FamilyStopResult>> => {
+  return async () => {
     const [rows, after] = await Promise.all([rung, put]);
     // The turns that it stops.
     const rings = rows.flatMap((row) =>
@@ -217,7 +216,6 @@ async function stopLocked(
     const settled = [...([...stopping.keys()] as SessionId[]), ...after.changed];
     return { kind: 'stopped', ...stopped, after: mergeAll([{ after: { changed: [], settled, rings } }, { after }]) };
   };
-  return { last: answer() };
 }
 
 type Settlement = NonNullable<PutInput['settled']>;

@@ -5,7 +5,8 @@ import { fromNow, now } from '../../../rows/columns.ts';
 import { alertDestinations, alerts } from '../../../rows/alerts.ts';
 import { storableText } from '../../../core/text.ts';
 import type { Database } from '../../../database/database.ts';
-import { and, eq, inArray, lte, query, sql, transact, type Rows } from '../../../database/drizzle.ts';
+import { and, eq, inArray, lte, query, sql } from '../../../database/drizzle.ts';
+import { transaction, type Transaction } from '../../../database/transaction.ts';
 import { newId } from '../../../ids.ts';
 import { buildCall, planAlerts, type AlertCall, type AttentionReading, type KnownAlert } from '../rules.ts';
 import type { AlertDestination } from './destinations.ts';
@@ -41,8 +42,8 @@ export async function readTimeIfDue(database: Database): Promise<Moment | null> 
 export function claimCalls(database: Database, reading: Reading, leaseMs: number): Promise<ClaimedCall[]> {
   const { callId, triedAt } = alertDestinations;
   const isNewer = sql`(${callId} is not null or ${triedAt} is null or ${triedAt} < ${reading.at}::timestamptz)`;
-  return transact(database.views, async (tx) => {
-    const due = await tx
+  return transaction(database.views, async (tx) => {
+    const due = await tx.rows
       .select()
       .from(alertDestinations)
       .where(and(isDue, isNewer))
@@ -55,7 +56,7 @@ export function claimCalls(database: Database, reading: Reading, leaseMs: number
       if (call === null) continue;
       const callId = destination.callId ?? newId<string>();
       const attempts = destination.attempts + 1;
-      await tx
+      await tx.rows
         .update(alertDestinations)
         .set({ callId, call, attempts, dueMs: fromNow(leaseMs) })
         .where(eq(alertDestinations.id, id));
@@ -66,9 +67,9 @@ export function claimCalls(database: Database, reading: Reading, leaseMs: number
 }
 
 /** What a destination is sent next, after what has changed without a call has been noted; null: nothing. */
-async function planCall(tx: Rows, destination: AlertDestination, reading: Reading): Promise<AlertCall | null> {
+async function planCall(tx: Transaction, destination: AlertDestination, reading: Reading): Promise<AlertCall | null> {
   const { id } = destination;
-  const sent = await tx.select().from(alerts).where(eq(alerts.destinationId, id));
+  const sent = await tx.rows.select().from(alerts).where(eq(alerts.destinationId, id));
   const plan = planAlerts(destination, reading, sent);
   await storeAlerts(tx, id, plan.changed);
   return buildCall(plan);
@@ -76,10 +77,10 @@ async function planCall(tx: Rows, destination: AlertDestination, reading: Readin
 
 type StoredAlert = Omit<KnownAlert, 'alertedMs'> & { alertedMs: number | typeof now };
 
-async function storeAlerts(tx: Rows, destinationId: string, known: readonly StoredAlert[]): Promise<void> {
+async function storeAlerts(tx: Transaction, destinationId: string, known: readonly StoredAlert[]): Promise<void> {
   for (const { problemId, kind, severity, count, text, href, alertedMs, endedMs } of known) {
     const row = { kind, severity, count, text: storableText(text), href, alertedMs, endedMs };
-    await tx
+    await tx.rows
       .insert(alerts)
       .values({ destinationId, problemId, ...row })
       .onConflictDoUpdate({ target: [alerts.destinationId, alerts.problemId], set: row });
@@ -102,14 +103,14 @@ export function settleCall(
     eq(alertDestinations.callId, callId),
     eq(alertDestinations.attempts, attempts),
   );
-  return transact(database.views, async (tx) => {
-    const { rowCount } = await tx
+  return transaction(database.views, async (tx) => {
+    const { rowCount } = await tx.rows
       .update(alertDestinations)
       .set({ ...done, ...noted(answer), dueMs: fromNow(waitMs) })
       .where(isMine);
     if (rowCount !== 1 || !isSent) return;
     const ended = call.ended.map((one) => one.id);
-    await tx.delete(alerts).where(and(eq(alerts.destinationId, id), inArray(alerts.problemId, ended)));
+    await tx.rows.delete(alerts).where(and(eq(alerts.destinationId, id), inArray(alerts.problemId, ended)));
     const begun = call.problems.map(({ id: problemId, ...one }) => ({
       ...one,
       problemId,

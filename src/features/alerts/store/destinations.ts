@@ -2,7 +2,8 @@
 import { now } from '../../../rows/columns.ts';
 import { alertDestinations } from '../../../rows/alerts.ts';
 import type { Database } from '../../../database/database.ts';
-import { eq, query, transact } from '../../../database/drizzle.ts';
+import { eq, query } from '../../../database/drizzle.ts';
+import { transaction } from '../../../database/transaction.ts';
 import { isUniqueViolation, storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
 
 export type AlertDestination = typeof alertDestinations.$inferSelect;
@@ -16,9 +17,9 @@ export function insertDestination(
   most: number,
   idempotency: KeyedRequest | null,
 ): Promise<'done' | 'full' | 'name_taken'> {
-  const insert = transact(database.views, async (tx) => {
-    if ((await tx.$count(alertDestinations)) >= most) return 'full';
-    const { rowCount } = await tx
+  const insert = transaction(database.views, async (tx) => {
+    if ((await tx.rows.$count(alertDestinations)) >= most) return 'full';
+    const { rowCount } = await tx.rows
       .insert(alertDestinations)
       .values(destination)
       .onConflictDoNothing({ target: alertDestinations.id });
@@ -62,8 +63,8 @@ export function beginTest(
   id: string,
   { callId, idempotency }: { callId: string; idempotency: KeyedRequest | null },
 ): Promise<boolean> {
-  return transact(database.views, async (tx) => {
-    if ((await tx.$count(alertDestinations, eq(alertDestinations.id, id))) === 0) return false;
+  return transaction(database.views, async (tx) => {
+    if ((await tx.rows.$count(alertDestinations, eq(alertDestinations.id, id))) === 0) return false;
     await storeKey(tx, idempotency, { callId });
     return true;
   });

@@ -5,7 +5,7 @@ import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { toRecords, selectRecordsSql, type SqlColumns } from '../../../database/record-set.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
-import { sendInOrder } from '../../../database/send-in-order.ts';
+import { transaction } from '../../../database/transaction.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/sessions/session-locks.ts';
 import { literal } from '../../../database/statement.ts';
 import { isReachedSql, windowBoundsSql } from './budgets-sql.ts';
@@ -118,12 +118,11 @@ export async function syncBudgets(
   database: Database,
   wanted: readonly (BudgetSettings & { id: string })[],
 ): Promise<Committed<object>> {
-  const rows = await sendInOrder<{ rings: NeededRing[] }>(
-    database.hot,
-    LOCK_BUDGETS.prepared([]),
-    SYNC_BUDGETS.prepared([toRecords(wanted, SETTINGS)]),
-  );
-  return { after: afterOfRings(rows[0]?.rings ?? []) };
+  const [row] = await transaction(database.hot, async (tx) => {
+    tx.write(LOCK_BUDGETS.prepared([]));
+    return tx.query<{ rings: NeededRing[] }>(SYNC_BUDGETS.prepared([toRecords(wanted, SETTINGS)]));
+  });
+  return { after: afterOfRings(row?.rings ?? []) };
 }
 
 export const createBudget = literalQuery({

@@ -6,7 +6,7 @@
 import type { Database } from '../../../database/database.ts';
 import { EVENT_HORIZON_SQL } from '../../../database/event-ids.ts';
 import { idOfTimeSql } from '../../../database/page.ts';
-import { sendLongQuery } from '../../../database/send-long-query.ts';
+import { transaction } from '../../../database/transaction.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
 import { waitingCountSql } from '../../../kernel/views/why-sql.ts';
@@ -157,7 +157,8 @@ added_counts as (
   ${addToCountsSql('changes')}
 )
 update holdfast.roll_up_cursor c set counted_at = clock_timestamp(), after_id = horizon.id - 1
-from horizon where c.singleton and exists (select from held_cursor)`,
+from horizon where c.singleton and exists (select from held_cursor)
+returning c.counted_at`,
 });
 
 /**
@@ -166,7 +167,16 @@ from horizon where c.singleton and exists (select from held_cursor)`,
  */
 export async function countExisting(database: Database): Promise<boolean> {
   if ((await sendQuery(database.hot, IS_NOT_COUNTED.prepared([]))).length === 0) return false;
-  return (await sendLongQuery(database.hot, COUNT_EXISTING.prepared([]), COUNT_MS_MAX)) === 1;
+  // The deadline of all other statements would end it. Not sent again after a fault; the next round tries again.
+  const counted = await transaction(
+    database.hot,
+    (tx) => {
+      tx.write({ name: 'take-long', text: `set local statement_timeout = ${COUNT_MS_MAX}`, values: [] });
+      return tx.query(Object.assign(COUNT_EXISTING.prepared([]), { query_timeout: COUNT_MS_MAX }));
+    },
+    { retryMs: 0 },
+  );
+  return counted.length === 1;
 }
 
 export const IS_NOT_COUNTED = literal({

@@ -13,7 +13,7 @@ import {
 } from './cron-fires.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
-import { sendInOrder } from '../../../database/send-in-order.ts';
+import { transaction } from '../../../database/transaction.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { ringSql } from '../../../kernel/sessions/session-locks.ts';
 import { literal } from '../../../database/statement.ts';
@@ -117,10 +117,9 @@ from held left join rung_doorbells on rung_doorbells.session_id = held.session_i
 export async function fireCronEvent(database: Database, firing: EventFiring): Promise<Committed<FiringResult> | null> {
   const { event, pollId } = firing;
   const values = [...firingValues([firing]), event.id, event.text, event.contextKey, event.isTrusted, pollId];
-  const [row] = await sendInOrder<FireRow>(
-    database.hot,
-    LOCK_CRON_EVENT.prepared([firing.cronId, firing.sessionId]),
-    FIRE_CRON_EVENT.prepared(values),
-  );
+  const [row] = await transaction(database.hot, async (tx) => {
+    tx.write(LOCK_CRON_EVENT.prepared([firing.cronId, firing.sessionId]));
+    return tx.query<FireRow>(FIRE_CRON_EVENT.prepared(values));
+  });
   return row === undefined ? null : toFiringResult(row);
 }

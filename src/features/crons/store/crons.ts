@@ -4,7 +4,8 @@ import type { CronDefinition } from '../../../core/schedule/cron.ts';
 import { now } from '../../../rows/columns.ts';
 import { crons } from '../../../rows/crons.ts';
 import type { Database } from '../../../database/database.ts';
-import { and, eq, inArray, or, query, sql, transact } from '../../../database/drizzle.ts';
+import { and, eq, inArray, or, query, sql } from '../../../database/drizzle.ts';
+import { transaction } from '../../../database/transaction.ts';
 import { storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
@@ -34,16 +35,16 @@ export function createCron(
   cron: typeof crons.$inferInsert,
   idempotency: KeyedRequest | null = null,
 ): Promise<{ kind: 'created' | 'duplicate'; cron: Cron } | { kind: 'full' }> {
-  return transact(database.views, async (tx) => {
-    const count = await tx.$count(crons, eq(crons.agentId, cron.agentId));
+  return transaction(database.views, async (tx) => {
+    const count = await tx.rows.$count(crons, eq(crons.agentId, cron.agentId));
     const [made] =
-      count < CRONS_PER_AGENT_MAX ? await tx.insert(crons).values(cron).onConflictDoNothing().returning() : [];
+      count < CRONS_PER_AGENT_MAX ? await tx.rows.insert(crons).values(cron).onConflictDoNothing().returning() : [];
     if (made !== undefined) {
       await storeKey(tx, idempotency, { id: made.id });
       return { kind: 'created', cron: made };
     }
     const isSame = or(eq(crons.id, cron.id), eq(crons.causeKey, cron.causeKey ?? ''));
-    const [known] = await tx.select().from(crons).where(isSame);
+    const [known] = await tx.rows.select().from(crons).where(isSame);
     return known === undefined ? { kind: 'full' } : { kind: 'duplicate', cron: known };
   });
 }

@@ -13,7 +13,7 @@ import type { SessionId } from '../../../core/ids.ts';
 import { settleLeftCosts } from '../../budgets/store/settle-costs.ts';
 import type { Database } from '../../../database/database.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { sendInOrder } from '../../../database/send-in-order.ts';
+import { transaction } from '../../../database/transaction.ts';
 import { literal } from '../../../database/statement.ts';
 import { ERASED_ROWS, eraseEvents, eraseQuery, type RemovedRows } from './erased-rows.ts';
 import { ERASING, KINDS_WITHOUT_EFFECTS } from '../../../core/session-key.ts';
@@ -149,11 +149,10 @@ from is_left`,
 
 /** Deletes the session rows, unless something of them is left: then null, and the rows have to be erased again. */
 export async function finishErasure(database: Database, ids: readonly SessionId[]): Promise<RemovedRows | null> {
-  const [row] = await sendInOrder<{ isLeft: boolean; sessions: number; subagent_runs: number }>(
-    database.views,
-    LOCK_ERASED.prepared([ids]),
-    ERASE_SESSIONS.prepared([ids]),
-  );
+  const [row] = await transaction(database.views, async (tx) => {
+    tx.write(LOCK_ERASED.prepared([ids]));
+    return tx.query<{ isLeft: boolean; sessions: number; subagent_runs: number }>(ERASE_SESSIONS.prepared([ids]));
+  });
   return row === undefined || row.isLeft ? null : { sessions: row.sessions, subagent_runs: row.subagent_runs };
 }
 

@@ -3,20 +3,8 @@ import { fromNow, now } from '../../../rows/columns.ts';
 import { apiKeys, signInCodes, webSessions } from '../../../rows/keys.ts';
 import { isUuid } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
-import {
-  and,
-  desc,
-  eq,
-  inArray,
-  isNull,
-  lt,
-  lte,
-  or,
-  query,
-  sql,
-  transact,
-  type Rows,
-} from '../../../database/drizzle.ts';
+import { and, desc, eq, inArray, isNull, lt, lte, or, query, sql } from '../../../database/drizzle.ts';
+import { transaction, type Transaction } from '../../../database/transaction.ts';
 import { isUniqueViolation, storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
 import { REQUEST_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 
@@ -40,10 +28,10 @@ export async function createApiKey(
   idempotency: KeyedRequest | null,
 ): Promise<'created' | 'name_taken' | 'replaced'> {
   const isExpired = and(eq(apiKeys.name, key.name), isNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, now));
-  const create = transact(database.views, async (tx) => {
+  const create = transaction(database.views, async (tx) => {
     // So that its name is free again.
-    await tx.update(apiKeys).set({ revokedAt: apiKeys.expiresAt }).where(isExpired);
-    const { rowCount } = await tx.insert(apiKeys).values(key).onConflictDoNothing({ target: apiKeys.id });
+    await tx.rows.update(apiKeys).set({ revokedAt: apiKeys.expiresAt }).where(isExpired);
+    const { rowCount } = await tx.rows.insert(apiKeys).values(key).onConflictDoNothing({ target: apiKeys.id });
     if (rowCount === 1) await storeKey(tx, idempotency, { id: key.id });
     return 'created' as const;
   });
@@ -57,11 +45,11 @@ export async function createApiKey(
 /** Revokes a key and ends the sign-ins that were made with it; false: it does not exist. */
 export function revokeApiKey(database: Database, id: string): Promise<boolean> {
   const revokedAt = sql`coalesce(${apiKeys.revokedAt}, ${now})`;
-  return transact(database.views, async (tx) => {
-    const [key] = await tx.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, id)).returning();
+  return transaction(database.views, async (tx) => {
+    const [key] = await tx.rows.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, id)).returning();
     if (key === undefined) return false;
-    await tx.delete(webSessions).where(eq(webSessions.keySha256, key.sha256));
-    await tx.delete(signInCodes).where(eq(signInCodes.keySha256, key.sha256));
+    await tx.rows.delete(webSessions).where(eq(webSessions.keySha256, key.sha256));
+    await tx.rows.delete(signInCodes).where(eq(signInCodes.keySha256, key.sha256));
     return true;
   });
 }
@@ -88,11 +76,11 @@ export async function openWebSession(
   { lastsMs, ...session }: { id: string; secretSha256: string; keySha256: string; lastsMs: number },
 ): Promise<void> {
   const row = { ...session, expiresAt: fromNow(lastsMs) };
-  await transact(database.views, async (tx) => {
-    const ended = tx.select({ id: webSessions.id }).from(webSessions).where(lte(webSessions.expiresAt, now));
+  await transaction(database.views, async (tx) => {
+    const ended = tx.rows.select({ id: webSessions.id }).from(webSessions).where(lte(webSessions.expiresAt, now));
     const some = ended.orderBy(webSessions.expiresAt).limit(TRIMMED_MAX).for('update', { skipLocked: true });
-    await tx.delete(webSessions).where(inArray(webSessions.id, some));
-    await tx.insert(webSessions).values(row).onConflictDoNothing();
+    await tx.rows.delete(webSessions).where(inArray(webSessions.id, some));
+    await tx.rows.insert(webSessions).values(row).onConflictDoNothing();
   });
 }
 
@@ -114,14 +102,14 @@ export function createSignInCode(
   idempotency: KeyedRequest | null,
 ): Promise<string> {
   const row = { ...code, expiresAt: fromNow(lastsMs) };
-  const create = async (tx: Rows): Promise<string> => {
-    await tx.delete(signInCodes).where(lte(signInCodes.expiresAt, now));
-    const [made] = await tx.insert(signInCodes).values(row).returning({ expiresAt: signInCodes.expiresAt });
+  const create = async (tx: Transaction): Promise<string> => {
+    await tx.rows.delete(signInCodes).where(lte(signInCodes.expiresAt, now));
+    const [made] = await tx.rows.insert(signInCodes).values(row).returning({ expiresAt: signInCodes.expiresAt });
     await storeKey(tx, idempotency, { ...made });
     // An insert without a conflict clause returns its row.
     return made!.expiresAt;
   };
-  return transact(database.views, create, 0);
+  return transaction(database.views, create, { retryMs: 0 });
 }
 
 /** Ends a session, or every session of a key; resolves with how many have ended. */

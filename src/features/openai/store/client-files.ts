@@ -5,7 +5,8 @@ import type { LineError } from '../rules/batch-objects.ts';
 import { clientBatches, clientFileParts, clientFiles } from '../../../rows/client-files.ts';
 import { fromNow, now } from '../../../rows/columns.ts';
 import type { Database } from '../../../database/database.ts';
-import { and, eq, gt, inArray, isNotNull, isNull, lt, query, sql, transact } from '../../../database/drizzle.ts';
+import { and, eq, gt, inArray, isNotNull, isNull, lt, query, sql } from '../../../database/drizzle.ts';
+import { transaction } from '../../../database/transaction.ts';
 import { storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
 
 /** Files that one transaction deletes. */
@@ -32,10 +33,10 @@ export async function beginFile(database: Database, file: NewFile): Promise<void
 /** Stores part `n`, counted from 1. False: the time of the upload is over. */
 export function addFilePart(database: Database, part: { id: string; n: number; content: Buffer }): Promise<boolean> {
   const { id, ...rest } = part;
-  return transact(database.views, async (tx) => {
+  return transaction(database.views, async (tx) => {
     // Shared, so that it is not deleted meanwhile.
-    const [held] = await tx.select(idOf).from(clientFiles).where(isTaking(id)).for('share');
-    if (held !== undefined) await tx.insert(clientFileParts).values({ fileId: id, ...rest });
+    const [held] = await tx.rows.select(idOf).from(clientFiles).where(isTaking(id)).for('share');
+    if (held !== undefined) await tx.rows.insert(clientFileParts).values({ fileId: id, ...rest });
     return held !== undefined;
   });
 }
@@ -46,19 +47,19 @@ export function completeFile(
   { id, bytes, keepMs, idempotency }: { id: string; bytes: number; keepMs: number; idempotency: KeyedRequest | null },
 ): Promise<boolean> {
   const complete = { bytes, completedAt: now, expiresAt: fromNow(keepMs) };
-  return transact(database.views, async (tx) => {
-    const [shown] = await tx.update(clientFiles).set(complete).where(isTaking(id)).returning(idOf);
+  return transaction(database.views, async (tx) => {
+    const [shown] = await tx.rows.update(clientFiles).set(complete).where(isTaking(id)).returning(idOf);
     if (shown !== undefined) await storeKey(tx, idempotency, { fileId: id });
     // It is completed already when the answer of the commit was lost.
-    return (shown ?? (await tx.select(idOf).from(clientFiles).where(isCompleted(id)))[0]) !== undefined;
+    return (shown ?? (await tx.rows.select(idOf).from(clientFiles).where(isCompleted(id)))[0]) !== undefined;
   });
 }
 
 /** Deletes it with its parts, after those that are being stored. False: it does not exist. */
 export function deleteFile(database: Database, id: string): Promise<boolean> {
-  return transact(database.views, async (tx) => {
-    const { rowCount } = await tx.delete(clientFiles).where(eq(clientFiles.id, id));
-    await tx.delete(clientFileParts).where(eq(clientFileParts.fileId, id));
+  return transaction(database.views, async (tx) => {
+    const { rowCount } = await tx.rows.delete(clientFiles).where(eq(clientFiles.id, id));
+    await tx.rows.delete(clientFileParts).where(eq(clientFileParts.fileId, id));
     return rowCount === 1;
   });
 }
@@ -69,8 +70,8 @@ export function failClientBatch(
   failed: { id: string; asked: AskedBatch; errors: readonly LineError[]; idempotency: KeyedRequest | null },
 ): Promise<void> {
   const { id, asked, errors, idempotency } = failed;
-  return transact(database.views, async (tx) => {
-    const { rowCount } = await tx
+  return transaction(database.views, async (tx) => {
+    const { rowCount } = await tx.rows
       .insert(clientBatches)
       .values({ id, ...asked, errors })
       .onConflictDoNothing();
@@ -82,12 +83,12 @@ export function failClientBatch(
 export function trimClientFiles(database: Database, keepMs: number): Promise<boolean> {
   const isOld = lt(clientFiles.expiresAt, fromNow(-TRIM_AFTER_MS));
   const isAlone = sql<boolean>`not exists (select from holdfast.batches b where b.id = ${clientBatches.id})`;
-  return transact(database.views, async (tx) => {
-    const old = tx.select(idOf).from(clientFiles).where(isOld).orderBy(clientFiles.expiresAt).limit(TRIMMED_MAX);
+  return transaction(database.views, async (tx) => {
+    const old = tx.rows.select(idOf).from(clientFiles).where(isOld).orderBy(clientFiles.expiresAt).limit(TRIMMED_MAX);
     const ids = (await old.for('update', { skipLocked: true })).map(({ id }) => id);
-    await tx.delete(clientFileParts).where(inArray(clientFileParts.fileId, ids));
-    await tx.delete(clientFiles).where(inArray(clientFiles.id, ids));
-    await tx.delete(clientBatches).where(and(lt(clientBatches.createdAt, fromNow(-keepMs)), isAlone));
+    await tx.rows.delete(clientFileParts).where(inArray(clientFileParts.fileId, ids));
+    await tx.rows.delete(clientFiles).where(inArray(clientFiles.id, ids));
+    await tx.rows.delete(clientBatches).where(and(lt(clientBatches.createdAt, fromNow(-keepMs)), isAlone));
     return ids.length === TRIMMED_MAX;
   });
 }

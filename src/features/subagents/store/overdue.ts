@@ -6,10 +6,9 @@ import { newId } from '../../../ids.ts';
 import { chargeOfTurnSql } from '../../../kernel/inbox/charged-inputs.ts';
 import type { Database } from '../../../database/database.ts';
 import { announcementBody, putInputs, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
-import { REQUEST_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
-import { inPipeline } from '../../../database/transaction.ts';
+import { transaction } from '../../../database/transaction.ts';
 import type { EffectParts } from '../../../kernel/effects/turn-effects.ts';
 import type { Overdue } from '../../../kernel/queue/end-overdue.ts';
 import { mergeAll } from '../../../kernel/queue/rings.ts';
@@ -82,8 +81,8 @@ interface EndedWait {
 
 /** Ends the waits whose time is over. */
 export async function wakeOverdue(database: Database): Promise<AfterCommit> {
-  return inPipeline(database.hot, REQUEST_RETRY_MS, async (tx) => {
-    const ended = await tx.query<EndedWait & Record<string, unknown>>(TAKE_YIELDS.prepared([]));
+  return transaction(database.hot, async (tx) => {
+    const ended = await tx.query<EndedWait>(TAKE_YIELDS.prepared([]));
     const inputs = ended.map(({ sessionId, turnId, seconds, route, ...origin }): PutInput => ({
       id: newId<MessageId>(),
       sessionId,
@@ -92,7 +91,8 @@ export async function wakeOverdue(database: Database): Promise<AfterCommit> {
       route,
       causeKey: `yield:${turnId}`,
     }));
-    return { last: putInputs(tx, { inputs }) };
+    const put = putInputs(tx, { inputs });
+    return () => put;
   });
 }
 

@@ -6,13 +6,12 @@ import type { RunStatus } from '../../../core/announcement.ts';
 import type { Database } from '../../../database/database.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import { chargedBody, putInputs, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
-import { REQUEST_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
 import { abortRun, type RunAbort } from '../../../kernel/sessions/control.ts';
 import type { FamilyStopResult } from '../../../kernel/sessions/stop-family.ts';
 import type { EffectParts } from '../../../kernel/effects/turn-effects.ts';
-import { inPipeline } from '../../../database/transaction.ts';
+import { transaction } from '../../../database/transaction.ts';
 import type { ContentBlock } from '../../../core/content.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
@@ -128,12 +127,12 @@ interface SteeredRun {
 /** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
 export async function steerRun(database: Database, steer: Steer): Promise<Committed<SteerResult>> {
   const { runId, messageId, causeKey, body, route, idempotency = null } = steer;
-  return inPipeline<Committed<SteerResult>>(database.hot, REQUEST_RETRY_MS, async (tx) => {
+  return transaction<Committed<SteerResult>>(database.hot, async (tx) => {
     const query = STEERED_RUN.prepared([runId, messageId, causeKey]);
-    const [run] = await tx.query<SteeredRun & Record<string, unknown>>(query);
+    const [run] = await tx.query<SteeredRun>(query);
     const { isBusy, isPut } = run ?? { isBusy: false, isPut: false };
-    if (isPut) return { last: Promise.resolve({ kind: 'steered', isBusy }) };
-    if (run?.isWorking !== true) return { last: Promise.resolve({ kind: 'ended' }) };
+    if (isPut) return { kind: 'steered', isBusy };
+    if (run?.isWorking !== true) return { kind: 'ended' };
     const input: PutInput = {
       id: messageId,
       sessionId: run.sessionId,
@@ -146,7 +145,7 @@ export async function steerRun(database: Database, steer: Steer): Promise<Commit
     };
     const keyed = { request: idempotency, result: { messageId, isBusy } };
     const put = putInputs(tx, { inputs: [input], keyed }, 'inbound');
-    return { last: put.then((after) => ({ kind: 'steered', isBusy, after })) };
+    return async () => ({ kind: 'steered', isBusy, after: await put });
   });
 }
 
