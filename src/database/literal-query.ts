@@ -27,25 +27,27 @@ type Query<From, Args extends unknown[], Answer> = Statement<unknown[]> &
   ((from: From, ...args: Args) => Promise<Answer>);
 
 /** Makes the function of a statement, which is sent by itself or within a transaction. */
-export function literalQuery<Args extends unknown[] = [], Row = unknown, Answer = void>(
+export function literalQuery<Args extends unknown[] = [], Row extends object = object, Answer = void>(
   parts: QueryParts<Args, Row, Answer>,
 ): Query<Readonly<Record<'hot' | 'views', Pool>> | Transaction, Args, Answer> {
   const { pool = 'hot', retryMs = REQUEST_RETRY_MS } = parts;
-  return makeQuery(parts, (from, query) =>
-    'query' in from ? from.query<QueryResultRow>(query) : sendQuery<QueryResultRow>(from[pool], query, retryMs),
+  return makeQuery(parts, (from, query, answer) =>
+    'write' in from
+      ? from.query(query, answer)
+      : sendQuery<Row & QueryResultRow>(from[pool], query, retryMs).then(answer),
   );
 }
 
 /** Makes the function of a statement that reads for a view, through the connections that it is given; it is not sent again. */
-export function viewQuery<Args extends unknown[] = [], Row = unknown, Answer = void>(
+export function viewQuery<Args extends unknown[] = [], Row extends object = object, Answer = void>(
   parts: Omit<QueryParts<Args, Row, Answer>, 'locking' | 'pool' | 'retryMs'>,
 ): Query<Pool, Args, Answer> {
-  return makeQuery(parts, async (db, query) => (await db.query<QueryResultRow>(query)).rows);
+  return makeQuery(parts, async (db, query, answer) => answer((await db.query<Row & QueryResultRow>(query)).rows));
 }
 
 function makeQuery<From, Args extends unknown[], Row, Answer>(
   parts: QueryParts<Args, Row, Answer>,
-  send: (from: From, query: PreparedQuery) => Promise<QueryResultRow[]>,
+  send: (from: From, query: PreparedQuery, answer: (rows: Row[]) => Answer) => Promise<Answer>,
 ): Query<From, Args, Answer> {
   const { values = () => [], answer = () => undefined as Answer } = parts;
   const names: string[] = [];
@@ -54,11 +56,10 @@ function makeQuery<From, Args extends unknown[], Row, Answer>(
     return `$${names.indexOf(name) + 1}`;
   });
   const statement = literal({ ...parts, text });
-  const query = async (from: From, ...args: Args): Promise<Answer> => {
+  const query = (from: From, ...args: Args): Promise<Answer> => {
     const given = values(...args);
     const prepared = statement.prepared(Array.isArray(given) ? given : names.map((name) => readValue(given, name)));
-    // The columns of the text are those of `Row`.
-    return answer((await send(from, prepared)) as Row[]);
+    return send(from, prepared, answer);
   };
   return Object.defineProperties(query, Object.getOwnPropertyDescriptors(statement)) as Query<From, Args, Answer>;
 }

@@ -13,8 +13,9 @@ import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts'
 import type { PreparedQuery } from './statement.ts';
 
 export interface Transaction {
-  query<Row extends object>(query: PreparedQuery): Promise<Row[]>;
-  /** Sends a write whose answer nothing needs. The transaction fails if it fails. */
+  /** Its rows, or what `read` makes of them. The transaction fails if it fails, whether its answer is awaited or not. */
+  query<Row extends object, Answer = Row[]>(query: PreparedQuery, read?: (rows: Row[]) => Answer): Promise<Answer>;
+  /** Sends a write whose answer nothing needs. */
   write(query: PreparedQuery): void;
   /** Rows of the tables of `src/rows/`, by drizzle. */
   rows: Rows;
@@ -58,10 +59,11 @@ async function attempt<Result>(
     client.pipeline = true;
     void send(`begin; set local idle_in_transaction_session_timeout = ${idleMs}`);
     const answer = await run({
-      query: (query) => {
-        const rows = send<never>(query).then((result) => result.rows);
-        rows.catch(() => undefined);
-        return rows;
+      query: <Row extends object, Answer>(query: PreparedQuery, read?: (rows: Row[]) => Answer) => {
+        // Without `read`, the answer is the rows.
+        const answer = send<Row>(query).then(({ rows }) => (read === undefined ? (rows as Answer) : read(rows)));
+        answer.catch(() => undefined);
+        return answer;
       },
       write: (query) => void send(query),
       rows: openRows(client),

@@ -118,8 +118,8 @@ const familySafeguards: FamilySafeguard[] = [
     changes: [
       {
         file: 'src/kernel/effects/carry-out.ts',
-        find: 'return { last: putInputs(tx, told) };',
-        replace: 'return { last: Promise.resolve(mergeAll([])) };',
+        find: 'putInputs(tx, told)',
+        replace: 'Promise.resolve({ after: mergeAll([]) })',
       },
     ],
     scenario: 'spawn with two children',

@@ -79,7 +79,7 @@ export async function carryOutEffects(
       told.events.push(...events);
     }
     const put = putInputs(tx, told);
-    return () => put;
+    return async () => (await put).after;
   };
   return transaction(database.hot, carryOutAll, { retryMs: TURN_RETRY_MS });
 }

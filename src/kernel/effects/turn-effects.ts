@@ -4,7 +4,7 @@ import type { MessageId, SessionId, TurnId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import type { Transaction } from '../../database/transaction.ts';
 import type { NewEvent } from '../events/events.ts';
-import type { PutInput } from '../inbox/put-inputs.ts';
+import type { NotNeeded, PutInput } from '../inbox/put-inputs.ts';
 import type { QueueModes, RunResult } from '../rules/family.ts';
 import type { LockedFamily, RunRow } from '../sessions/family.ts';
 
@@ -42,7 +42,7 @@ export const NOTHING: Told = { inputs: [], events: [] };
 export interface RunStop {
   run: RunRow;
   end: RunResult;
-  settled: NonNullable<PutInput['settled']> | null;
+  settled: NotNeeded | null;
 }
 
 /** Carries out an effect of a session, in a transaction that has locked it, the sessions above it, and those that get a message. */

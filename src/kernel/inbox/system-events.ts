@@ -1,14 +1,16 @@
 // System events: one-line facts for the next prompt of a session. At most 20 wait; over that the oldest is dropped, counted
 // and visible. An event equal to the last one since the last drain is a duplicate.
-import { insertEventsSql, type NewEvent } from '../events/events.ts';
+import type { NewEvent } from '../events/events.ts';
 import type { Committed } from '../queue/after-commit.ts';
 import type { SessionId, SystemEventId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
+import { literalQuery } from '../../database/literal-query.ts';
+import { transaction } from '../../database/transaction.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { buildChange } from '../queue/rings.ts';
 import { SessionErasedError } from '../sessions/sessions.ts';
-import { literal } from '../../database/statement.ts';
+import { putInputs } from './put-inputs.ts';
 
 /** The most events that wait in one session. */
 const WAITING_EVENTS_MAX = 20;
@@ -51,64 +53,72 @@ export interface QueuedEvent {
   createdAt: string;
 }
 
-// The waiting events are counted after the lock is acquired. A statement that had to wait for the lock would count the rows
-// of before, so it detects that (see session-locks.ts), returns no row, and is sent again. A session that does not exist is `isGone`.
-export const ENQUEUE_EVENT = literal({
-  name: 'enqueue-event',
-  purpose:
-    "Queue an event for the session's next prompt; over the bound, the oldest is dropped. Answers no row when the session has changed meanwhile.",
-  locking: 'The session row.',
-  text: `with seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = $2),
-locked as materialized (
-  select s.id, s.last_event_text, s.xmin as version from holdfast.sessions s where s.id = $2 for no key update
-),
-judged as materialized (
-  select case
-      when seen.version <> locked.version then 'stale'
-      when exists (select from holdfast.system_events e where e.id = $1) then 'queued'
-      when locked.last_event_text = $3 then 'duplicate'
-      else 'new'
-    end as verdict
-  from locked, seen
-),
-arriving as materialized (select locked.id as session_id from locked, judged where judged.verdict = 'new'),
+/** Adds an event that is new to a session that the transaction has locked; over the bound, the oldest is dropped. */
+export const putSystemEvent = literalQuery({
+  name: 'put-system-event',
+  purpose: 'Queue an event for the next prompt of a locked session; over the bound, the oldest is dropped.',
+  locking: 'The session row, which the transaction has locked, then its events.',
+  text: `with arriving as (select $sessionId::uuid as session_id),
 ${dropOldestEventsSql('arriving').join(',\n')},
-stored as (
-  insert into holdfast.system_events (id, session_id, text, context_key, is_trusted)
-  select $1, $2, $3, $4, $5 from judged where verdict = 'new'
-  returning id, created_at
-),
-updated_sessions as (
-  update holdfast.sessions s set last_event_text = $3, updated_at = clock_timestamp()
-  from judged where s.id = $2 and judged.verdict = 'new'
-),
-enqueued as materialized (
-  select case when judged.verdict = 'duplicate' then 'duplicate' else 'queued' end as disposition, coalesce(stored.id, twin.id, $1) as id,
-    ${isoSql('coalesce(stored.created_at, twin.created_at, clock_timestamp())')} as "createdAt"
-  from judged left join stored on true left join lateral (
-    select e.id, e.created_at from holdfast.system_events e
-    where judged.verdict <> 'new' and e.session_id = $2 and e.text = $3 order by e.id desc limit 1
-  ) as twin on true
-  where judged.verdict <> 'stale'
-),
-${keyedPart(6, 'select to_json(enqueued) from enqueued')},
-inserted_events as (
-  ${insertEventsSql(`select $2::uuid as session_id, null::uuid as turn_id, $9::text as type, $10::json as data, 0 as n from stored where $9::text is not null`)}
+inserted_event as (
+  insert into holdfast.system_events (id, session_id, text, context_key, is_trusted, cause_key, created_at)
+  values ($id, $sessionId, $text, $contextKey, $isTrusted, $causeKey, coalesce($createdAt::timestamptz, clock_timestamp()))
+  on conflict do nothing
 )
-select enqueued.*, false as "isGone" from enqueued
-union all select null, null, null, true where not exists (select from locked) and not exists (select from seen)`,
+update holdfast.sessions s set last_event_text = $text, updated_at = clock_timestamp() where s.id = $sessionId`,
+  values: (event: PutSystemEvent) => event,
+});
+
+/** An event as a transaction stores it. */
+export interface PutSystemEvent {
+  id: string;
+  sessionId: SessionId;
+  text: string;
+  contextKey: string | null;
+  isTrusted: boolean;
+  /** Null: it has none. */
+  causeKey: string | null;
+  createdAt?: string;
+}
+
+const lockForEvent = literalQuery({
+  name: 'lock-for-event',
+  purpose: 'Lock a session that gets an event.',
+  locking: 'The session row.',
+  text: `select s.last_event_text = $text as "isDuplicate", ${isoSql('clock_timestamp()')} as now
+from holdfast.sessions s where s.id = $sessionId for no key update`,
+  values: ({ sessionId, text }: NewSystemEvent) => ({ sessionId, text }),
+  answer: ([session]: { isDuplicate: boolean | null; now: string }[]) => session,
+});
+
+const readTwins = literalQuery({
+  name: 'read-twins-of-event',
+  purpose: 'Read an event if it is stored, and the newest one of its session that says the same.',
+  text: `select e.id, ${isoSql('e.created_at')} as "createdAt" from holdfast.system_events e where e.id = $id
+union all (select e.id, ${isoSql('e.created_at')} from holdfast.system_events e
+  where e.session_id = $sessionId and e.text = $text order by e.id desc limit 1)`,
+  values: ({ id, sessionId, text }: NewSystemEvent) => ({ id, sessionId, text }),
+  answer: (rows: { id: string; createdAt: string }[]) => rows,
 });
 
 /** Queues an event for the session's next prompt. Idempotent on its id; fails with `isKeyTaken` on its key, and with `SessionErasedError`. */
-export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Committed<QueuedEvent>> {
-  const { id, sessionId, text, contextKey, isTrusted, idempotency, event: live } = event;
-  const shown = live === undefined ? [null, null] : [live.type, JSON.stringify(live.data)];
-  const values = [id, sessionId, text, contextKey, isTrusted, ...keyValues(idempotency), ...shown];
-  for (;;) {
-    const { rows } = await database.hot.query<QueuedEvent & { isGone: boolean }>(ENQUEUE_EVENT.prepared(values));
-    if (rows[0] === undefined) continue;
-    const { isGone, ...queued } = rows[0];
-    if (isGone) throw new SessionErasedError(sessionId);
+export function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Committed<QueuedEvent>> {
+  const { id, sessionId, text, contextKey, isTrusted, idempotency = null, event: live } = event;
+  return transaction(database.hot, async (tx) => {
+    const [session, twins] = await Promise.all([lockForEvent(tx, event), readTwins(tx, event)]);
+    if (session === undefined) throw new SessionErasedError(sessionId);
+    const isKnown = twins.some((twin) => twin.id === id);
+    const isNew = !isKnown && session.isDuplicate !== true;
+    const stored = isNew ? undefined : twins[0];
+    const queued: QueuedEvent = {
+      disposition: isNew || isKnown ? 'queued' : 'duplicate',
+      id: (stored?.id ?? id) as SystemEventId,
+      createdAt: stored?.createdAt ?? session.now,
+    };
+    if (isNew)
+      void putSystemEvent(tx, { id, sessionId, text, contextKey, isTrusted, causeKey: null, createdAt: session.now });
+    const events = isNew && live !== undefined ? [{ ...live, sessionId }] : [];
+    void putInputs(tx, { inputs: [], events, keyed: { request: idempotency, result: queued } });
     return { ...queued, after: buildChange(sessionId) };
-  }
+  });
 }

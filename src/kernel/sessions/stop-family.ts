@@ -15,7 +15,7 @@ import { NOTHING, type EffectParts } from '../effects/turn-effects.ts';
 import { FAMILY_SQL, RUN_SQL, type RunRow } from './family.ts';
 import { insertedEvents } from '../events/events.ts';
 import { insertedKeys, type KeyedRequest } from '../../database/idempotency.ts';
-import { putInputs, type PutInput } from '../inbox/put-inputs.ts';
+import { putInputs, type NotNeeded } from '../inbox/put-inputs.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { mergeAll, buildRings, type RungColumns } from '../queue/rings.ts';
 import { wakeSql } from './session-locks.ts';
@@ -208,7 +208,7 @@ async function stopLocked(
   const inputs = below.flatMap((run) => endRun(tx, { run, end: killed, settled: STOPPED }, top).inputs);
   const put = putInputs(tx, { inputs: [...told.inputs, ...inputs], events: told.events });
   return async () => {
-    const [rows, after] = await Promise.all([rung, put]);
+    const [rows, { after }] = await Promise.all([rung, put]);
     // The turns that it stops.
     const rings = rows.flatMap((row) =>
       buildRings(row.sessionId === sessionId ? 'inbound' : 'announce', row.sessionId, row),
@@ -218,16 +218,14 @@ async function stopLocked(
   };
 }
 
-type Settlement = NonNullable<PutInput['settled']>;
-
 /** The recipient has requested the end itself. */
-const TOLD: Settlement = {
+const TOLD: NotNeeded = {
   status: 'silent',
   error: { code: 'told', message: 'The recipient of the announcement ended the run itself.' },
 };
 
 /** The recipient was stopped, and the run with it. */
-const STOPPED: Settlement = {
+const STOPPED: NotNeeded = {
   status: 'cancelled',
   error: { code: 'aborted', message: 'The parent session was stopped, and the subagent with it.' },
 };

@@ -4,7 +4,7 @@ import type { RunStatus } from '../../../core/announcement.ts';
 import { decideRunEnd, isRunOver } from '../rules.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';
-import { announcementBody, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
+import { announcementBody, type NotNeeded, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
 import { cte, literal, rows, statement } from '../../../database/statement.ts';
 import type { Transaction } from '../../../database/transaction.ts';
 import { NOTHING, type EffectOf, type Effects, type RunStop, type Told } from '../../../kernel/effects/turn-effects.ts';
@@ -124,7 +124,7 @@ function endRun(tx: Transaction, { run, end, settled }: RunStop, family: LockedF
   return { inputs: [input], events: told === null ? [{ sessionId, type: 'announce.queued', data }] : [] };
 }
 
-const SKIPPED: NonNullable<PutInput['settled']> = {
+const SKIPPED: NotNeeded = {
   status: 'silent',
   error: { code: 'announce_skip', message: 'The subagent requested no announcement.' },
 };

@@ -92,7 +92,7 @@ export async function wakeOverdue(database: Database): Promise<AfterCommit> {
       causeKey: `yield:${turnId}`,
     }));
     const put = putInputs(tx, { inputs });
-    return () => put;
+    return async () => (await put).after;
   });
 }
 

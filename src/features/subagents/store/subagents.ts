@@ -144,8 +144,8 @@ export async function steerRun(database: Database, steer: Steer): Promise<Commit
       steers: isBusy,
     };
     const keyed = { request: idempotency, result: { messageId, isBusy } };
-    const put = putInputs(tx, { inputs: [input], keyed }, 'inbound');
-    return async () => ({ kind: 'steered', isBusy, after: await put });
+    const put = putInputs(tx, { inputs: [input], keyed });
+    return async () => ({ kind: 'steered', isBusy, after: (await put).after });
   });
 }
 
