@@ -56,8 +56,11 @@ describe('a tick, a reminder and a poll', () => {
   /** The statements of a scheduler's round in which all three are due. */
   const schedulerKinds = [
     'due-crons',
-    'fire-crons',
-    'fire-cron-event',
+    'lock-crons',
+    'advance-crons',
+    'insert-fires',
+    'put-system-event',
+    'put-inputs',
     'claim-heartbeats',
     'settle-heartbeats',
     'settle-fires',

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { fireCrons } from '../../src/features/crons/store/cron-fires.ts';
+import { fireCrons } from '../../src/features/crons/store/fire-crons.ts';
 import { readDueCrons } from '../../src/features/crons/store/crons.ts';
 import { retireCrons } from '../../src/features/crons/store/settle-fires.ts';
 import { fireDueCrons, giveNotices } from '../../src/features/crons/schedule-crons.ts';
@@ -39,9 +39,10 @@ async function endRuns(id: string, status: string, error: object | null = null):
   await changeInputs(rig, { id: open.map((input) => input.id) }, { status, error, settledAt: now });
 }
 
-test('a due slot becomes a fire, an input, a ring, an event and the next slot in one statement', async () => {
+test('a due slot becomes a fire, an input, a ring, an event and the next slot in one transaction', async () => {
   const parts = schedulerParts(rig.database);
-  const cron = await makeCron(rig.database, { ...everySecond, name: 'all' }, { dueAgoMs: 1000 });
+  const hourly = { ...everySecond, schedule: { kind: 'every', everyMs: 3_600_000 }, name: 'all' };
+  const cron = await makeCron(rig.database, hourly, { dueAgoMs: 1000 });
   await fireAll(parts);
   const [fire] = await firesOf(cron.id);
   const [input] = await inputsOf(cron.id);
@@ -53,7 +54,7 @@ test('a due slot becomes a fire, an input, a ring, an event and the next slot in
   expect(parts.rings).toEqual([
     expect.objectContaining({ kind: 'cron', lane: 'cron', sessionId: input?.['sessionId'] }),
   ]);
-  expect((await again(rig.database, cron)).nextSlotMs).toBe(cron.nextSlotMs! + 1000);
+  expect((await again(rig.database, cron)).nextSlotMs).toBe(cron.nextSlotMs! + 3_600_000);
   const events = await readEvents(rig, { sessionId: session?.['id'] }, 'type', 'data');
   expect(events.map(({ type }) => type)).toEqual(['cron.fired', 'message.accepted']);
   expect(events[0]?.['data']).toMatchObject({
@@ -82,8 +83,10 @@ test('a fire that is sent again after an unknown COMMIT stores nothing twice', a
     revision: cron.revision,
     firstSlotMs: slotMs,
     sessionId,
+    kind: 'cron' as const,
     body: '{"text":"tick"}',
     route: 'cron',
+    event: null,
     waitingMax: 10,
     ticks: [{ tick: { kind: 'fire' as const, slotMs }, messageId: newId<never>() }],
     nextSlotMs: slotMs + 1000,

@@ -14,8 +14,8 @@ import type { Logger } from '../../logger.ts';
 import { toTickInput } from '../../schedule/tick-input.ts';
 import { buildTimetable } from '../../schedule/timetable.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { fireCronEvent, type EventFiring } from './store/cron-event-fires.ts';
-import { fireCrons, type Firing } from './store/cron-fires.ts';
+import type { Firing } from './rules/fires.ts';
+import { fireCrons } from './store/fire-crons.ts';
 import { disableCron, type Cron } from './store/crons.ts';
 import { readLastUrl } from '../../kernel/inbox/last-inputs.ts';
 import { closeNotice, readOwedNotices, settleFire, settleFires } from './store/settle-fires.ts';
@@ -42,14 +42,8 @@ const TOO_LATE = 'its time has passed';
 export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs: number): Promise<boolean> {
   const planned = await Promise.all(due.map((cron) => planFiring(parts, cron, nowMs)));
   const fitting = planned.filter((one) => one !== null);
-  const turns = fitting.filter(({ firing }) => !('event' in firing)).map(({ firing }) => firing);
-  const events = fitting.flatMap(({ firing }) => ('event' in firing ? [firing] : []));
-  const { database, publish } = parts;
-  const results = publish(await fireCrons(database, turns));
-  for (const firing of events) {
-    const result = publish(await fireCronEvent(database, firing));
-    if (result !== null) results.push(result);
-  }
+  const firings = fitting.map(({ firing }) => firing);
+  const results = parts.publish(await fireCrons(parts.database, firings));
   const applied = new Map(results.map(({ cronId, fired }) => [cronId, fired]));
   for (const plan of fitting) {
     const fired = applied.get(plan.firing.cronId);
@@ -86,7 +80,7 @@ function countTicks({ meter }: CronParts, { firing, lagMs }: PlannedFiring, fire
 }
 
 interface PlannedFiring {
-  firing: Firing | EventFiring;
+  firing: Firing;
   /** How long ago its first slot was due, in milliseconds. */
   lagMs: number;
   hasMore: boolean;
@@ -149,25 +143,23 @@ function buildFiring(
     config,
   }: { plan: TickPlan; timetable: Timetable; sessionId: SessionId; config: Config },
   input: ReturnType<typeof toTickInput>,
-): Firing | EventFiring {
+): Firing {
   const { nextSlotMs } = plan;
   const isOver = nextSlotMs === null && !plan.ticks.some(({ kind }) => kind === 'fire');
-  const firing: Firing = {
+  return {
     cronId: cron.id,
     revision: cron.revision,
     // Read together with the plan's other facts.
     firstSlotMs: cron.nextSlotMs as number,
     sessionId,
+    ...input,
     body: JSON.stringify(input.body),
-    route: input.route,
     waitingMax: config.limits.waitingPerSession,
-    ticks: plan.ticks.map((tick) => ({ tick, messageId: tick.kind === 'fire' ? newId<MessageId>() : null })),
+    ticks: plan.ticks.map((tick) => ({ tick, messageId: newId<MessageId>() })),
     nextSlotMs,
     dueMs: nextSlotMs === null ? null : nextSlotMs + computeStagger(timetable, cron.id),
     disabledReason: isOver ? TOO_LATE : null,
   };
-  if (input.event === null) return firing;
-  return { ...firing, event: input.event, pollId: input.kind === null ? null : newId<MessageId>() };
 }
 
 function ensureCronSession({ inbox }: CronParts, cron: Cron): Promise<SessionId> {

@@ -12,7 +12,7 @@ import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { toTickInput } from '../../schedule/tick-input.ts';
 import { readLastUrl } from '../../kernel/inbox/last-inputs.ts';
-import { runCron, type ManualRunResult } from './store/run-cron.ts';
+import { runCron, type ManualRunResult } from './store/fire-crons.ts';
 import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 
 /** The cron that a request names. `by`: the agent whose tool asks for it; null: a person. */
@@ -122,13 +122,14 @@ export async function runCronNow(
       ? await readLastUrl(database, await inbox.ensureSession(buildNewSession(lastKey)))
       : null;
   const nowMs = await readDatabaseTime(database);
-  const { kind, body, route, event } = toTickInput(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
+  const input = toTickInput(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
   return publish(
     await runCron(database, {
       cronId: cron.id,
       sessionId,
-      input: kind === null ? null : { messageId: newId<MessageId>(), kind, body: JSON.stringify(body), route },
-      event,
+      ...input,
+      body: JSON.stringify(input.body),
+      messageId: newId<MessageId>(),
       causeKey: `cron:${cron.id}:run:${causeKey}`,
       waitingMax: config.limits.waitingPerSession,
       idempotency,

@@ -44,6 +44,8 @@ interface Put {
   events?: readonly (NewEvent & { sessionId: SessionId })[];
   /** The key of the request, and what it made; not stored when no input of it is. */
   keyed?: { request: KeyedRequest | null; result: object };
+  /** The job that rings for them; absent: that of their kind. */
+  ring?: TurnRing['kind'];
 }
 
 /** The job that rings for an input of each kind. */
@@ -145,12 +147,12 @@ from arrived left join rung_doorbells on rung_doorbells.session_id = arrived.ses
  * throws. `after` has the sessions that something has arrived in.
  */
 export function putInputs(tx: Transaction, put: Put): Promise<PutResult> {
-  const { inputs, events = [], keyed } = put;
+  const { inputs, events = [], keyed, ring } = put;
   const kinds = new Map(inputs.map(({ sessionId, kind }) => [sessionId, kind]));
   const read = (arrived: Arrived[]): PutResult => ({
     stored: new Set(arrived.flatMap(({ ids }) => ids)),
     after: mergeAll(
-      arrived.map((row) => ({ after: buildAfter(RINGS[kinds.get(row.sessionId)!], row.sessionId, row) })),
+      arrived.map((row) => ({ after: buildAfter(ring ?? RINGS[kinds.get(row.sessionId)!], row.sessionId, row) })),
     ),
   });
   const isEmpty = inputs.length + events.length === 0 && (keyed?.request ?? null) === null;

@@ -81,7 +81,7 @@ export interface PutSystemEvent {
   createdAt?: string;
 }
 
-const lockForEvent = literalQuery({
+export const lockForEvent = literalQuery({
   name: 'lock-for-event',
   purpose: 'Lock a session that gets an event.',
   locking: 'The session row.',
@@ -91,7 +91,7 @@ from holdfast.sessions s where s.id = $sessionId for no key update`,
   answer: ([session]: { isDuplicate: boolean | null; now: string }[]) => session,
 });
 
-const readTwins = literalQuery({
+export const readTwins = literalQuery({
   name: 'read-twins-of-event',
   purpose: 'Read an event if it is stored, and the newest one of its session that says the same.',
   text: `select e.id, ${isoSql('e.created_at')} as "createdAt" from holdfast.system_events e where e.id = $id
