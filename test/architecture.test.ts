@@ -172,8 +172,23 @@ const WORDS_OF_KERNEL = [
   'traces',
 ];
 
-/** The folders of a turn: each may import those before it, and all of them the files of `src/kernel/turn` itself. */
-const TURN_FOLDERS = ['gate', 'open', 'compact', 'loop', 'end'].map((name) => `src/kernel/turn/${name}/`);
+/** Folders that import each other in one direction: each may import those before it. The empty name: the files of the folder itself. */
+const ORDERED_FOLDERS: Record<string, string[]> = {
+  'src/kernel/': [
+    'rules',
+    'events',
+    'queue',
+    'sessions',
+    'inbox',
+    'effects',
+    'turn',
+    'views',
+    'processes',
+    'use-cases',
+    '',
+  ],
+  'src/kernel/turn/': ['journal', '', 'gate', 'open', 'compact', 'loop', 'end', 'run'],
+};
 
 /** Files whose functions return what follows from a write: those that send statements, and the parts of a turn. */
 const WRITING_ROOMS = [
@@ -321,10 +336,23 @@ test('the kernel and its tools name no feature, but those whose words are theirs
   expect(named.toSorted()).toEqual(WORDS_OF_KERNEL);
 });
 
-test('the folders of a turn import each other in one direction', () => {
-  const place = (file: string) => TURN_FOLDERS.findIndex((folder) => file.startsWith(folder));
-  const later = imports.filter(({ from, to }) => place(from) >= 0 && place(to ?? '') > place(from));
-  expect(later.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+test('the folders of the kernel and those of a turn import each other in one direction', () => {
+  for (const [room, folders] of Object.entries(ORDERED_FOLDERS)) {
+    const folderOf = (file: string): string => file.slice(room.length).split('/').slice(0, -1)[0] ?? '';
+    const inRoom = imports.filter(({ from, to }) => from.startsWith(room) && to?.startsWith(room) === true);
+    expect(new Set(files.filter((file) => file.startsWith(room)).map(folderOf))).toEqual(new Set(folders));
+    const place = (file: string): number => folders.indexOf(folderOf(file));
+    const later = inRoom.filter(({ from, to }) => place(to ?? '') > place(from));
+    expect(later.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+  }
+});
+
+test('files of the kernel that import each other have different names', () => {
+  const twins = imports.filter(
+    ({ from, to }) =>
+      from.startsWith('src/kernel/') && to?.startsWith('src/kernel/') === true && basename(from) === basename(to),
+  );
+  expect(twins.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
 });
 
 test('a file of types is imported as types, and imports nothing else', () => {

@@ -2,7 +2,7 @@
 import type { Lane, LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
-import type { ProcessPart, Role } from '../src/kernel/processes/process-part.ts';
+import type { ProcessPart, Role } from '../src/kernel/process-part.ts';
 import type { WorkWatch } from '../src/kernel/queue/work-watch.ts';
 import type { Modules } from './load-modules.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';

@@ -1,6 +1,6 @@
 // Loads the code of a service: each role costs a part of the start, and some of the memory.
 import type { Feature } from '../src/kernel/features.ts';
-import type { OpenPart, Role } from '../src/kernel/processes/process-part.ts';
+import type { OpenPart, Role } from '../src/kernel/process-part.ts';
 import type { Database } from '../src/database/database.ts';
 import type { AskedTurns } from './start-worker.ts';
 
@@ -31,7 +31,7 @@ function loadParts(roles: readonly Role[], features: readonly Feature[]): Promis
 export async function loadHooks(features: readonly Feature[]) {
   const [{ joinEffects }, { createEndOverdue, overdueWork }, effects, overdue, chat] = await Promise.all([
     import('../src/kernel/effects/carry-out.ts'),
-    import('../src/kernel/queue/end-overdue.ts'),
+    import('../src/kernel/effects/end-overdue.ts'),
     Promise.all(features.map(async (feature) => (await feature.effects?.()) ?? {})),
     Promise.all(features.map(async (feature) => (await feature.overdue?.()) ?? [])),
     Promise.all(features.map(async (feature) => (await feature.chat?.()) ?? [])),

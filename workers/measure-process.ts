@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
 import { addNodeMetrics, metricIn } from '../src/metrics.ts';
-import type { Role } from '../src/kernel/processes/process-part.ts';
+import type { Role } from '../src/kernel/process-part.ts';
 import { startMetricsServer, type MetricsServer } from './metrics-server.ts';
 import { createProcessMetrics, createWorkMetrics, type MeasuredFacts } from './process-metrics.ts';
 

@@ -1,7 +1,7 @@
 // The servers that a service starts for itself where none is configured: an embedded database, and a scripted model.
 import { anthropicKeyOf, type Config } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
-import type { ModelEndpoint, Role } from '../src/kernel/processes/process-part.ts';
+import type { ModelEndpoint, Role } from '../src/kernel/process-part.ts';
 
 /** Ends a part of the service. `isFailed`: its start has failed, so what it has made is removed. */
 export type Ender = (isFailed: boolean) => Promise<unknown>;

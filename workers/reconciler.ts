@@ -16,7 +16,7 @@ import { LANES } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/database/database.ts';
 import { pause } from '../src/clock.ts';
-import type { DueDeliveries } from '../src/kernel/processes/process-part.ts';
+import type { DueDeliveries } from '../src/kernel/process-part.ts';
 import {
   countRings,
   ringWork,

@@ -6,7 +6,7 @@
 //
 // A question does not interrupt a round in progress; another round follows it.
 import { DELAYED_WORK } from '../src/kernel/inbox/delayed-messages.ts';
-import type { ScheduleStep } from '../src/kernel/processes/process-part.ts';
+import type { ScheduleStep } from '../src/kernel/process-part.ts';
 import { anyOf, createWorkWatch, type WorkWatch } from '../src/kernel/queue/work-watch.ts';
 import { deliverDue } from '../src/kernel/use-cases/deliver-delayed.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';

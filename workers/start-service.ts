@@ -6,7 +6,7 @@ import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
 import type { WorkerIdentity } from '../src/kernel/processes/report-worker.ts';
 import { FEATURES } from '../src/features.ts';
-import type { ModelEndpoint, Process, ProcessPart, Role } from '../src/kernel/processes/process-part.ts';
+import type { ModelEndpoint, Process, ProcessPart, Role } from '../src/kernel/process-part.ts';
 import { startRounds } from '../src/kernel/queue/start-rounds.ts';
 import { createWake } from '../src/kernel/queue/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';

@@ -1,11 +1,11 @@
 // What a feature may add to the kernel: the one place where they meet. The kernel imports no feature; a feature declares one of these in
 // its `feature.ts`, and src/features.ts lists them. Each part is a function that loads its code, so that a process loads what its roles need.
-import type { OpenPart, OpenTracing, Role } from './processes/process-part.ts';
+import type { OpenPart, OpenTracing, Role } from './process-part.ts';
 import type { CreateApiPart } from '../api/part.ts';
 import type { Route } from '../api/route.ts';
 import type { CommandFile } from '../cli/command.ts';
 import type { Effects } from './effects/turn-effects.ts';
-import type { Overdue } from './queue/end-overdue.ts';
+import type { Overdue } from './effects/end-overdue.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { TurnFeature, TurnParts } from './turn/context.ts';
 import type { ChatWord, Service } from './use-cases/service.ts';

@@ -10,7 +10,7 @@ import { LiveConfig, type Config } from '../../src/config.ts';
 import { listSettings } from '../../src/config/sources.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { measurePrompt } from '../../src/kernel/turn/open/measure-prompt.ts';
+import { measurePrompt } from '../../src/kernel/use-cases/measure-prompt.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { createWake } from '../../src/kernel/queue/wake.ts';
 import type { BeforeEvent } from '../../scripted-model/stream-answer.ts';

@@ -1,7 +1,7 @@
 // Tools that run as tasks at their server: the turn is parked, any worker asks for the task, and it runs once. A real server over HTTP.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { abortSession } from '../../src/kernel/effects/control.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { readToolCalls } from '../rows/calls.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { createAnthropicModel } from '../../src/model/anthropic.ts';
 import { HeldSession } from '../../src/kernel/turn/held-session.ts';
-import { TurnStopped } from '../../src/kernel/turn/turn-end.ts';
+import { TurnStopped } from '../../src/kernel/turn/turn-stop.ts';
 import { request } from './build-request.ts';
 
 /** The duration of the lease from the time at which the process is frozen, in milliseconds. */

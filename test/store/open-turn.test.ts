@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { stopFamily } from '../../src/kernel/sessions/stop-family.ts';
+import { stopFamily } from '../../src/kernel/effects/stop-family.ts';
 import { countEntries, readEntries } from '../rows/entries.ts';
 import { countEvents } from '../rows/events.ts';
 import { readInputs } from '../rows/inputs.ts';

@@ -1,7 +1,7 @@
 // Parking: an open turn releases its lock, stores why it waits, and is claimed again when it is due or stopped.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { abortSession, abortTurn } from '../../src/kernel/sessions/control.ts';
+import { abortSession, abortTurn } from '../../src/kernel/effects/control.ts';
 import type { TurnPark } from '../../src/kernel/turn/journal/park-turn.ts';
 import { viewStats } from '../../src/features/overview/views/stats.ts';
 import { wake } from '../../src/kernel/queue/wake-parked.ts';

@@ -5,7 +5,7 @@ import type { RunResult } from '../../src/kernel/rules/family.ts';
 import { newId } from '../../src/ids.ts';
 import { carryOutEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';
 import type { EffectParts } from '../../src/kernel/effects/turn-effects.ts';
-import { stopFamily, type FamilyStop } from '../../src/kernel/sessions/stop-family.ts';
+import { stopFamily, type FamilyStop } from '../../src/kernel/effects/stop-family.ts';
 import { steerRun } from '../../src/features/subagents/store/subagents.ts';
 import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
 import type { TurnEnd } from '../../src/kernel/turn/journal/turn-end.ts';

@@ -1,7 +1,7 @@
 // Goal: usage and counts are exactly those of the rows, before, during and after the roll-up. Method: turns of several
 // kinds run on a real database, and every answer is compared with a count of the rows.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { abortSession } from '../../src/kernel/effects/control.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
 import { trimEvents } from '../../src/features/retention/rounds.ts';
 import { countExisting, countSessions, rollUp, trimUsage } from '../../src/features/costs/store/roll-up.ts';

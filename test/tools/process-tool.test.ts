@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { abortSession } from '../../src/kernel/effects/control.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { trimProcessLogs } from '../../src/tools/process-log.ts';
 import { changeProcesses, readProcessInputs, readProcesses } from '../rows/processes.ts';

@@ -7,7 +7,7 @@ import type { ApprovalView } from '../../src/contract/approvals.ts';
 import type { HoldCode } from '../../src/core/hold-codes.ts';
 import { newId } from '../../src/ids.ts';
 import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts';
-import { abortSession, abortTurn } from '../../src/kernel/sessions/control.ts';
+import { abortSession, abortTurn } from '../../src/kernel/effects/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
 import type { Tool } from '../../src/tools/tool.ts';

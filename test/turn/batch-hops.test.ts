@@ -3,7 +3,7 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import { abortSession, abortTurn } from '../../src/kernel/sessions/control.ts';
+import { abortSession, abortTurn } from '../../src/kernel/effects/control.ts';
 import { storeResults } from '../../src/features/provider-batches/store/store-results.ts';
 import { resetSession } from '../../src/kernel/sessions/reset-session.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';

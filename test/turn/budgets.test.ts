@@ -16,7 +16,7 @@ import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
-import { PASS, type GateCheck } from '../../src/kernel/turn/gate/gate-check.ts';
+import { PASS, type GateCheck } from '../../src/kernel/turn/gate-check.ts';
 import { changeBudgets, readBudgetWindows, readCostReservations } from '../rows/budgets.ts';
 import { addModelCalls, readModelCalls } from '../rows/calls.ts';
 import { changeDoorbells, readDoorbells } from '../rows/doorbells.ts';

@@ -7,7 +7,7 @@ import { REFRESH_TITLE } from '../../src/compaction/post-compaction.ts';
 import { COMPACTION_REQUEST } from '../../src/compaction/summary-request.ts';
 import { SUMMARY_START } from '../../src/compaction/summary-text.ts';
 import type { MessageId } from '../../src/core/ids.ts';
-import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { abortSession } from '../../src/kernel/effects/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { countToolCalls, readModelCalls, readToolCalls } from '../rows/calls.ts';

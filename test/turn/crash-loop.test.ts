@@ -1,7 +1,7 @@
 // Processes that are killed repeatedly: a turn that kills its process is found and given up (G17), and turns that only ran in the same process are not.
 import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/logger.ts';
-import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { abortSession } from '../../src/kernel/effects/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';

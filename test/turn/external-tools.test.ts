@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { toolCallId } from '../../src/core/external-tools.ts';
 import { storeExternalResult } from '../../src/features/external-tools/store/results.ts';
 import { viewExternalCall } from '../../src/features/external-tools/views.ts';
-import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { abortSession } from '../../src/kernel/effects/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { changeToolCalls, readToolCalls } from '../rows/calls.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';

@@ -7,7 +7,7 @@ import type { TurnFeature } from '../../src/kernel/turn/context.ts';
 import type { Resumption } from '../../src/kernel/turn/hold-kind.ts';
 import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
 import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts';
-import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { abortSession } from '../../src/kernel/effects/control.ts';
 import { taskReason } from '../../src/kernel/rules/why.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
-import { PASS, type GateCheck } from '../../src/kernel/turn/gate/gate-check.ts';
+import { PASS, type GateCheck } from '../../src/kernel/turn/gate-check.ts';
 import { readEvents } from '../rows/events.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

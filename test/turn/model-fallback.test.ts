@@ -6,7 +6,7 @@ import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
-import { unblockModels } from '../../src/kernel/turn/gate/unblock-models.ts';
+import { unblockModels } from '../../src/kernel/processes/unblock-models.ts';
 import { listBlocks } from '../../src/kernel/views/pauses.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { findTurnIds } from '../../src/kernel/views/turn-filter.ts';

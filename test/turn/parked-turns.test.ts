@@ -10,7 +10,7 @@ import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts'
 import { decideApproval } from '../../src/features/approvals/store/approvals.ts';
 import { viewApprovals } from '../../src/features/approvals/views.ts';
 import { createClaim } from '../../src/kernel/sessions/claim-session.ts';
-import { abortSession, abortTurn } from '../../src/kernel/sessions/control.ts';
+import { abortSession, abortTurn } from '../../src/kernel/effects/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
 import type { Tool } from '../../src/tools/tool.ts';

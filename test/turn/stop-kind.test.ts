@@ -1,6 +1,6 @@
 // The end of a stopped turn depends on the kind of the stop, never on its text. The turn is held inside a tool.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { abortSession } from '../../src/kernel/sessions/control.ts';
+import { abortSession } from '../../src/kernel/effects/control.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { readEntries } from '../rows/entries.ts';

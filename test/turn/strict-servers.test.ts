@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { ImageBlock } from '../../src/core/content.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
-import { unblockModels } from '../../src/kernel/turn/gate/unblock-models.ts';
+import { unblockModels } from '../../src/kernel/processes/unblock-models.ts';
 import { readCompactions, readEntries } from '../rows/entries.ts';
 import { readModelCalls, readToolCalls } from '../rows/calls.ts';
 import { removeModelBlocks } from '../rows/pauses.ts';

@@ -13,7 +13,7 @@ import { openCrons, reconcileConfigCrons } from '../../src/features/crons/schedu
 import { openHeartbeats } from '../../src/features/heartbeats/schedule.ts';
 import { syncHeartbeats } from '../../src/features/heartbeats/schedule-heartbeats.ts';
 import { readDatabaseTime } from '../../src/database/database-time.ts';
-import type { ScheduleStep } from '../../src/kernel/processes/process-part.ts';
+import type { ScheduleStep } from '../../src/kernel/process-part.ts';
 import { startRounds } from '../../src/kernel/queue/start-rounds.ts';
 import { Scheduler } from '../../workers/scheduler.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';

@@ -6,7 +6,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import type { Role } from '../../kernel/processes/process-part.ts';
+import type { Role } from '../../kernel/process-part.ts';
 import { ensureApiKey, LiveConfig, type Config, loadConfigWithSources, secretsOf, type Setting } from '../../config.ts';
 import { API_URL_FILE } from '../../config/client-settings.ts';
 import { workspacesFolderOf } from '../../config/workspaces-folder.ts';

@@ -1,5 +1,5 @@
 // The round of alerts, also in the API, which can so say that no scheduler runs: what needs attention is compared with what each destination was sent, and calls that are due are sent.
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';

@@ -18,7 +18,7 @@ import { canonicalSessionKey } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import type { Logger } from '../../logger.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { abortRun } from '../../kernel/sessions/control.ts';
+import { abortRun } from '../../kernel/effects/control.ts';
 import { stopTurn } from '../../kernel/use-cases/operate-service.ts';
 import { closeItems, readWorkToStop, settleCharged, settleItems, withdrawInputs } from './store/settle.ts';
 import { feedBatch, readHungryBatches, readReadyItems, type FedItem, type HungryBatch } from './store/feed.ts';
@@ -37,7 +37,7 @@ import {
 import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 import type { Tracing } from '../../tracing.ts';
 import { workOff } from '../../work-off.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { OFTEN, trims } from '../../kernel/queue/start-rounds.ts';
 import { trimBatches } from './store/control.ts';
 

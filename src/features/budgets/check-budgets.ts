@@ -13,11 +13,11 @@ import type { RowSubmitter } from '../../database/share-statement.ts';
 import type { Reason } from '../../kernel/rules/why.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
-import { TurnFailed } from '../../kernel/turn/turn-end.ts';
+import { TurnFailed } from '../../kernel/turn/turn-stop.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import { budgetBookOf } from './rounds.ts';
-import { PASS, type CheckAnswer, type ComingCall } from '../../kernel/turn/gate/gate-check.ts';
-import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/gate/wait-reasons.ts';
+import { PASS, type CheckAnswer, type ComingCall } from '../../kernel/turn/gate-check.ts';
+import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/wait-reasons.ts';
 
 interface BudgetParts extends TurnParts {
   book: BudgetBook;

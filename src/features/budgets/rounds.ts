@@ -8,7 +8,7 @@ import { newId } from '../../ids.ts';
 import { BudgetBook } from './store/budget-book.ts';
 import { HAVE_CHANGED_SQL, syncBudgets } from './store/budgets.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every, startRounds } from '../../kernel/queue/start-rounds.ts';
 import { workOff } from '../../work-off.ts';
 import { HAS_TRACES_SQL, releaseReservations, wakeBudgetWaiters } from './store/reservations.ts';

@@ -1,5 +1,5 @@
 // The rounds of bulk actions in a scheduler.
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { OFTEN, trims } from '../../kernel/queue/start-rounds.ts';
 import { trimBulkActions } from './store.ts';
 import { runBulkRound } from './use-cases.ts';

@@ -1,5 +1,5 @@
 // Loads the platforms that send requests when a process with the API starts, so that the first request does not wait for it: Slack gives it 3 s.
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { listAccounts, platformOf } from './accounts.ts';
 
 /** Never rejects: what is wrong with an account is the answer to its requests. */

@@ -4,7 +4,7 @@
 import { systemClock, pause } from '../../clock.ts';
 import { cutHead } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every, trims } from '../../kernel/queue/start-rounds.ts';
 import { listAccounts, platformOf, type BotAccount } from './accounts.ts';
 import { removeLeftOver } from './live/remove-left-over.ts';

@@ -1,6 +1,6 @@
 // The rounds of the usage in a scheduler: the event log is rolled up, and each event counts once. What is shown is exact without it, because
 // readers add the events that it has not read; it keeps those few.
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { workOff } from '../../work-off.ts';
 import { countExisting, countSessions, HAS_NEW_EVENTS_SQL, rollUp, sampleMinute, trimUsage } from './store/roll-up.ts';

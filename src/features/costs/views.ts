@@ -14,7 +14,7 @@ import {
 } from './store/usage-rows.ts';
 import { idAt, type ViewDatabase } from '../../database/page.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
-import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
+import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 
 export interface UsageRequest {

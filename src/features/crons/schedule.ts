@@ -8,7 +8,7 @@ import { readDatabaseTime } from '../../database/database-time.ts';
 import { fireDueCrons, giveNotices, settleEndedFires, type CronMeter, type CronParts } from './schedule-crons.ts';
 import type { Registry } from 'prom-client';
 import { metricIn } from '../../metrics.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every, trims } from '../../kernel/queue/start-rounds.ts';
 import { HAS_DUE_SQL, HAS_OVER_SQL, retireCrons, trimFires } from './store/settle-fires.ts';
 

@@ -6,7 +6,7 @@ import { findNextRun } from '../../schedule/timetable.ts';
 import { crons } from '../../rows/crons.ts';
 import type { Cron } from './store/crons.ts';
 import { IS_FIRST_SQL } from '../../kernel/inbox/charged-inputs.ts';
-import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
+import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { literal } from '../../database/statement.ts';
 import { urlWithoutCredentials } from '../deliveries/views.ts';

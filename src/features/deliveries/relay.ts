@@ -27,7 +27,7 @@ import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
 import type { Logger } from '../../logger.ts';
 import type { Tracing, TurnRef } from '../../tracing.ts';
 import type { Registry } from 'prom-client';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { metricIn } from '../../metrics.ts';
 
 /** How a delivery was settled; `retried`: it is sent again later; `unknown`: it is not known whether a chat has it. */

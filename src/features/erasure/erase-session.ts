@@ -38,7 +38,7 @@ import {
   type FamilyMember,
 } from './store/erase-sessions.ts';
 import { ERASING } from '../../core/session-key.ts';
-import { stopFamily } from '../../kernel/sessions/stop-family.ts';
+import { stopFamily } from '../../kernel/effects/stop-family.ts';
 import { rollUp } from '../costs/store/roll-up.ts';
 import { findSessionsOfSender } from '../../kernel/views/subjects.ts';
 import { workOff } from '../../work-off.ts';

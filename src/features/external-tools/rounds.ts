@@ -1,6 +1,6 @@
 // The round of external tools: puts calls that wait into the outbox for the webhook.
 import { hasHeldNoticesSql, sendHeldNotices } from '../../kernel/inbox/held-notices.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { toolCallId } from '../../core/external-tools.ts';

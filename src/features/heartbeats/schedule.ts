@@ -1,7 +1,7 @@
 // Heartbeats in a scheduler.
 import { newId } from '../../ids.ts';
 import { metricIn } from '../../metrics.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { trims } from '../../kernel/queue/start-rounds.ts';
 import { readDatabaseTime } from '../../database/database-time.ts';
 import { openPolls, syncHeartbeats, type Polls } from './schedule-heartbeats.ts';

@@ -20,9 +20,9 @@ import { rateLimited } from '../../kernel/rules/why.ts';
 import { laneOf } from '../../kernel/turn/opened-turn.ts';
 import type { OutputHistory } from '../../kernel/turn/recent-outputs.ts';
 import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
-import type { CheckAnswer, GateCheck, ComingCall, Hold } from '../../kernel/turn/gate/gate-check.ts';
+import type { CheckAnswer, GateCheck, ComingCall, Hold } from '../../kernel/turn/gate-check.ts';
 import { RateWindow } from './rate-window.ts';
-import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/gate/wait-reasons.ts';
+import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/wait-reasons.ts';
 
 /** Between two statements, in milliseconds: while a limit is scarce, and while there is enough of it. */
 const CLAIM_MS = 1000;

@@ -2,7 +2,7 @@
 // when a person asks, and every so often. What it answers is stored; a server that does not answer keeps the tools that it had.
 import { createHash } from 'node:crypto';
 import type { McpServerSettings } from '../../config.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { cutHead, storableText } from '../../core/text.ts';
 import { connectionsOf, type Connections } from './connections.ts';

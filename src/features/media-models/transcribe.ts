@@ -8,9 +8,9 @@ import type { Config } from '../../config.ts';
 import type { InboundMessage, Media } from '../../core/inbound.ts';
 import type { MessageId } from '../../core/ids.ts';
 import { ImageFault } from '../../images/fit-image.ts';
-import { commitStep } from '../../kernel/turn/commit-step.ts';
+import { storeStep } from '../../kernel/turn/store-step.ts';
 import type { TurnContext, TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
-import { parkedStop } from '../../kernel/turn/gate/park-turn.ts';
+import { parkedStop } from '../../kernel/turn/gate/store-park.ts';
 import type { ModelCallRow, NewEntry } from '../../kernel/turn/journal/journal.ts';
 import { makePaidCall, passGate, type PaidEnd } from '../../kernel/turn/loop/pay-call.ts';
 import { modelEnded, modelStarted } from '../../kernel/turn/model-events.ts';
@@ -102,7 +102,7 @@ async function addTranscript(
   const made = found.rows ?? [];
   const modelCalls = made.flatMap((row) => (lostNo === null ? [row] : [lostRow(row, lostNo), row]));
   const calls = turn.journal.at.progress.calls + 1;
-  await commitStep(context, turn, {
+  await storeStep(context, turn, {
     ...NO_ROWS,
     entries: [entry],
     modelCalls,
@@ -187,7 +187,7 @@ async function callModel(
   };
   try {
     if (!turn.journal.at.isCharged)
-      await commitStep(context, turn, {
+      await storeStep(context, turn, {
         ...NO_ROWS,
         totals: { calls: callNo },
         events: [modelStarted(turn.id, callNo)],

@@ -4,8 +4,8 @@ import { findCaller, findCallerTool } from '../../core/caller-request.ts';
 import { callerCallId } from '../../core/client-ids.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { NewHold, Known, Resumption } from '../../kernel/turn/hold-kind.ts';
-import { CALLER_TIMEOUT } from '../../kernel/turn/gate/wait-reasons.ts';
-import { TurnFailed } from '../../kernel/turn/turn-end.ts';
+import { CALLER_TIMEOUT } from '../../kernel/turn/wait-reasons.ts';
+import { TurnFailed } from '../../kernel/turn/turn-stop.ts';
 import { callerReason } from '../../kernel/rules/why.ts';
 
 const ONE_AT_A_TIME: Known = {

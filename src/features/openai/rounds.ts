@@ -1,5 +1,5 @@
 // Deletes the files of clients that have expired.
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { trims } from '../../kernel/queue/start-rounds.ts';
 import { trimClientFiles } from './store/client-files.ts';
 

@@ -2,7 +2,7 @@
 // because they concern the service, not one process.
 import { formatSubject } from './rules/attention.ts';
 import { wordsOfHealth, type HealthFact } from './rules/service-health.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { HEALTH_FACTS_SQL, readServiceHealth } from './views/service-health.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 

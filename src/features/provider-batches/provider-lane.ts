@@ -5,7 +5,7 @@ import { livePriceBook } from '../../config.ts';
 import { laneRoundMs } from './rules/submission.ts';
 import { newId } from '../../ids.ts';
 import { createAnthropicBatches } from './anthropic-batches.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { HAS_LANE_WORK_SQL } from './store/submissions.ts';
 import { leaveLane } from './store/store-results.ts';
 import { workOff } from '../../work-off.ts';

@@ -1,7 +1,7 @@
 // Submissions to the provider as the API shows them, newest first.
 import { raw, sql } from '../../database/drizzle.ts';
 import type { ProviderBatchView } from '../../contract/provider-batches.ts';
-import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
+import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 

@@ -1,7 +1,7 @@
 // The rounds of retention in a scheduler: old rows of all kinds, events, and the rows and notes of lost workers.
 import type { Logger } from '../../logger.ts';
 import { trimWorkers } from '../../kernel/processes/report-worker.ts';
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { BREATH_MS, every, TIDY_ROUND_MS, trims } from '../../kernel/queue/start-rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { workOff } from '../../work-off.ts';

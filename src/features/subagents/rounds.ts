@@ -1,5 +1,5 @@
 // Ends runs that nothing moves any more.
-import type { Process, ProcessPart } from '../../kernel/processes/process-part.ts';
+import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every, TIDY_ROUND_MS } from '../../kernel/queue/start-rounds.ts';
 import { endStalled } from './store/overdue.ts';
 

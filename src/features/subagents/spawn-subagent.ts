@@ -24,7 +24,7 @@ import {
 } from '../../core/subagent-spawn.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { storeSpawn, type NewSpawn } from './store/spawn.ts';
-import { findPlace, type SessionPlace } from '../../kernel/sessions/family.ts';
+import { findPlace, type SessionPlace } from '../../kernel/sessions/family-rows.ts';
 import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
 import { SessionErasedError } from '../../kernel/sessions/sessions.ts';
 import { writeToSession } from '../../kernel/use-cases/reach-session.ts';

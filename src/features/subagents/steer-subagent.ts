@@ -7,7 +7,7 @@ import { storableText } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { NewSpawn } from './store/spawn.ts';
-import { findPlace } from '../../kernel/sessions/family.ts';
+import { findPlace } from '../../kernel/sessions/family-rows.ts';
 import { findRun, killRun, steerRun, type RunFacts, type RunKill } from './store/subagents.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { childRoute, spawnPlanned, spawnSettingsOf } from './spawn-subagent.ts';

@@ -2,7 +2,7 @@
 // the runs below it.
 import type { FamilyView } from '../../contract/details.ts';
 import { toDollars } from '../../core/prices/call-cost.ts';
-import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
+import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { literal } from '../../database/statement.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';

@@ -17,7 +17,7 @@ import { findTurnsOfLost, viewBatchTraces, viewTurnTraces } from './views.ts';
 import { deriveSpanId, deriveTrace } from '../../trace-ids.ts';
 import type { Tracing, TurnRef } from '../../tracing.ts';
 import { createSpanExporter, TraceQueue, type SpanExporter, type WaitingTrace } from './otlp-exporter.ts';
-import type { OpenTracing } from '../../kernel/processes/process-part.ts';
+import type { OpenTracing } from '../../kernel/process-part.ts';
 import { metricIn } from '../../metrics.ts';
 import { ANTHROPIC_URL } from '../../model/account.ts';
 import { APIS } from '../../model/ai-sdk/apis.ts';

@@ -2,7 +2,7 @@
 import type { TracedBatch } from './rules/step-spans.ts';
 import type { TracedInput, TracedTurn } from './rules/traced-turn.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
-import { dollarsSql } from '../../kernel/turn/journal/cost-sql.ts';
+import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import { idAt, type ViewDatabase } from '../../database/page.ts';

@@ -10,7 +10,7 @@ import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { mergeAll } from '../queue/rings.ts';
 import { literal } from '../../database/statement.ts';
 import { transaction, type Committing, type Transaction } from '../../database/transaction.ts';
-import { FAMILY_SQL, RUN_SQL, type LockedFamily, type RunRow } from '../sessions/family.ts';
+import { FAMILY_SQL, RUN_SQL, type LockedFamily, type RunRow } from '../sessions/family-rows.ts';
 import {
   NOTHING,
   type CarryOut,

@@ -6,7 +6,7 @@ import type { Transaction } from '../../database/transaction.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { NotNeeded, PutInput } from '../inbox/put-inputs.ts';
 import type { QueueModes, RunResult } from '../rules/family.ts';
-import type { LockedFamily, RunRow } from '../sessions/family.ts';
+import type { LockedFamily, RunRow } from '../sessions/family-rows.ts';
 
 /** The kinds of effects, each with what it stores beside its turn. A feature adds its own to this interface, where it carries them out. */
 export interface EffectKinds {

@@ -6,7 +6,7 @@ import type { NewInput } from './new-input.ts';
 import { insertedEvents } from '../events/events.ts';
 import { KEY_COLUMNS } from '../../database/idempotency.ts';
 import { jsonObjectSql } from '../../database/record-set.ts';
-import { ringSql } from '../sessions/session-locks.ts';
+import { ringSql } from '../queue/rings.ts';
 import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
 import { cte, optional, rows, statement } from '../../database/statement.ts';
 

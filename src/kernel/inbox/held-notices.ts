@@ -3,9 +3,10 @@
 import { channelOfUrl } from '../../core/channel-address.ts';
 import type { HoldCode } from '../../core/hold-codes.ts';
 import type { DeliveryId } from '../../core/ids.ts';
+import type { Database } from '../../database/database.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 import { newId } from '../../ids.ts';
-import type { Service } from '../use-cases/service.ts';
+import type { Publish } from '../queue/after-commit.ts';
 import { sendMessage } from './send-message.ts';
 
 /** A call that waits, by its place in the ledger. */
@@ -50,7 +51,7 @@ export const noteHeldNotice = literalQuery({
 
 /** Puts the notices of a code into the outbox. `toNotices` says what is sent about a call, in an order that stays; nothing, if it does not wait any more. */
 export async function sendHeldNotices(
-  { database, publish }: Pick<Service, 'database' | 'publish'>,
+  { database, publish }: { database: Database; publish: Publish },
   code: HoldCode,
   toNotices: (call: NoticedCall) => Promise<HeldNotice[]>,
 ): Promise<void> {

@@ -7,9 +7,8 @@ import type { MessageId, SessionId } from '../../core/ids.ts';
 import { chargedPart } from './charged-inputs.ts';
 import { insertedLaterEvents, type NewEvent } from '../events/events.ts';
 import { insertedKeys, type KeyedRequest } from '../../database/idempotency.ts';
-import { buildAfter, mergeAll, type RungColumns } from '../queue/rings.ts';
+import { buildAfter, mergeAll, ringSql, type RungColumns } from '../queue/rings.ts';
 import { sessionFactsSql } from '../sessions/session-facts.ts';
-import { ringSql } from '../sessions/session-locks.ts';
 import { cte, rows, statement } from '../../database/statement.ts';
 import type { Transaction } from '../../database/transaction.ts';
 

@@ -7,10 +7,9 @@
 import type { Lane } from '../../config.ts';
 import type { Committed } from './after-commit.ts';
 import type { Database } from '../../database/database.ts';
-import { buildRings } from './rings.ts';
+import { buildRings, type NeededRing } from './rings.ts';
 import type { WorkQuestion } from './work-watch.ts';
-import type { NeededRing } from '../sessions/session-locks.ts';
-import { isPausedSql } from '../views/pauses.ts';
+import { isPausedSql } from './pause-sql.ts';
 import { literal } from '../../database/statement.ts';
 
 /** The largest number of sessions of a lane in one round. */

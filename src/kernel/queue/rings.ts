@@ -1,4 +1,5 @@
-// Rings as the rows of statements name them.
+// Doorbells and rings: the SQL that inserts a doorbell for work that has been stored and makes it due, and the rings of its answer, which name the
+// number that the doorbell had then.
 import type { AfterCommit, DeliveryRing, TurnRing } from './after-commit.ts';
 import type { Lane } from '../../config.ts';
 import type { SessionId } from '../../core/ids.ts';
@@ -49,3 +50,61 @@ export function mergeAll(results: readonly { after?: AfterCommit }[]): AfterComm
     rings: afters.flatMap(({ rings }) => rings),
   };
 }
+
+/** A ring that a session needs: the id of its job follows from these. */
+export interface NeededRing {
+  sessionId: SessionId;
+  lane: Lane;
+  ringNo: number;
+}
+
+/** SQL of the rings of a CTE `rung_doorbells`: a list of `NeededRing`. */
+export const RINGS_SQL = `(select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells)`;
+
+/** The consequence of making the turns of these sessions due. */
+export function afterOfRings(needed: readonly NeededRing[]): AfterCommit {
+  return {
+    changed: needed.map(({ sessionId }) => sessionId),
+    rings: needed.map((ring) => ({ kind: 'inbound', ...ring })),
+  };
+}
+
+/**
+ * SQL of the first ring number of a doorbell, from a row of `holdfast.sessions`. No number is used twice: the queue drops a job whose
+ * id it still has, even one that is just ending. Inbox number and epoch only grow; in between there is room for a million rings.
+ */
+export function firstRingSql(alias: string): string {
+  return `((${alias}.inbox_seq + ${alias}.epoch) << 20)`;
+}
+
+/**
+ * SQL that inserts the doorbells of sessions that have got an input, from the rows of a CTE (`sessions` as they are after the change) for
+ * which `condition` holds of `s`; answers those that were missing. A session that has one is due already, or at the time that it names.
+ */
+export function ringSql(
+  cte: string,
+  { lane = 's.lane', condition }: { lane?: string; condition?: string } = {},
+): string {
+  return `insert into holdfast.doorbells (session_id, lane, rings)
+  select s.id, ${lane}, ${firstRingSql('s')} from ${cte} s${condition === undefined ? '' : ` where ${condition}`}
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings`;
+}
+
+/**
+ * SQL that makes sessions due, from the rows of a CTE (`sessions` as they are after the change) for which `condition` holds of `s`. A turn
+ * that is parked for an unknown time has no doorbell: then it is inserted.
+ */
+export function wakeSql(cte: string, condition: string): string {
+  return `insert into holdfast.doorbells as d (session_id, lane, rings)
+  select s.id, s.lane, ${firstRingSql('s')} from ${cte} s where ${condition}
+  on conflict (session_id) do update set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  returning d.session_id, d.lane, d.rings`;
+}
+
+/** The CTE that rings again for the waiting messages of `updated_sessions`, which was taken from the worker that had claimed it. */
+export const RUNG_AGAIN_SQL = `rung_doorbells as (
+  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting > 0
+  returning d.session_id, d.lane, d.rings
+)`;

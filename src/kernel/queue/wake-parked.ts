@@ -3,7 +3,7 @@
 import type { Database } from '../../database/database.ts';
 import { LASTING_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { sendQuery } from '../../database/send-query.ts';
-import { wakeSql } from '../sessions/session-locks.ts';
+import { wakeSql } from './rings.ts';
 import { literal } from '../../database/statement.ts';
 
 /** SQL that makes turns due that are parked with one of the codes: `condition` selects them by their `t`, and may limit them. The CTE is `rung_doorbells`. */

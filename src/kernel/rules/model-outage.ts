@@ -5,7 +5,7 @@
 //   open         calls of two sessions have failed in a row: no calls but one probe at a time, at growing intervals
 //
 // An open breaker is shared by all workers, and one of them makes the probe. A success closes it. Pure: clocks and randomness are passed in;
-// src/kernel/turn/gate/model-states.ts keeps the states.
+// src/kernel/turn/model-states.ts keeps the states.
 import type { ModelFault } from '../../core/failure.ts';
 
 /** The shortest and the longest time between two probes, in milliseconds. */

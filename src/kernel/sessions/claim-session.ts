@@ -13,7 +13,7 @@ import { CLAIM } from './claim-statement.ts';
 import { shareStatement, type RowSubmitter } from '../../database/share-statement.ts';
 import type { ClaimedSession } from './claimed-session.ts';
 import type { Database } from '../../database/database.ts';
-import type { ModelBlock } from '../turn/gate/model-blocks.ts';
+import type { ModelBlock } from '../queue/model-blocks.ts';
 import { buildRings } from '../queue/rings.ts';
 
 export interface ClaimRequest {

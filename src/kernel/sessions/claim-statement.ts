@@ -1,8 +1,8 @@
 // The statement that claims sessions (claim-session.ts).
 import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../rules/process-deaths.ts';
 import type { ClaimedSession } from './claimed-session.ts';
-import { BLOCKS_SQL } from '../turn/gate/model-blocks.ts';
-import { isPausedSql } from '../views/pauses.ts';
+import { BLOCKS_SQL } from '../queue/model-blocks.ts';
+import { isPausedSql } from '../queue/pause-sql.ts';
 import { jsonObjectSql } from '../../database/record-set.ts';
 import { stopSql } from './session-locks.ts';
 import { literal } from '../../database/statement.ts';

@@ -7,8 +7,7 @@ import { sendQuery } from '../../database/send-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { Committed } from '../queue/after-commit.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
-import { buildAfter, type RungColumns } from '../queue/rings.ts';
-import { RUNG_AGAIN_SQL } from './session-locks.ts';
+import { buildAfter, type RungColumns, RUNG_AGAIN_SQL } from '../queue/rings.ts';
 
 /** What a new transcript keeps of the view of a session `s`: which alerts were sent lately. */
 export const KEPT_VIEW_SQL = `case when s.view -> 'alerts' is null then '{}'::json else json_build_object('alerts', s.view -> 'alerts') end`;

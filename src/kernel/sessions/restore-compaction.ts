@@ -6,8 +6,7 @@ import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
 import { sendQuery } from '../../database/send-query.ts';
-import { buildAfter, type RungColumns } from '../queue/rings.ts';
-import { RUNG_AGAIN_SQL } from './session-locks.ts';
+import { buildAfter, type RungColumns, RUNG_AGAIN_SQL } from '../queue/rings.ts';
 import { literal } from '../../database/statement.ts';
 
 /**

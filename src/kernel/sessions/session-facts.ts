@@ -1,6 +1,6 @@
 // A session as the API shows it, built by the same SQL everywhere, so that an accepted message and a later view of the
 // session never disagree.
-import { costFieldsSql } from '../turn/journal/cost-sql.ts';
+import { costFieldsSql } from './cost-sql.ts';
 
 /** The SQL of a time as ISO 8601 in UTC with milliseconds, as the API writes them. */
 export function isoSql(column: string): string {

@@ -8,9 +8,9 @@ import type { Clock } from '../../clock.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { Logger } from '../../logger.ts';
 import type { Database } from '../../database/database.ts';
-import type { ModelBlock } from './gate/model-blocks.ts';
+import type { ModelBlock } from '../queue/model-blocks.ts';
 import { readWatch, renewLocks } from '../sessions/session-locks.ts';
-import { TurnStopped, type StopReason } from './turn-end.ts';
+import { TurnStopped, type StopReason } from './turn-stop.ts';
 
 /** How often a worker checks whether its sessions must stop, in milliseconds. */
 const WATCH_MS = 250;

@@ -5,7 +5,7 @@ import type { Later, Tool, ToolCall, ToolOutcome } from '../../tools/tool.ts';
 import type { Reason } from '../rules/why.ts';
 import type { ToolSettlement } from './journal/journal.ts';
 import type { OpenedTurn } from './opened-turn.ts';
-import type { TurnFailed } from './turn-end.ts';
+import type { TurnFailed } from './turn-stop.ts';
 
 /** A call of an answer, from its place 1, with the tool that it names; undefined: no tool of the agent has its name. */
 export interface PlannedCall {

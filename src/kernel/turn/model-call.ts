@@ -16,7 +16,7 @@ import { formatCallId } from '../../model/observers/observer.ts';
 import type { ModelCallRow } from './journal/journal.ts';
 import type { TurnContext } from './context.ts';
 import { pickLogIds, originOfTurn, type OpenedTurn } from './opened-turn.ts';
-import { callCodeOf, type StopReason } from './turn-end.ts';
+import { callCodeOf, type StopReason } from './turn-stop.ts';
 import { ModelSilent } from './idle-clock.ts';
 
 /** A call without an answer that can be used. */

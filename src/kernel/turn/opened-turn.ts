@@ -10,7 +10,7 @@ import type { Toolset } from '../../tools/toolset.ts';
 import type { Tracing, TurnRef } from '../../tracing.ts';
 import type { HeldSession } from './held-session.ts';
 import type { Transcript } from './transcript-cache.ts';
-import type { TurnFailed } from './turn-end.ts';
+import type { TurnFailed } from './turn-stop.ts';
 import type { MeteredTurn } from './turn-meter.ts';
 import type { TurnJournal } from './turn-journal.ts';
 

@@ -9,6 +9,7 @@ import type { ContentBlock } from '../../core/content.ts';
 import type { Entry } from '../../core/entry.ts';
 import type { ViewEntry } from '../../history/view-messages.ts';
 import type { SessionId } from '../../core/ids.ts';
+import type { SessionClaim } from '../sessions/claim-session.ts';
 import type { Violation } from '../../history/check-request.ts';
 import type { History } from '../../history/prepare-history.ts';
 import type { ModelMessage } from '../../core/model-request.ts';
@@ -138,3 +139,6 @@ export interface GrowingView {
   /** How much its images hold, in characters. */
   imageChars: number;
 }
+
+/** A claimed session, with the transcript of it that this worker had kept; null: none. */
+export type ClaimWithTranscript = SessionClaim & { kept: Transcript | null };

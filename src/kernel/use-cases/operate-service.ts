@@ -1,17 +1,17 @@
 // What operators do to the service: pause work, lift the blocks of models, drain a process, and stop what runs.
 import type { BlockView } from '../../contract/model-blocks.ts';
 import type { PauseView } from '../../contract/pauses.ts';
-import * as blocks from '../turn/gate/unblock-models.ts';
+import * as blocks from '../processes/unblock-models.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { resume } from '../processes/pauses.ts';
+import { resume } from '../processes/pause.ts';
 import type { PauseScope } from '../views/pauses.ts';
 import type { Service } from './service.ts';
 import type { SessionKey } from '../../core/ids.ts';
-import { abortSession, abortTurn, type Abortion } from '../sessions/control.ts';
-import type { StopCommand } from '../sessions/stop-family.ts';
+import { abortSession, abortTurn, type Abortion } from '../effects/control.ts';
+import type { StopCommand } from '../effects/stop-family.ts';
 
 // These need nothing but the database, and nothing follows from them at once.
-export { pause } from '../processes/pauses.ts';
+export { pause } from '../processes/pause.ts';
 export { drainWorker } from '../processes/report-worker.ts';
 
 /** Ends the pause of this scope, or all pauses if the scope is empty, and rings for the sessions that can run again. */

@@ -1,7 +1,7 @@
 // Messages and turns as JSON that is built by the same SQL everywhere.
 import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
 import { SUBJECT_FIELDS } from '../../core/session-key.ts';
-import { costFieldsSql, dollarsSql } from '../turn/journal/cost-sql.ts';
+import { costFieldsSql, dollarsSql } from '../sessions/cost-sql.ts';
 import { retryOfSql } from '../turn/journal/retry-turn.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { tokenUsageSql } from '../turn/journal/token-usage.ts';

@@ -2,7 +2,7 @@
 // (src/kernel/rules/why.ts), and from what the process that reads them knows of the disk. A message waits until a turn has claimed it, and again while that turn is parked.
 import { explainWait, WORKER_LOST_MS, type ServedLane, type WaitFacts, type Why } from '../rules/why.ts';
 import type { ViewDatabase } from '../../database/page.ts';
-import { holdsSql, isPausedSql } from './pauses.ts';
+import { holdsSql, isPausedSql } from '../queue/pause-sql.ts';
 
 /** The messages `i` that parked turns `t` have claimed, after `from`. */
 export const PARKED_MESSAGES_SQL = `holdfast.turns t join holdfast.inbox i on i.turn_id = t.id

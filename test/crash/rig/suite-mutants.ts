@@ -24,7 +24,7 @@ const results = 'src/features/provider-batches/store/store-results.ts';
 const control = 'test/batches/control.test.ts';
 const budgets = 'test/turn/budgets.test.ts';
 const blocks = 'test/turn/model-blocks.test.ts';
-const models = 'src/kernel/turn/gate/model-states.ts';
+const models = 'src/kernel/turn/model-states.ts';
 const turnContext = 'workers/create-turn-context.ts';
 
 /** In the order of docs/guarantees.md. */
@@ -169,7 +169,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the blocks in the answer of a claim',
-    file: 'src/kernel/turn/steps.ts',
+    file: 'src/kernel/turn/run/steps.ts',
     find: 'context.models.learn(answer.blocks);',
     replace: '',
     // On a busy machine the poll may bring the block before the call.

@@ -1,6 +1,6 @@
 // Asks a check of the gate as a call of a session would.
 import type { NamedModel } from '../../../src/core/model-ref.ts';
-import type { GateCheck, ComingCall, Hold } from '../../../src/kernel/turn/gate/gate-check.ts';
+import type { GateCheck, ComingCall, Hold } from '../../../src/kernel/turn/gate-check.ts';
 import { ModelError } from '../../../src/model/model.ts';
 
 /** The fault of a call whose provider does not answer. */

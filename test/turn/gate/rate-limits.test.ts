@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { toRateLimits, type CallTokens, type WrittenLimit } from '../../../src/core/rate-limit.ts';
 import { claimRates, openRateWindows } from '../../../src/features/limits/claim-rates.ts';
 import type { ModelCallRow } from '../../../src/kernel/turn/journal/journal.ts';
-import type { ComingCall } from '../../../src/kernel/turn/gate/gate-check.ts';
+import type { ComingCall } from '../../../src/kernel/turn/gate-check.ts';
 import { RateLimits } from '../../../src/features/limits/rate-limits.ts';
 import { createStoreRig, type StoreRig } from '../../store/store-rig.ts';
 

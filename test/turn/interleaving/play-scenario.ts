@@ -3,7 +3,7 @@
 // every waiting message has to say why it waits.
 import * as fc from 'fast-check';
 import type { QueueMode } from '../../../src/core/queue-mode.ts';
-import { abortSession } from '../../../src/kernel/sessions/control.ts';
+import { abortSession } from '../../../src/kernel/effects/control.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { countDoorbells } from '../../rows/doorbells.ts';
 import { readInputsWithTurns } from '../../rows/inputs.ts';

@@ -1,5 +1,5 @@
 // Whether every message that waits in a session of a scenario says why it waits, and says what the scenario knows.
-import { pause, resume } from '../../../src/kernel/processes/pauses.ts';
+import { pause, resume } from '../../../src/kernel/processes/pause.ts';
 import { listWaiting } from '../../../src/kernel/views/waiting.ts';
 import { reportWorker } from '../../../src/kernel/processes/report-worker.ts';
 import { newId } from '../../../src/ids.ts';

@@ -9,7 +9,7 @@ import type { Database } from '../../../database/database.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/sessions/session-locks.ts';
+import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/rings.ts';
 
 /** `done`: it holds now, by this request or by an earlier one. `refused`: the state does not allow it. */
 export type BatchControl =

@@ -10,8 +10,7 @@ import type { MessageId, SessionId } from '../../../core/ids.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { buildAfter, mergeAll, type RungColumns } from '../../../kernel/queue/rings.ts';
-import { ringSql } from '../../../kernel/sessions/session-locks.ts';
+import { buildAfter, mergeAll, type RungColumns, ringSql } from '../../../kernel/queue/rings.ts';
 
 /** A batch that may be fed. */
 export interface HungryBatch extends FedBatch, FeedingBatch {

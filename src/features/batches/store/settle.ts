@@ -7,7 +7,7 @@ import type { SessionId, TurnId } from '../../../core/ids.ts';
 import { IS_FIRST_SQL } from '../../../kernel/inbox/charged-inputs.ts';
 import { insertEventsSql, insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import type { RunAbort } from '../../../kernel/sessions/control.ts';
+import type { RunAbort } from '../../../kernel/effects/control.ts';
 import { buildChange, mergeAll } from '../../../kernel/queue/rings.ts';
 
 const SETTLED_MAX = 500;

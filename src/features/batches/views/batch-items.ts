@@ -1,7 +1,7 @@
 // The items of a batch and their results as the API shows them. Reads only; items in flight are read one by one.
 import type { BatchItemView, ItemResult } from '../../../contract/batches.ts';
 import { toDollars } from '../../../core/prices/call-cost.ts';
-import { dollarsSql } from '../../../kernel/turn/journal/cost-sql.ts';
+import { dollarsSql } from '../../../kernel/sessions/cost-sql.ts';
 import { fillOutput } from '../../../kernel/views/turn-steps.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';

@@ -15,7 +15,7 @@ import {
   type EndsOfMinute,
   type HopTimes,
 } from '../rules/progress.ts';
-import { dollarsSql } from '../../../kernel/turn/journal/cost-sql.ts';
+import { dollarsSql } from '../../../kernel/sessions/cost-sql.ts';
 import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';
 import { HIT_RATE_SQL } from '../../provider-batches/store/follow-submissions.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';

@@ -6,7 +6,7 @@ import { literalQuery } from '../../../database/literal-query.ts';
 import { toRecords, selectRecordsSql, type SqlColumns } from '../../../database/record-set.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { transaction } from '../../../database/transaction.ts';
-import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/sessions/session-locks.ts';
+import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/rings.ts';
 import { literal } from '../../../database/statement.ts';
 import { isReachedSql, windowBoundsSql } from './budgets-sql.ts';
 import { wokenSql } from '../../../kernel/queue/wake-parked.ts';

@@ -4,7 +4,7 @@ import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { BUDGET_REACHED } from '../rules/budget.ts';
-import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/sessions/session-locks.ts';
+import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/rings.ts';
 import { wokenSql } from '../../../kernel/queue/wake-parked.ts';
 import { isReachedSql } from './budgets-sql.ts';
 

@@ -5,9 +5,8 @@ import type { MessageId, SessionId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
 import { sendQuery } from '../../../database/send-query.ts';
-import { buildAfter, type RungColumns } from '../../../kernel/queue/rings.ts';
+import { buildAfter, type RungColumns, ringSql } from '../../../kernel/queue/rings.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
-import { ringSql } from '../../../kernel/sessions/session-locks.ts';
 import { literal } from '../../../database/statement.ts';
 
 /** The result of a claimed poll. */

@@ -5,7 +5,7 @@ import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { MARK_DAYS } from '../store/attention-marks.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
-import { isPausedSql } from '../../../kernel/views/pauses.ts';
+import { isPausedSql } from '../../../kernel/queue/pause-sql.ts';
 import { factSql, HEALTH_FACTS_SQL, NAMES_MAX } from './service-health.ts';
 
 const LOST_SQL = `clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond'`;

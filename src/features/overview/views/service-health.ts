@@ -15,7 +15,7 @@ import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../../../database/event-ids.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { literal, type PreparedQuery } from '../../../database/statement.ts';
-import { isPausedSql } from '../../../kernel/views/pauses.ts';
+import { isPausedSql } from '../../../kernel/queue/pause-sql.ts';
 
 /** Rows of one kind are counted up to this. */
 const COUNT_MAX = 10_000;

@@ -7,7 +7,7 @@ import { storableText } from '../../../core/text.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/record-set.ts';
 import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
-import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../../../kernel/sessions/session-locks.ts';
+import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../../../kernel/queue/rings.ts';
 import { literal } from '../../../database/statement.ts';
 import { NOTHING, type Effects } from '../../../kernel/effects/turn-effects.ts';
 

@@ -8,7 +8,7 @@ import { announcementBody, type NotNeeded, type PutInput } from '../../../kernel
 import { cte, literal, rows, statement } from '../../../database/statement.ts';
 import type { Transaction } from '../../../database/transaction.ts';
 import { NOTHING, type EffectOf, type Effects, type RunStop, type Told } from '../../../kernel/effects/turn-effects.ts';
-import { USED_SQL, type LockedFamily, type RunRow } from '../../../kernel/sessions/family.ts';
+import { USED_SQL, type LockedFamily, type RunRow } from '../../../kernel/sessions/family-rows.ts';
 
 const setUsed = Object.entries(USED_SQL).map(([column, sql]) => `${column} = ${sql}`);
 

@@ -10,9 +10,9 @@ import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
 import { transaction } from '../../../database/transaction.ts';
 import type { EffectParts } from '../../../kernel/effects/turn-effects.ts';
-import type { Overdue } from '../../../kernel/queue/end-overdue.ts';
+import type { Overdue } from '../../../kernel/effects/end-overdue.ts';
 import { mergeAll } from '../../../kernel/queue/rings.ts';
-import { abortRun } from '../../../kernel/sessions/control.ts';
+import { abortRun } from '../../../kernel/effects/control.ts';
 
 const DUE_MAX = 100;
 

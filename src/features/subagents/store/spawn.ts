@@ -21,9 +21,8 @@ import {
 } from '../../../database/idempotency.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { TURN_RETRY_MS } from '../../../database/retry-passing-faults.ts';
-import { buildRings, type RungColumns } from '../../../kernel/queue/rings.ts';
-import type { SessionPlace } from '../../../kernel/sessions/family.ts';
-import { ringSql } from '../../../kernel/sessions/session-locks.ts';
+import { buildRings, type RungColumns, ringSql } from '../../../kernel/queue/rings.ts';
+import type { SessionPlace } from '../../../kernel/sessions/family-rows.ts';
 import { literal } from '../../../database/statement.ts';
 
 export interface NewSpawn {

@@ -13,7 +13,7 @@ import { IdleClock } from '../idle-clock.ts';
 import { abortedBy, CallRecord, failedBy, toModelError, type CallConclusion } from '../model-call.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { takeSnapshot, type Snapshot } from '../snapshot-cache.ts';
-import { TurnStopped, type StopReason } from '../turn-end.ts';
+import { TurnStopped, type StopReason } from '../turn-stop.ts';
 
 /** The result of a call for a summary. Each has its row, and the request to which the row refers. */
 export type SummaryCall = { call: ModelCallRow; snapshot: Snapshot } & (

@@ -26,7 +26,7 @@ import type { CompactionStep } from '../journal/write-compaction.ts';
 import { askForSummary, summaryModel, type SummaryCall } from './compact-ask.ts';
 import { beginCompaction, callWrite, writeCompaction, type CompactionRequest } from './compact-write.ts';
 import { enterGate, type Pass } from '../gate/gate.ts';
-import { parkedStop } from '../gate/park-turn.ts';
+import { parkedStop } from '../gate/store-park.ts';
 import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
 import { nextCallNo } from '../position.ts';
 import type { TurnContext } from '../context.ts';
@@ -39,7 +39,7 @@ import { finishCompaction, finishWithoutSummary, type CompactionOutcome } from '
 import { withKey } from '../gate/gate.ts';
 import { fallbacksLeft } from '../open/asked-model.ts';
 import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
-import { callCodeOf, TurnStopped } from '../turn-end.ts';
+import { callCodeOf, TurnStopped } from '../turn-stop.ts';
 
 /**
  * The result of one attempt. `again`: another may succeed, after this many milliseconds, and with less input when this one was too large.

@@ -9,7 +9,7 @@ import type { TurnContext } from '../context.ts';
 import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
 import { isFull } from '../request-tokens.ts';
 import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
-import { TurnFailed } from '../turn-end.ts';
+import { TurnFailed } from '../turn-stop.ts';
 
 /** Why the transcript is compacted before the next call; null: it is not. */
 export function reasonToCompact(turn: OpenedTurn) {

@@ -17,7 +17,7 @@ import { continuedText } from '../loop/paused-answer.ts';
 import { checkAnswer } from '../loop/structured-answer.ts';
 import { answerWrite } from '../loop/tool-loop.ts';
 import { commandDeliveries, failureDeliveries, replyDeliveries } from './turn-deliveries.ts';
-import type { StopReason, TurnFailed } from '../turn-end.ts';
+import type { StopReason, TurnFailed } from '../turn-stop.ts';
 import {
   joined,
   NO_ROWS,

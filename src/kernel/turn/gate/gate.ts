@@ -10,9 +10,9 @@ import { hash } from 'node:crypto';
 import { orderKeys } from '../../../core/provider-keys.ts';
 import { refOfModel, type NamedModel } from '../../../core/model-ref.ts';
 import type { TurnContext } from '../context.ts';
-import { PASS, type ComingCall, type Hold, type Wait } from './gate-check.ts';
-import { toDelay, parkedStop } from './park-turn.ts';
-import { RATE_CODES, WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
+import { PASS, type ComingCall, type Hold, type Wait } from '../gate-check.ts';
+import { toDelay, parkedStop } from './store-park.ts';
+import { RATE_CODES, WAIT_IN_SLOT_MS_MAX } from '../wait-reasons.ts';
 
 /** The right to make one call. After its first end, further ends do nothing. */
 export type Pass = Required<Hold>;

@@ -3,9 +3,9 @@ import type { Config } from '../../../config.ts';
 import { providerOf, type NamedModel } from '../../../core/model-ref.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import type { Setback } from './gate-check.ts';
+import type { Setback } from '../gate-check.ts';
 import { isOpen } from './gate.ts';
-import { WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
+import { WAIT_IN_SLOT_MS_MAX } from '../wait-reasons.ts';
 
 /** The number of short interruptions of a provider during which a turn keeps its slot; then it is parked. */
 const RETRIES_IN_SLOT_MAX = 2;

@@ -6,7 +6,7 @@ import type { SessionId } from '../../../core/ids.ts';
 import { storableText } from '../../../core/text.ts';
 import { estimateChars } from '../../../core/token-estimate.ts';
 import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
-import { plusCostSql } from './cost-sql.ts';
+import { plusCostSql } from '../../sessions/cost-sql.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertedEvents } from '../../events/events.ts';
 import type { TurnEnd } from './turn-end.ts';

@@ -5,10 +5,9 @@ import type { Committed } from '../../queue/after-commit.ts';
 import type { Lane } from '../../../config.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
-import { buildRings } from '../../queue/rings.ts';
+import { buildRings, wakeSql } from '../../queue/rings.ts';
 import { sendQuery } from '../../../database/send-query.ts';
 import { literal } from '../../../database/statement.ts';
-import { wakeSql } from '../../sessions/session-locks.ts';
 
 /** A result; only the first one for a call is used. */
 export interface HeldResult {

@@ -8,9 +8,8 @@ import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../events/events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
 import { NEW_ID_SQL } from '../../../database/page.ts';
-import { buildAfter, type RungColumns } from '../../queue/rings.ts';
+import { buildAfter, type RungColumns, ringSql } from '../../queue/rings.ts';
 import { sendQuery } from '../../../database/send-query.ts';
-import { ringSql } from '../../sessions/session-locks.ts';
 import { literal } from '../../../database/statement.ts';
 
 /** SQL of the message that an inbox row is a retry of; null for any other. */

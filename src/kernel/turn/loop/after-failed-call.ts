@@ -6,18 +6,18 @@ import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../../model/stream/stop-reasons.t
 import type { ModelError } from '../../../model/model.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { ModelCallRow } from '../journal/journal.ts';
-import { commitStep } from '../commit-step.ts';
+import { storeStep } from '../store-step.ts';
 import { canCompact, compactAfterOverflow, STILL_TOO_LONG, tooLongFailure } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
 import type { Pass } from '../gate/gate.ts';
-import { parkedStop } from '../gate/park-turn.ts';
+import { parkedStop } from '../gate/store-park.ts';
 import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
 import { retryWait } from '../../rules/why.ts';
-import { WAIT_IN_SLOT_MS_MAX } from '../gate/wait-reasons.ts';
+import { WAIT_IN_SLOT_MS_MAX } from '../wait-reasons.ts';
 import { modelBlocked, modelEnded, modelStarted } from '../model-events.ts';
 import { leaveOutOrigins } from '../open/asked-model.ts';
 import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
-import { TurnFailed } from '../turn-end.ts';
+import { TurnFailed } from '../turn-stop.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { rewriteRequest, type Rewriting } from './rewrite-request.ts';
 import { namingSmallWindows, stepBack, stepDown } from './step-down.ts';
@@ -126,7 +126,7 @@ export async function chargeNext(
   const row = turn.journal.attempt.unstoredCall;
   const calls = turn.journal.at.progress.calls + 1;
   await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
-  await commitStep(context, turn, {
+  await storeStep(context, turn, {
     ...NO_ROWS,
     totals: { calls, retries },
     modelCalls: row === null ? [] : [row],

@@ -24,7 +24,7 @@ import { fitToWindow } from '../request-tokens.ts';
 import type { Rewriting } from './rewrite-request.ts';
 import { buildReplyRules, showsReasoning } from '../reply-rules.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { TurnStopped } from '../turn-end.ts';
+import { TurnStopped } from '../turn-stop.ts';
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
 export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {

@@ -1,17 +1,17 @@
 // What every call for an answer begins with, of the model and of a plugin's harness: it passes the gate, it is charged, and there is room for it.
 import { refOfModel } from '../../../core/model-ref.ts';
-import { commitStep } from '../commit-step.ts';
+import { storeStep } from '../store-step.ts';
 import { compactWhenFull, reasonToCompact } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
-import type { ComingCall } from '../gate/gate-check.ts';
+import type { ComingCall } from '../gate-check.ts';
 import { askGate, isOpen, type Pass } from '../gate/gate.ts';
-import { parkedStop } from '../gate/park-turn.ts';
+import { parkedStop } from '../gate/store-park.ts';
 import { modelStarted, turnResumed } from '../model-events.ts';
 import { askInstead, takeKey, takeTraits, toCallView } from '../open/asked-model.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { nextCallNo } from '../position.ts';
 import type { NextRequest } from '../request-view.ts';
-import { TurnFailed } from '../turn-end.ts';
+import { TurnFailed } from '../turn-stop.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { namingSmallWindows, stepAround } from './step-down.ts';
 
@@ -23,7 +23,7 @@ export async function beginCall(context: TurnContext, turn: OpenedTurn, way: Com
     const calls = nextCallNo(turn.journal.at);
     if (!isCharged) {
       const resumed = park === null ? [] : [turnResumed(park)];
-      await commitStep(context, turn, {
+      await storeStep(context, turn, {
         ...NO_ROWS,
         totals: { calls },
         events: [...resumed, modelStarted(turn.id, calls)],

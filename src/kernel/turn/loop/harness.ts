@@ -12,7 +12,7 @@ import { createInputTransform } from '../input-transform.ts';
 import { abortedBy, CallRecord, type BrokenCall } from '../model-call.ts';
 import { harnessTarget, missingHarness } from '../open/choose-harness.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { TurnFailed, TurnStopped } from '../turn-end.ts';
+import { TurnFailed, TurnStopped } from '../turn-stop.ts';
 
 /** The next answer of a turn, from its harness. Throws as `askModel` does. */
 export async function nextAnswer(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {

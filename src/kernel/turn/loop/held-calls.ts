@@ -13,11 +13,11 @@ import type { ToolCall } from '../../../tools/tool.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { HeldIntent } from '../journal/journal.ts';
 import type { TurnContext } from '../context.ts';
-import { isHeld } from '../gate/wait-reasons.ts';
-import { waitStop } from '../gate/park-turn.ts';
+import { isHeld } from '../wait-reasons.ts';
+import { waitStop } from '../gate/store-park.ts';
 import type { HeldCall, NewHold, Holds, Known, PlannedCall, ResumedHolds, Resumption } from '../hold-kind.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import type { TurnFailed, TurnStopped } from '../turn-end.ts';
+import type { TurnFailed, TurnStopped } from '../turn-stop.ts';
 import type { TurnWrite } from '../turn-write.ts';
 import type { Plan } from './plan-calls.ts';
 

@@ -17,11 +17,11 @@ import { ToolTimeoutError } from '../../../tools/tool.ts';
 import type { TurnContext } from '../context.ts';
 import { modelEnded } from '../model-events.ts';
 import { askGate, withKey, type Pass } from '../gate/gate.ts';
-import type { Wait } from '../gate/gate-check.ts';
+import type { Wait } from '../gate-check.ts';
 import type { ModelCallRow } from '../journal/journal.ts';
 import { abortedBy, CallRecord, failedBy, toModelError, type BrokenCall } from '../model-call.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { TurnFailed, TurnStopped } from '../turn-end.ts';
+import { TurnFailed, TurnStopped } from '../turn-stop.ts';
 
 /** A call that passed the gate. */
 export interface PassedCall extends PaidCall {

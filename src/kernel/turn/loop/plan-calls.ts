@@ -12,7 +12,7 @@ import { mayRepeat, onlyReads, type Tool, type ToolOutcome } from '../../../tool
 import { unknownToolOutcome } from '../../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { TurnContext } from '../context.ts';
-import { isHeld } from '../gate/wait-reasons.ts';
+import { isHeld } from '../wait-reasons.ts';
 import type { NewHold, Holds, Known, PlannedCall, ResumedHolds } from '../hold-kind.ts';
 
 /** The plan for a call: run it, answer it from the ledger, or wait until something outside has happened. */

@@ -15,7 +15,7 @@ import type { NewEvent } from '../../events/events.ts';
 import type { ModelCallRow, ToolSettlement } from '../journal/journal.ts';
 import { runTool } from '../../../tools/run-tool.ts';
 import { ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '../../../tools/tool.ts';
-import { commitStep } from '../commit-step.ts';
+import { storeStep } from '../store-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from '../model-events.ts';
 import { heldStop, heldWrite, readShown } from './held-calls.ts';
@@ -23,7 +23,7 @@ import { createPaidCalls, leavePaid, takePaid, type PayingCall } from './pay-cal
 import { planLater, toIntent, type Plan, type RunPlan } from './plan-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { answerTokens } from '../position.ts';
-import { TurnStopped } from '../turn-end.ts';
+import { TurnStopped } from '../turn-stop.ts';
 import { reportTool } from '../turn-log.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
@@ -116,7 +116,7 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
     waiting.push(...later);
     const toolSettlements = ended.filter((one) => !isLate(one)).map((one) => toSettlement(one, step, true));
     const rows = { toolSettlements, ...takePaid(turn, settled), ...heldWrite(later, step) };
-    await commitStep(context, turn, { ...NO_ROWS, ...rows });
+    await storeStep(context, turn, { ...NO_ROWS, ...rows });
   };
   try {
     while (running.size > 0) {

@@ -6,7 +6,7 @@ import { modelOfRef, providerOf, refOfModel } from '../../../core/model-ref.ts';
 import { cutHead } from '../../../core/text.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { TurnContext } from '../context.ts';
-import type { Wait } from '../gate/gate-check.ts';
+import type { Wait } from '../gate-check.ts';
 import { isOpen } from '../gate/gate.ts';
 import { modelFallback } from '../model-events.ts';
 import { askInstead, fallbacksLeft, type NextModel } from '../open/asked-model.ts';

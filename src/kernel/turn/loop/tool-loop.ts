@@ -3,7 +3,7 @@
 // no results yet.
 import { listToolUses, type ToolUseBlock } from '../../../core/content.ts';
 import type { NewEvent } from '../../events/events.ts';
-import { commitStep } from '../commit-step.ts';
+import { storeStep } from '../store-step.ts';
 import type { TurnContext } from '../context.ts';
 import { nextAnswer } from './harness.ts';
 import { modelEnded, turnResumed } from '../model-events.ts';
@@ -14,7 +14,7 @@ import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
 import { pausedWrite } from './paused-answer.ts';
 import { correctionWrite } from './structured-answer.ts';
-import { TurnFailed, TurnStopped } from '../turn-end.ts';
+import { TurnFailed, TurnStopped } from '../turn-stop.ts';
 import { joined, newEntry, NO_ROWS, type AnsweredCall, type TurnWrite } from '../turn-write.ts';
 
 /**
@@ -29,7 +29,7 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
     if (yielded !== null) return { kind: 'yielded', write: yielded };
     // What a batch of the provider answers is the history as it was: messages that have arrived since join after the answer.
     const steering = turn.journal.attempt.hop === null ? await findSteering(context, turn) : null;
-    if (steering !== null) await commitStep(context, turn, steering);
+    if (steering !== null) await storeStep(context, turn, steering);
     stopAtBoundary(context, turn);
     if (turn.journal.at.progress.steps >= turn.agent.maxSteps) {
       throw new TurnFailed('max_steps', `The turn did not end within ${turn.agent.maxSteps} steps (maxSteps).`);
@@ -41,7 +41,7 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
     if (calls.length === 0) {
       const next = answer.stopReason === 'pause_turn' ? pausedWrite() : await correctionWrite(context, turn, answer);
       if (next === null) return { kind: 'answered', answered };
-      await commitStep(context, turn, joined(await answerWrite(context, turn, answered), next));
+      await storeStep(context, turn, joined(await answerWrite(context, turn, answered), next));
       continue;
     }
     yielded = await takeStep(context, turn, answered, calls);
@@ -72,12 +72,12 @@ async function takeStep(
   const write = { ...answerRows, events: [...answerRows.events, ...started] };
   const done = reading === null ? null : await endReadOnlyBatch(turn, reading);
   if (done !== null) return await commitUnlessLast(context, turn, { ...done, write: joined(write, done.write) });
-  await commitStep(context, turn, { ...write, toolIntents: toIntents(plans, step), ...heldWrite(plans, step) });
+  await storeStep(context, turn, { ...write, toolIntents: toIntents(plans, step), ...heldWrite(plans, step) });
   if (reading === null) {
     // What the user says now comes before tools that have not begun.
     const steering = await findSteering(context, turn);
     if (steering !== null) {
-      await commitStep(context, turn, joined(skippedWrite(turn, plans, step), steering));
+      await storeStep(context, turn, joined(skippedWrite(turn, plans, step), steering));
       return null;
     }
   }
@@ -92,7 +92,7 @@ async function commitUnlessLast(
   { write, endsTurn }: BatchResult,
 ): Promise<TurnWrite | null> {
   if (endsTurn) return write;
-  await commitStep(context, turn, write);
+  await storeStep(context, turn, write);
   return null;
 }
 
@@ -133,7 +133,7 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
     step,
   );
   // Running a call again is an intent of its own, committed before it runs.
-  if (toolIntents.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolIntents });
+  if (toolIntents.length > 0) await storeStep(context, turn, { ...NO_ROWS, toolIntents });
   const { write, endsTurn } = await endTools(context, turn, beginTools(context, turn, plans, { step }));
   const { park } = turn.journal.at;
   const resumed = park === null ? [] : [turnResumed(park)];

@@ -33,7 +33,7 @@ import { capabilitiesOf, chooseMessageFeatures, chooseReactionMode } from '../..
 import { sentSpec, type Toolset } from '../../../tools/toolset.ts';
 import { readAgentFacts, MACHINE } from './agent-facts.ts';
 import type { ChatFacts, SessionWorkspace } from './session-context.ts';
-import { TurnFailed } from '../turn-end.ts';
+import { TurnFailed } from '../turn-stop.ts';
 
 /** The inputs of a turn's system prompt. */
 export interface SystemChoices {

@@ -23,7 +23,7 @@ import { bootstrapNotes, type Notes } from './bootstrap-notes.ts';
 import type { TurnContext } from '../context.ts';
 import { readSessionContext, type SessionContext } from './session-context.ts';
 import { takeSnapshot, type Snapshot } from '../snapshot-cache.ts';
-import { TurnFailed } from '../turn-end.ts';
+import { TurnFailed } from '../turn-stop.ts';
 import { changesOfPlugins, toTurnFacts } from './turn-hooks.ts';
 import { imagesOfTurn, type TurnImages } from './turn-images.ts';
 import { toPromptFacts, type PromptFacts, type TurnMaterial } from './turn-material.ts';

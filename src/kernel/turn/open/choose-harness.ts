@@ -7,7 +7,7 @@ import { DEFAULT_PROVIDER } from '../../../core/model-ref.ts';
 import { hasEffects } from '../../../core/session-key.ts';
 import type { TurnRequestSettings } from '../../../core/view.ts';
 import type { TurnContext } from '../context.ts';
-import { TurnFailed } from '../turn-end.ts';
+import { TurnFailed } from '../turn-stop.ts';
 
 /** What the opening of a turn decides about its harness; `failure`: the one that must answer is not there. */
 export function chooseHarness(

@@ -11,14 +11,14 @@ import type { OpenTurn } from '../../sessions/claim-session.ts';
 import { readSnapshots } from '../../sessions/snapshots.ts';
 import type { TurnContext } from '../context.ts';
 import type { HeldSession } from '../held-session.ts';
-import { openTurn } from './open-turn.ts';
+import { buildTurn } from './build-turn.ts';
 import { toThinkingRequest, providerView } from './open-view.ts';
 import { settingsFor } from './own-inputs.ts';
 import { logIdsOfOrigin, type OpenedTurn } from '../opened-turn.ts';
 import { resolveSettings, buildTranscript, notOpened } from './start-turn.ts';
-import type { ClaimWithTranscript } from '../turn-state.ts';
+import type { ClaimWithTranscript } from '../transcript-cache.ts';
 import { resumeFallback } from './asked-model.ts';
-import { TurnFailed } from '../turn-end.ts';
+import { TurnFailed } from '../turn-stop.ts';
 
 /**
  * After so many model calls in a row whose end could not be stored, a turn fails: with any cause, another call would cost money again
@@ -60,7 +60,7 @@ export async function resumeTurn(
   );
   const named = { ...providerView(open.view), model: open.model };
   const level = open.thinking ?? agent.thinking;
-  const turn = await openTurn(context, {
+  const turn = await buildTurn(context, {
     id: open.id,
     kind: open.kind,
     session,

@@ -1,19 +1,19 @@
 // How long the first request of an input would be: its turn is assembled as if a worker had claimed it in a new session, and nothing is stored.
-import { agentOf } from '../../../config.ts';
-import type { BatchInput } from '../../../core/inbound.ts';
-import type { MessageId, SessionId, SessionKey, TurnId } from '../../../core/ids.ts';
-import { refOfModel } from '../../../core/model-ref.ts';
-import { estimatePrefixTokens, estimatePromptTokens } from '../../../core/token-estimate.ts';
-import { agentIdOf, sessionKindOf } from '../../../core/session-key.ts';
-import { newId } from '../../../ids.ts';
-import type { SessionClaim, WaitingInput } from '../../sessions/claim-session.ts';
-import type { ClaimedSession } from '../../sessions/claimed-session.ts';
-import type { TurnContext } from '../context.ts';
-import { Transcript } from '../transcript-cache.ts';
-import { assembleTurn } from './assemble-turn.ts';
-import { decidePast } from './open-view.ts';
-import type { BatchItem, MeasuredPrompt } from '../../use-cases/service.ts';
-import { settingsFor } from './own-inputs.ts';
+import { agentOf } from '../../config.ts';
+import type { BatchInput } from '../../core/inbound.ts';
+import type { MessageId, SessionId, SessionKey, TurnId } from '../../core/ids.ts';
+import { refOfModel } from '../../core/model-ref.ts';
+import { estimatePrefixTokens, estimatePromptTokens } from '../../core/token-estimate.ts';
+import { agentIdOf, sessionKindOf } from '../../core/session-key.ts';
+import { newId } from '../../ids.ts';
+import type { SessionClaim, WaitingInput } from '../sessions/claim-session.ts';
+import type { ClaimedSession } from '../sessions/claimed-session.ts';
+import type { TurnContext } from '../turn/context.ts';
+import { Transcript } from '../turn/transcript-cache.ts';
+import { assembleTurn } from '../turn/open/assemble-turn.ts';
+import { decidePast } from '../turn/open/open-view.ts';
+import type { BatchItem, MeasuredPrompt } from './service.ts';
+import { settingsFor } from '../turn/open/own-inputs.ts';
 
 /** Measures the prompt of an item of a batch. Throws `TurnFailed` when it cannot be assembled. */
 export async function measurePrompt(context: TurnContext, { sessionKey, input }: BatchItem): Promise<MeasuredPrompt> {

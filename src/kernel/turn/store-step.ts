@@ -8,7 +8,7 @@ import type { TurnWrite } from './turn-write.ts';
  * Commits one step of a turn. Throws `TurnStopped` when this worker no longer holds the session (`lock-lost`), or when a stop was
  * requested; in the second case the step is committed.
  */
-export async function commitStep(context: TurnContext, turn: OpenedTurn, write: TurnWrite): Promise<void> {
+export async function storeStep(context: TurnContext, turn: OpenedTurn, write: TurnWrite): Promise<void> {
   const { held, journal } = turn;
   held.assertHeld();
   const verdict = context.publish(await journal.store(write, (rows) => context.store.commitStep(rows)));

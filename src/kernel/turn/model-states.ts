@@ -1,12 +1,12 @@
 // Which models must not be called now, as one worker knows it. Two checks of the gate ask it: a model is blocked while
 // its provider has asked for no calls, and away while it does not answer: then one call at a time tests it (kernel/rules/model-outage.ts decides when).
-// Both are rows that all workers share (kernel/turn/gate/model-blocks.ts): the worker that meets one writes it, and the others learn it with their
+// Both are rows that all workers share (src/kernel/queue/model-blocks.ts): the worker that meets one writes it, and the others learn it with their
 // claims and their polls for stop reasons.
 //
 // Where a provider has several keys, all of it is known per key, and a failure that is the key's own (429, money, refused) makes that key away at once: for
 // the model, or for all of its models under the name `provider/*`.
-import type { Clock } from '../../../clock.ts';
-import { classifyOutage } from '../../../core/failure.ts';
+import type { Clock } from '../../clock.ts';
+import { classifyOutage } from '../../core/failure.ts';
 import {
   chooseBlockMs,
   isAway,
@@ -15,18 +15,18 @@ import {
   pauseAfterFailureMs,
   RESUME_MS,
   type ProbeBounds,
-} from '../../rules/model-outage.ts';
-import { modelOfRef, providerOf, type NamedModel } from '../../../core/model-ref.ts';
-import { coolingOf, type Cooling } from '../../../core/provider-keys.ts';
-import type { Logger } from '../../../logger.ts';
-import type { Model, ModelError } from '../../../model/model.ts';
-import type { Database } from '../../../database/database.ts';
-import { blockModel, markAway, markBack, takeProbe, type BlockedModel, type ModelBlock } from './model-blocks.ts';
-import { keysHeld, keysRefused, modelAway, modelBlocked, type Reason } from '../../rules/why.ts';
+} from '../rules/model-outage.ts';
+import { modelOfRef, providerOf, type NamedModel } from '../../core/model-ref.ts';
+import { coolingOf, type Cooling } from '../../core/provider-keys.ts';
+import type { Logger } from '../../logger.ts';
+import type { Model, ModelError } from '../../model/model.ts';
+import type { Database } from '../../database/database.ts';
+import { blockModel, markAway, markBack, takeProbe, type ModelBlock } from '../queue/model-blocks.ts';
+import { keysHeld, keysRefused, modelAway, modelBlocked, type Reason } from '../rules/why.ts';
 import { close, extendBlock, leaveProbe, KnownModels, STORED_MS, type ModelState } from './known-models.ts';
-import { wake } from '../../queue/wake-parked.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
-import { TurnFailed } from '../turn-end.ts';
+import { wake } from '../queue/wake-parked.ts';
+import type { OpenedTurn } from './opened-turn.ts';
+import { TurnFailed } from './turn-stop.ts';
 import { PASS, type CheckAnswer, type ComingCall, type GateCheck, type Hold, type Setback } from './gate-check.ts';
 import { WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
 
@@ -278,7 +278,7 @@ export class ModelStates {
   }
 
   /** Wakes the turns that wait for the provider of a model; if that fails, they become due by themselves. */
-  #wake({ model }: BlockedModel, marked = Promise.resolve()): void {
+  #wake({ model }: ModelState, marked = Promise.resolve()): void {
     const { database, logger } = this.#options;
     const message = 'Turns that wait for the model could not be woken; each resumes when its wait ends';
     const by = providerOf(modelOfRef(model));

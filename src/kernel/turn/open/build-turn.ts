@@ -8,7 +8,7 @@ import { modelName, refOfModel } from '../../../core/model-ref.ts';
 import { roleAt } from '../../../core/subagent-spawn.ts';
 import { estimateTokens } from '../../../core/token-estimate.ts';
 import type { SessionView, TurnRequestSettings } from '../../../core/view.ts';
-import { isHeld } from '../gate/wait-reasons.ts';
+import { isHeld } from '../wait-reasons.ts';
 import { newId } from '../../../ids.ts';
 import type { OpenTurn, WaitingInput } from '../../sessions/claim-session.ts';
 import type { NewEntry } from '../journal/journal.ts';
@@ -100,7 +100,7 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
   const promptSeq = session.entrySeq + 1;
   if (prompt !== null) transcript.push({ ...prompt, seq: promptSeq, parentSeq: session.leafSeq, turnId: id });
   const reported = session.contextTokens;
-  const turn = await openTurn(context, {
+  const turn = await buildTurn(context, {
     ...parts,
     sessionView: sessionView ?? session.view,
     promptSeq,
@@ -119,7 +119,7 @@ function hideOrphans(context: TurnContext, { session, transcript, orphans }: New
   context.logger.warn({ sessionKey: session.key, seqs }, 'Prompts without an answer are hidden');
 }
 
-export async function openTurn(context: TurnContext, parts: TurnParts): Promise<OpenedTurn> {
+export async function buildTurn(context: TurnContext, parts: TurnParts): Promise<OpenedTurn> {
   const { id, kind, session, agent, held, transcript, failure, request, view, promptSeq, sessionView, earlier } = parts;
   const rules = await viewRules(context, { view, promptSeq, model: modelName(request) });
   const attempt = {

@@ -1,17 +1,13 @@
 // The states of a turn while `runTurn` runs it. A step takes a state to the next; a state that a step is not made for passes through it.
-import type { AfterCommit } from '../queue/after-commit.ts';
-import type { SessionId } from '../../core/ids.ts';
-import type { SessionStop } from '../../core/statuses.ts';
-import type { SessionClaim } from '../sessions/claim-session.ts';
-import type { HeldSession } from './held-session.ts';
-import type { ToolLoopResult } from './loop/tool-loop.ts';
-import type { OpenedTurn } from './opened-turn.ts';
-import type { Transcript } from './transcript-cache.ts';
-import type { StopReason, TurnFailed, TurnWait } from './turn-end.ts';
-import type { EndDecision } from './turn-write.ts';
-
-/** A claimed session, with the transcript of it that this worker had kept; null: none. */
-export type ClaimWithTranscript = SessionClaim & { kept: Transcript | null };
+import type { AfterCommit } from '../../queue/after-commit.ts';
+import type { SessionId } from '../../../core/ids.ts';
+import type { SessionStop } from '../../../core/statuses.ts';
+import type { HeldSession } from '../held-session.ts';
+import type { ToolLoopResult } from '../loop/tool-loop.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import type { ClaimWithTranscript } from '../transcript-cache.ts';
+import type { StopReason, TurnFailed, TurnWait } from '../turn-stop.ts';
+import type { EndDecision } from '../turn-write.ts';
 
 /** The result of the loop, or why there is nothing to loop for: the end of the turn is decided from it. */
 export type ResultState = { turn: OpenedTurn } & (

@@ -1,16 +1,16 @@
 // The steps of a turn (run-turn.ts): each takes a state to the next, and returns a state that it is not made for unchanged.
-import type { TurnContext } from './context.ts';
-import { pickKnown } from './transcript-cache.ts';
+import type { TurnContext } from '../context.ts';
+import { pickKnown } from '../transcript-cache.ts';
 import type { TurnState, ResultState } from './turn-state.ts';
-import { resumeTurn } from './open/resume-turn.ts';
-import { startTurn } from './open/start-turn.ts';
-import { compactOnRequest } from './compact/compact-when-full.ts';
-import type { OpenedTurn } from './opened-turn.ts';
-import { runToolLoop } from './loop/tool-loop.ts';
-import { endAnswered, endCompacted, endFailed, endStopped, endYielded } from './end/end-turn.ts';
-import { parkTurn } from './gate/park-turn.ts';
-import { storeBrokenCall, storeEnd } from './end/store-end.ts';
-import type { EndDecision } from './turn-write.ts';
+import { resumeTurn } from '../open/resume-turn.ts';
+import { startTurn } from '../open/start-turn.ts';
+import { compactOnRequest } from '../compact/compact-when-full.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { runToolLoop } from '../loop/tool-loop.ts';
+import { endAnswered, endCompacted, endFailed, endStopped, endYielded } from '../end/end-turn.ts';
+import { storePark } from '../gate/store-park.ts';
+import { storeBrokenCall, storeEnd } from '../end/store-end.ts';
+import type { EndDecision } from '../turn-write.ts';
 
 /** From `new` to `held`, or to the reason why there is nothing to do. */
 export async function claim(context: TurnContext, state: TurnState): Promise<TurnState> {
@@ -105,7 +105,7 @@ export async function commit(context: TurnContext, state: TurnState): Promise<Tu
     const { after } = await storeEnd(context, state.turn, state.decision);
     return { kind: 'ended', after };
   }
-  if (state.kind === 'parking') return { kind: 'parked', after: await parkTurn(context, state.turn, state.wait) };
+  if (state.kind === 'parking') return { kind: 'parked', after: await storePark(context, state.turn, state.wait) };
   if (state.kind !== 'leaving') return state;
   const { sessionId, epoch } = state.held;
   if (state.broken !== null && !(await storeBrokenCall(context, state.broken))) return { kind: 'lost' };

@@ -1,7 +1,7 @@
 // What the gate knows of the waits of an open turn by their codes, and how a turn ends that has waited too long. The texts of the waits are in
 // src/kernel/rules/why.ts.
 
-import type { LedgerRow } from '../../sessions/claim-session.ts';
+import type { LedgerRow } from '../sessions/claim-session.ts';
 
 /** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
 export const WAIT_IN_SLOT_MS_MAX = 5_000;

@@ -7,10 +7,9 @@ import { sendQuery } from '../../database/send-query.ts';
 import { literal } from '../../database/statement.ts';
 import type { Committed } from '../queue/after-commit.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
-import { buildAfter, type RungColumns } from '../queue/rings.ts';
-import { wakeSql } from './session-locks.ts';
-import type { EffectParts } from '../effects/turn-effects.ts';
-import { findPlace } from './family.ts';
+import { buildAfter, type RungColumns, wakeSql } from '../queue/rings.ts';
+import type { EffectParts } from './turn-effects.ts';
+import { findPlace } from '../sessions/family-rows.ts';
 import { stopFamily, type FamilyStop, type FamilyStopResult, type StopCommand } from './stop-family.ts';
 
 /** The newest visible entries that are read for the last output of a subagent whose run is ended from outside. */

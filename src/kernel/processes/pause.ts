@@ -10,7 +10,8 @@ import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempote
 import { buildRings } from '../queue/rings.ts';
 import { sendQuery } from '../../database/send-query.ts';
 import { literal } from '../../database/statement.ts';
-import { holdsSql, PAUSE_JSON, PAUSES_MAX, type PauseScope } from '../views/pauses.ts';
+import { PAUSE_JSON, PAUSES_MAX, type PauseScope } from '../views/pauses.ts';
+import { holdsSql } from '../queue/pause-sql.ts';
 
 /** This many sessions are rung for when a pause ends; the reconciler rings for the others. */
 const RUNG_MAX = 1_000;

@@ -1,10 +1,10 @@
 // Ends what no worker would end: effects of turns that a crash has left, and what features have with a deadline. Any number of processes may do
 // this; each end is one transaction that checks whether it is needed.
-import type { Committed } from './after-commit.ts';
-import { carryOutLeftEffects, isLeftSql } from '../effects/carry-out.ts';
-import type { EffectParts } from '../effects/turn-effects.ts';
-import { mergeAll } from './rings.ts';
-import type { WorkQuestion } from './work-watch.ts';
+import type { Committed } from '../queue/after-commit.ts';
+import { carryOutLeftEffects, isLeftSql } from './carry-out.ts';
+import type { EffectParts } from './turn-effects.ts';
+import { mergeAll } from '../queue/rings.ts';
+import type { WorkQuestion } from '../queue/work-watch.ts';
 import { literal } from '../../database/statement.ts';
 
 /** Things with a deadline, which end at it. */

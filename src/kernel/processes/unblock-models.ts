@@ -1,16 +1,16 @@
 // People lift the blocks of models: the turns that wait for a model resume, and the workers that know its block learn of the end with their next
 // claim or check for stop reasons.
-import type { BlockView } from '../../../contract/model-blocks.ts';
-import type { Committed } from '../../queue/after-commit.ts';
-import type { Database } from '../../../database/database.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
-import { sendQuery } from '../../../database/send-query.ts';
-import { afterOfRings, RINGS_SQL, type NeededRing } from '../../sessions/session-locks.ts';
-import { literal } from '../../../database/statement.ts';
-import { ALL_MODELS, BACK_UNTIL_SQL } from './model-blocks.ts';
-import { BLOCK_JSON } from '../../views/pauses.ts';
-import { wokenSql } from '../../queue/wake-parked.ts';
-import { MODEL_CODES } from './wait-reasons.ts';
+import type { BlockView } from '../../contract/model-blocks.ts';
+import type { Committed } from '../queue/after-commit.ts';
+import type { Database } from '../../database/database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
+import { sendQuery } from '../../database/send-query.ts';
+import { afterOfRings, RINGS_SQL, type NeededRing } from '../queue/rings.ts';
+import { literal } from '../../database/statement.ts';
+import { ALL_MODELS, BACK_UNTIL_SQL } from '../queue/model-blocks.ts';
+import { BLOCK_JSON } from '../views/pauses.ts';
+import { wokenSql } from '../queue/wake-parked.ts';
+import { MODEL_CODES } from '../turn/wait-reasons.ts';
 
 export const UNBLOCK_MODELS = literal({
   name: 'unblock-models',

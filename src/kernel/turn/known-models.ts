@@ -1,13 +1,13 @@
 // What one worker knows of the models that it asks: for each account and model, until when it is blocked, and how far it is away. A provider with several
 // keys has an account for each, and one more state for all models of a key.
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../../clock.ts';
-import { refOfModel, type NamedModel } from '../../../core/model-ref.ts';
-import { isForGood } from '../../../core/provider-keys.ts';
-import type { ModelTraits } from '../../../core/model-traits.ts';
-import type { Model } from '../../../model/model.ts';
-import { checkCall, isAway, type CallCheck, type ModelTrouble } from '../../rules/model-outage.ts';
-import { ALL_MODELS, type BlockedModel, type ModelBlock } from './model-blocks.ts';
+import type { Clock } from '../../clock.ts';
+import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
+import { isForGood } from '../../core/provider-keys.ts';
+import type { ModelTraits } from '../../core/model-traits.ts';
+import type { Model } from '../../model/model.ts';
+import { checkCall, isAway, type CallCheck, type ModelTrouble } from '../rules/model-outage.ts';
+import { ALL_MODELS, type BlockedModel, type ModelBlock } from '../queue/model-blocks.ts';
 
 /** The largest number of models that a worker knows; those that were asked last stay. */
 const MODELS_MAX = 1_000;

@@ -8,12 +8,12 @@ import type { Reason } from '../../rules/why.ts';
 import type { TurnContext } from '../context.ts';
 import { modelBlocked, modelEnded, modelStarted } from '../model-events.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { TurnFailed, TurnStopped, type TurnWait } from '../turn-end.ts';
+import { TurnFailed, TurnStopped, type TurnWait } from '../turn-stop.ts';
 import { reportCalls } from '../turn-log.ts';
 import { NO_ROWS } from '../turn-write.ts';
-import type { GateCheck, Wait } from './gate-check.ts';
-import { PASS } from './gate-check.ts';
-import { expiredText, givenUpText, isOutage } from './wait-reasons.ts';
+import type { GateCheck, Wait } from '../gate-check.ts';
+import { PASS } from '../gate-check.ts';
+import { expiredText, givenUpText, isOutage } from '../wait-reasons.ts';
 
 type Patience = Pick<TurnContext, 'config' | 'clock'>;
 
@@ -72,7 +72,7 @@ function givenUp({ config, clock }: Patience, { journal }: OpenedTurn, { code, t
  * Parks a turn, with the failed call that is the reason for it, if there is one. Resolves with the rings that this needs. Throws
  * `TurnStopped` when another worker holds the session.
  */
-export async function parkTurn(context: TurnContext, turn: OpenedTurn, wait: TurnWait): Promise<AfterCommit> {
+export async function storePark(context: TurnContext, turn: OpenedTurn, wait: TurnWait): Promise<AfterCommit> {
   const { journal, session } = turn;
   const { park } = journal.at;
   const failed = journal.attempt.unstoredCall;

@@ -11,14 +11,13 @@ import type { RunStatus } from '../../core/announcement.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { FamilyState } from '../rules/family.ts';
 import { commandParts, newCommands, readReplyRings, type NewCommand } from '../inbox/commands.ts';
-import { NOTHING, type EffectParts } from '../effects/turn-effects.ts';
-import { FAMILY_SQL, RUN_SQL, type RunRow } from './family.ts';
+import { NOTHING, type EffectParts } from './turn-effects.ts';
+import { FAMILY_SQL, RUN_SQL, type RunRow } from '../sessions/family-rows.ts';
 import { insertedEvents } from '../events/events.ts';
 import { insertedKeys, type KeyedRequest } from '../../database/idempotency.ts';
 import { putInputs, type NotNeeded } from '../inbox/put-inputs.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
-import { mergeAll, buildRings, type RungColumns } from '../queue/rings.ts';
-import { wakeSql } from './session-locks.ts';
+import { mergeAll, buildRings, type RungColumns, wakeSql } from '../queue/rings.ts';
 import { cte, literal, statement } from '../../database/statement.ts';
 import { transaction, type Committing, type Transaction } from '../../database/transaction.ts';
 

@@ -13,9 +13,9 @@
 //
 // If the worker crashes anywhere in here, its lock expires and the journal stays as it is. The next claim resumes after it
 // (G10, G11).
-import type { Committed } from '../queue/after-commit.ts';
-import type { SessionId } from '../../core/ids.ts';
-import type { TurnContext } from './context.ts';
+import type { Committed } from '../../queue/after-commit.ts';
+import type { SessionId } from '../../../core/ids.ts';
+import type { TurnContext } from '../context.ts';
 import { commit, decide, loop, claim, open } from './steps.ts';
 import { stateAfterFault } from './state-after-fault.ts';
 import { isFinal, type TurnOutcome, type TurnState } from './turn-state.ts';

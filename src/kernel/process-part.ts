@@ -1,14 +1,14 @@
 // What a feature runs in a process beside its turns: the type of it, and what it is made from.
 import type { Registry } from 'prom-client';
-import type { SessionId } from '../../core/ids.ts';
-import type { LiveConfig } from '../../config.ts';
-import type { Logger } from '../../logger.ts';
-import type { Tracing } from '../../tracing.ts';
-import type { DeliveryRing } from '../queue/after-commit.ts';
-import type { Rounds } from '../queue/start-rounds.ts';
-import type { WorkQuestion, WorkWatch } from '../queue/work-watch.ts';
-import type { Service } from '../use-cases/service.ts';
-import type { WorkerIdentity } from './report-worker.ts';
+import type { SessionId } from '../core/ids.ts';
+import type { LiveConfig } from '../config.ts';
+import type { Logger } from '../logger.ts';
+import type { Tracing } from '../tracing.ts';
+import type { DeliveryRing } from './queue/after-commit.ts';
+import type { Rounds } from './queue/start-rounds.ts';
+import type { WorkQuestion, WorkWatch } from './queue/work-watch.ts';
+import type { Service } from './use-cases/service.ts';
+import type { WorkerIdentity } from './processes/report-worker.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
 
