@@ -84,6 +84,37 @@ test('the page lists every cache that is keyed by object identity, and no other'
   expect(listed.toSorted()).toEqual(keyed.toSorted());
 });
 
+/** The columns of the migrations whose names say that a process holds the row. */
+function leaseColumns(): string[] {
+  const found: string[] = [];
+  for (const path of globSync('migrations/*.sql', { cwd: ROOT })) {
+    let table = '';
+    for (const line of read(path).split('\n')) {
+      table = /^(?:create|alter) table (?:if (?:not )?exists )?holdfast\.(\w+)/.exec(line)?.[1] ?? table;
+      const column = /\b(\w*(?:lease|leased|claimed|busy)_(?:expires_at|until)) timestamptz/.exec(line)?.[1];
+      if (column !== undefined) found.push(`${table}.${column}`);
+    }
+  }
+  return found;
+}
+
+const leases = tableOf('Leases').map(([column, , , renewal]) => ({ column: bare(column), renewal: renewal ?? '' }));
+
+test('the page lists every lease', () => {
+  const columns = leaseColumns();
+  expect(columns.length).toBeGreaterThan(7);
+  const listed = leases.map(({ column }) => column);
+  expect(columns.filter((column) => !listed.includes(column))).toEqual([]);
+});
+
+test('the leases that the page calls renewed are those that the lease keeper keeps', () => {
+  const renewed = leases.flatMap(({ renewal }) => /^renewed by `\w+` in `([^`]+)`/.exec(renewal)?.[1] ?? []);
+  const keepers = globSync('{src,workers,jobs}/**/*.ts', { cwd: ROOT }).filter((file) =>
+    /import \{[^}]*\b(?:keepLease|LeaseKeeper)\b[^}]*\} from '[./]+\/lease-keeper\.ts'/.test(read(file)),
+  );
+  expect(renewed.toSorted()).toEqual(keepers.toSorted());
+});
+
 test('decision records are numbered without a gap, and each title begins with its number', () => {
   const names = globSync('docs/decisions/*.md', { cwd: ROOT }).toSorted();
   const numbers = names.map((_, index) => index + 1);

@@ -8,8 +8,10 @@
 //      │  └─ kill, /stop, too long, the worker leaves ──▶ killed
 //      └─ its worker no longer renews it ──▶ lost
 import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../clock.ts';
 import { endNotice } from '../core/background-process.ts';
 import { newId } from '../ids.ts';
+import { Lease, LeaseKeeper } from '../lease-keeper.ts';
 import type { Logger } from '../logger.ts';
 import type { OutageLog } from '../outage-log.ts';
 import {
@@ -55,23 +57,33 @@ const STOP_MS = 5_000;
 export class ProcessKeeper {
   readonly #options: ProcessKeeperOptions;
   readonly #kept = new Map<string, RunningCommand>();
+  readonly #leases: LeaseKeeper<Lease>;
   readonly #timers: NodeJS.Timeout[] = [];
-  readonly #starting = new Set<string>();
+  #starting = 0;
   #isStopped = false;
   #polling: Promise<void> | null = null;
   #machine: string | undefined;
 
   constructor(options: ProcessKeeperOptions) {
     this.#options = options;
+    const { store, worker, leaseMs, outages } = options;
+    this.#leases = new LeaseKeeper({
+      leaseMs,
+      clock: systemClock,
+      of: 'commands in the background',
+      outages,
+      renew: (held) => store.renew({ worker, leaseMs, ids: held.map(({ id }) => id) }),
+      // A command that lasts longer than an outage of the database is not lost with it.
+      runsOn: true,
+    });
   }
 
-  /** Starts renewing, looking and sweeping; `stop` ends it. */
+  /** Starts looking and sweeping; `stop` ends it. */
   start(): void {
     const { store, logger, leaseMs, dataDir } = this.#options;
     const every = (ms: number, work: () => Promise<void>): void => {
       this.#timers.push(setInterval(() => void work().catch((error: unknown) => this.#warn(error)), ms));
     };
-    every(leaseMs / 3, () => this.#renew());
     every(Math.min(POLL_MS, leaseMs / 2), () => this.poll());
     every(leaseMs / 2, () => sweepLost({ store, logger }));
     // Another worker's command may have been silent since it began.
@@ -92,6 +104,7 @@ export class ProcessKeeper {
       await kept.closed;
     });
     await Promise.race([Promise.all(ended), delay(STOP_MS, undefined, { ref: false })]);
+    this.#leases.stop();
   }
 
   /** Starts a command and waits a while for its end. Rejects with the reason of an abort in that while, having ended the command. */
@@ -139,20 +152,23 @@ export class ProcessKeeper {
     start: BackgroundCommand,
   ): Promise<{ kind: 'begun'; kept: RunningCommand } | { kind: 'refused'; reason: string }> {
     if (this.#isStopped) return { kind: 'refused', reason: 'the worker is shutting down' };
-    if (this.#kept.size + this.#starting.size >= RUNNING_PER_WORKER_MAX) {
+    if (this.#kept.size + this.#starting >= RUNNING_PER_WORKER_MAX) {
       return {
         kind: 'refused',
         reason: `${RUNNING_PER_WORKER_MAX} background commands already run in this worker, the limit; try again later`,
       };
     }
     const id = newId<string>();
-    this.#starting.add(id);
+    this.#starting += 1;
     try {
+      const askedAtMs = systemClock.monotonicMs();
       const refusal = await this.#beginRow(id, start);
       if (refusal !== null) return { kind: 'refused', reason: refusal };
-      return { kind: 'begun', kept: await this.#startShell(id, start) };
+      const { leaseMs } = this.#options;
+      const own = this.#leases.keep(new Lease({ id, leaseMs, clock: systemClock, askedAtMs }));
+      return { kind: 'begun', kept: await this.#startShell(own, start) };
     } finally {
-      this.#starting.delete(id);
+      this.#starting -= 1;
     }
   }
 
@@ -184,8 +200,10 @@ export class ProcessKeeper {
     }
   }
 
-  async #startShell(id: string, start: BackgroundCommand): Promise<RunningCommand> {
+  /** `own` is the lease of the command, beside that of its session, which ends with the turn. */
+  async #startShell(own: Lease, start: BackgroundCommand): Promise<RunningCommand> {
     const { store, dataDir, worker } = this.#options;
+    const { id } = own;
     const listeners = new Set<() => void>();
     const notify = (): void => listeners.forEach((listener) => listener());
     let shell: BackgroundShell;
@@ -195,20 +213,23 @@ export class ProcessKeeper {
     } catch (error) {
       const reason = `it could not be started: ${(error as Error).message}`;
       const none = { exitCode: null, exitSignal: null, outputBytes: 0, outputTail: '', notice: null };
+      this.#leases.drop(id);
       await store.end({ id, worker, status: 'killed', reason, ...none });
       throw error;
     }
     const kept: RunningCommand = { id, shell, lastInput: 0, waiters: 0, listeners, closed: Promise.resolve() };
     this.#kept.set(id, kept);
     kept.closed = this.#close(kept, start.timeoutMs);
-    const isWanted = await this.#noteStart(kept, start.call.lease);
+    // Another worker has closed the row: this one was paused for too long.
+    own.signal.addEventListener('abort', () => void shell.end('its lease expired'));
+    const isWanted = await this.#noteStart(kept, start.call.lease, own);
     if (isWanted && !this.#isStopped) shell.go();
     else void shell.end(isWanted ? 'the worker was shut down' : 'it was stopped before it started');
     return kept;
   }
 
-  /** Writes down which process it is, before it begins; answers whether it may. Throws when the lease has run out meanwhile. */
-  async #noteStart(kept: RunningCommand, lease: CallLease): Promise<boolean> {
+  /** Writes down which process it is, before it begins; answers whether it may. Throws when a lease has run out meanwhile. */
+  async #noteStart(kept: RunningCommand, lease: CallLease, own: Lease): Promise<boolean> {
     const { id, shell } = kept;
     try {
       const startedTicks = await readStartedTicks(shell.groupId);
@@ -219,6 +240,7 @@ export class ProcessKeeper {
         startedTicks,
       });
       lease.assertHeld();
+      own.assertHeld();
       return isWanted;
     } catch (error) {
       kept.waiters += 1;
@@ -251,6 +273,8 @@ export class ProcessKeeper {
     const notice = kept.waiters > 0 ? null : endNotice(end);
     await store.end({ ...end, notice }).catch((error: unknown) => this.#warn(error));
     this.#kept.delete(id);
+    // If its end could not be stored, its lease expires, and its session is notified.
+    this.#leases.drop(id);
     for (const listener of listeners) listener();
   }
 
@@ -266,18 +290,6 @@ export class ProcessKeeper {
       }
       if (killReason !== null) void kept.shell.end(killReason);
     }
-  }
-
-  /** A process whose row was closed by another worker no longer belongs to this one, which was paused for too long. */
-  async #renew(): Promise<void> {
-    const asked = [...this.#kept.values()];
-    const ids = [...asked.map(({ id }) => id), ...this.#starting];
-    if (ids.length === 0) return;
-    const { store, worker, leaseMs } = this.#options;
-    // A command that has ended but whose end could not be stored is not among them: its lease expires, and its session is
-    // notified.
-    const ours = await store.renew({ worker, leaseMs, ids });
-    for (const { id, shell } of asked) if (!ours.has(id)) void shell.end('its lease expired');
   }
 
   #warn(error: unknown): void {

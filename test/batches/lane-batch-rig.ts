@@ -2,6 +2,7 @@
 import { budgetBookOf } from '../../src/features/budgets/rounds.ts';
 import { expect } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
+import { systemClock } from '../../src/clock.ts';
 import { createLogger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import { wakeBudgetWaiters } from '../../src/features/budgets/store/reservations.ts';
@@ -32,7 +33,7 @@ export function laneBatchRig(rig: ApiRig) {
       leaseMs: 15_000,
       newId: () => newId<string>(),
       random: () => 0.5,
-      monotonicMs: () => performance.now(),
+      clock: systemClock,
       ...more,
     };
   }

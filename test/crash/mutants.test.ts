@@ -63,12 +63,12 @@ const safeguards: Safeguard[] = [
     name: 'what a worker knows of its own lease',
     changes: [
       {
-        file: 'src/kernel/turn/held-session.ts',
-        find: 'this.#clock.monotonicMs() >= this.#trustedUntilMs',
+        file: 'src/lease-keeper.ts',
+        find: 'this.#clock.monotonicMs() >= this.#askedAtMs + this.#leaseMs * TRUSTED',
         replace: 'false',
       },
       // A refused renewal reports it too, if it happens in time.
-      { file: 'src/kernel/turn/held-session.ts', find: 'this.leaseMs / 3)', replace: '600_000)' },
+      { file: 'src/lease-keeper.ts', find: 'leaseMs / CHECKS)', replace: '600_000)' },
     ],
     points: [{ fault: 'freeze', when: 'after', kind: 'commit-step', ordinal: 1 }],
     says: /the woken worker ran the tool/,

@@ -12,11 +12,14 @@ import { request } from './build-request.ts';
 /** The duration of the lease from the time at which the process is frozen, in milliseconds. */
 const LEASE_MS = 50;
 
-const held = new HeldSession({ sessionId: '1' as SessionId, epoch: 1, clock: systemClock, trustedUntilMs: Infinity });
+/** The clock of the lease stands until then. */
+let frozenAtMs: number | null = null;
+const clock = { monotonicMs: () => (frozenAtMs === null ? 0 : systemClock.monotonicMs() - frozenAtMs) };
+const held = new HeldSession({ sessionId: '1' as SessionId, epoch: 1, clock, leaseMs: LEASE_MS, askedAtMs: 0 });
 let checks = 0;
 
 subscribe('undici:client:connected', () => {
-  held.trustUntil(systemClock.monotonicMs() + LEASE_MS);
+  frozenAtMs = systemClock.monotonicMs();
   // All processes of a machine share this clock.
   stdout.write(`${JSON.stringify({ leaseEndsNs: String(hrtime.bigint() + BigInt(LEASE_MS) * 1_000_000n) })}\n`);
   kill(pid, 'SIGSTOP');

@@ -1,6 +1,7 @@
 // A provider lane without timers: real turns, a real database and the scripted model's message batches. A test runs the steps of the lane and the turns
 // that they wake, in any number of processes.
 import { loadConfig, priceBookOf } from '../../src/config.ts';
+import { systemClock } from '../../src/clock.ts';
 import { createLogger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import { createAnthropicBatches } from '../../src/features/provider-batches/anthropic-batches.ts';
@@ -49,7 +50,7 @@ export async function createLaneRig(
       leaseMs: 15_000,
       newId: () => newId<string>(),
       random: () => 0.5,
-      monotonicMs: () => performance.now(),
+      clock: systemClock,
       ...more,
     };
   }

@@ -5,6 +5,7 @@ import { systemClock, pause } from '../../clock.ts';
 import { cutHead } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
+import { keepLease, type Lease } from '../../lease-keeper.ts';
 import { every, trims } from '../../kernel/queue/start-rounds.ts';
 import { listAccounts, platformOf, type BotAccount } from './accounts.ts';
 import { removeLeftOver } from './live/remove-left-over.ts';
@@ -27,8 +28,6 @@ import { trimPreviews } from './store/previews.ts';
 import { trimFiles } from './trim-files.ts';
 
 const PAUSE_MS = { first: 0, min: 200, max: 2_000 };
-/** How many renewals a lease has. */
-const RENEWALS = 5;
 const BACKOFF_MS = { min: 1_000, max: 60_000 };
 const IDENTIFY_MS = 10_000;
 const ERROR_CHARS_MAX = 1_000;
@@ -73,84 +72,66 @@ export async function openChannels(process: Polling): Promise<ProcessPart> {
   };
 }
 
-/** One round: reads the account until the lease or `signal` ends, or a statement fails. Answers whether this process held it. */
+/** One round: reads the account until the lease is lost, the process drains, or a statement fails. Answers whether this process held it. */
 async function readAccount(
   process: Polling & { receive: Receive },
   account: BotAccount,
-  signal: AbortSignal,
+  draining: AbortSignal,
 ): Promise<boolean> {
   const { database, config } = process.service;
   const { leaseMs } = config.runtime;
   const owner = `${process.identity.name}:${newId<string>()}`;
   const { channel, account: name } = account;
-  const claimedAtMs = systemClock.monotonicMs();
+  const askedAtMs = systemClock.monotonicMs();
   const epoch = await claimAccount(database, { channel, account: name, owner, leaseMs });
   if (epoch === null) return false;
   const hold = { channel, account: name, owner, epoch };
-  const lease = keepLease({ claimedAtMs, leaseMs, renew: () => renewAccount(database, hold, leaseMs), signal });
+  const { lease, stop } = keepLease({
+    id: `${channel}/${name}`,
+    leaseMs,
+    askedAtMs,
+    clock: systemClock,
+    of: 'accounts of channels',
+    outages: database.outages,
+    renew: () => renewAccount(database, hold, leaseMs),
+    release: () => releaseAccount(database, hold),
+  });
   try {
-    await readUntilLost({ ...process, account, hold, lease });
+    const signal = AbortSignal.any([draining, lease.signal]);
+    const mayRead = (): boolean => !draining.aborted && lease.isTrusted;
+    await readUntilLost({ ...process, account, hold, lease, signal, mayRead });
   } finally {
-    lease.stop();
-    await releaseAccount(database, hold);
+    await stop();
   }
   return true;
 }
 
-interface Lease {
-  /** Aborts when the lease is over, or the process drains. */
+interface Reading extends Polling {
+  receive: Receive;
+  account: BotAccount;
+  hold: AccountHold;
+  /** What was received may be committed while it can be trusted, also while the process drains. */
+  lease: Lease;
+  /** Aborts when the lease is lost, or the process drains. */
   signal: AbortSignal;
-  /** True also while the process drains: it may commit what it has received. */
-  isHeld: () => boolean;
   /** Whether it may ask for more. */
   mayRead: () => boolean;
-  stop: () => void;
 }
-
-/** Renews a lease while it is held. A process that was paused sees by its clock that the lease is over, whatever it does first. */
-function keepLease(parts: {
-  claimedAtMs: number;
-  leaseMs: number;
-  renew: () => Promise<boolean>;
-  signal: AbortSignal;
-}): Lease {
-  const { claimedAtMs, leaseMs, renew, signal } = parts;
-  const over = new AbortController();
-  let untilMs = claimedAtMs + leaseMs;
-  const isInTime = () => systemClock.monotonicMs() < untilMs;
-  const timer = setInterval(() => {
-    if (!isInTime()) return over.abort(new Error('the lease of the account is over'));
-    const askedAtMs = systemClock.monotonicMs();
-    renew().then(
-      (isHeld) => {
-        if (isHeld && isInTime()) untilMs = askedAtMs + leaseMs;
-        else over.abort(new Error('the lease of the account is over'));
-      },
-      // The database is away: the lease ends unless a later renewal succeeds.
-      () => undefined,
-    );
-  }, leaseMs / RENEWALS);
-  const either = AbortSignal.any([signal, over.signal]);
-  const isHeld = () => !over.signal.aborted && isInTime();
-  return { signal: either, isHeld, mayRead: () => !signal.aborted && isHeld(), stop: () => clearInterval(timer) };
-}
-
-type Reading = Polling & { receive: Receive; account: BotAccount; hold: AccountHold; lease: Lease };
 
 async function readUntilLost(reading: Reading): Promise<void> {
-  const { service, logger, account, hold, lease } = reading;
-  for (let failures = 0; lease.mayRead();) {
+  const { service, logger, account, hold, signal, mayRead } = reading;
+  for (let failures = 0; mayRead();) {
     try {
       await readPlatform(reading, { isNew: failures === 0, worked: () => (failures = 0) });
       return;
     } catch (error) {
-      if (!lease.mayRead()) return;
+      if (!mayRead()) return;
       if (!(error instanceof PlatformError)) throw error;
       failures += 1;
       await noteLost(service.database, { ...hold, error: cutHead(error.message, ERROR_CHARS_MAX) });
       if (failures === 1)
         logger.warn({ err: error, ...nameOf(account) }, 'Channel cannot be reached; it is tried again');
-      await pause(delayMs(failures, error), lease.signal);
+      await pause(delayMs(failures, error), signal);
     }
   }
 }
@@ -170,10 +151,10 @@ async function readPlatform(
   reading: Reading,
   { isNew, worked }: { isNew: boolean; worked: () => void },
 ): Promise<void> {
-  const { service, account, hold, lease } = reading;
+  const { service, account, hold, signal, mayRead } = reading;
   const platform = await openAccount(reading);
   const opened = { ...reading, platform };
-  const { id: botId } = await platform.identify(AbortSignal.any([lease.signal, AbortSignal.timeout(IDENTIFY_MS)]));
+  const { id: botId } = await platform.identify(AbortSignal.any([signal, AbortSignal.timeout(IDENTIFY_MS)]));
   const begun = await noteConnected(service.database, { ...hold, botId, isWorking: isNew });
   if (begun === null) return;
   let isNoted = isNew;
@@ -188,11 +169,11 @@ async function readPlatform(
       while (!(await commitReceived(opened, received, next)).isDone);
       await noteWork();
     };
-    return platform.listen(position, commit, lease.signal);
+    return platform.listen(position, commit, signal);
   }
   if (platform.poll === undefined) throw new PlatformError('refused', `${platform.name} has no mode "${account.mode}"`);
-  while (lease.mayRead()) {
-    const { received, position: next } = await platform.poll(position, lease.signal);
+  while (mayRead()) {
+    const { received, position: next } = await platform.poll(position, signal);
     await noteWork();
     if (received.length === 0 && next === position) continue;
     if ((await commitReceived(opened, received, next)).isDone) position = next;
@@ -216,14 +197,16 @@ async function commitReceived(
   received: Received[],
   position: string | null,
 ): Promise<{ isDone: boolean }> {
-  const { service, receive, account, platform, hold, lease } = opened;
-  const result = await (platform.readsOnce ? receiveOnce(opened, received) : receive(account, received, lease.isHeld));
-  if (result.kind === 'full' && lease.mayRead()) {
-    await pause(result.retryAfterMs, lease.signal);
+  const { service, receive, account, platform, hold, lease, signal, mayRead } = opened;
+  const result = await (platform.readsOnce
+    ? receiveOnce(opened, received)
+    : receive(account, received, () => lease.isTrusted));
+  if (result.kind === 'full' && mayRead()) {
+    await pause(result.retryAfterMs, signal);
     return { isDone: false };
   }
   const read = { ...hold, position, isNew: received.length > 0 };
-  const isHeld = result.kind === 'done' && lease.isHeld() && (await storePosition(service.database, read));
+  const isHeld = result.kind === 'done' && lease.isTrusted && (await storePosition(service.database, read));
   if (!isHeld) throw new PlatformError('later', 'the lease of the account is over');
   return { isDone: true };
 }

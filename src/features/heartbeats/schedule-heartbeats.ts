@@ -1,6 +1,6 @@
 // The heartbeats' part of a scheduler: its rounds claim the polls that are due; beside them, it checks whether each needs a model call, and settles it.
 // Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
-import { HOST_TIMEZONE } from '../../clock.ts';
+import { HOST_TIMEZONE, systemClock } from '../../clock.ts';
 import type { AgentSettings } from '../../config.ts';
 import { budgetBookOf } from '../budgets/rounds.ts';
 import { BUDGET_REACHED } from '../budgets/rules/budget.ts';
@@ -17,6 +17,7 @@ import {
 import type { MessageId } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
+import { Lease, LeaseKeeper } from '../../lease-keeper.ts';
 import { buildPollInput } from '../../schedule/poll-input.ts';
 import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
 import { claimPolls, renewPolls, syncPolledAgents, type ClaimedPoll } from './store/heartbeats.ts';
@@ -85,32 +86,30 @@ export function openPolls(parts: HeartbeatParts): Polls {
   const { config, database, owner, signal } = parts;
   const { leaseMs } = config.runtime;
   const checks = new Map<string, Promise<void>>();
-  let renewing: NodeJS.Timeout | undefined;
-  const renew = (): void =>
-    void renewPolls(database, { owner, leaseMs }).catch((error: unknown) =>
-      database.outages.report(error, 'Leases of polls could not be renewed'),
-    );
+  const renew = () => renewPolls(database, { owner, leaseMs });
+  const leases = new LeaseKeeper({ leaseMs, clock: systemClock, of: 'polls', outages: database.outages, renew });
 
-  async function check(poll: ClaimedPoll): Promise<void> {
+  async function check(poll: ClaimedPoll, lease: Lease): Promise<void> {
     try {
-      await settlePoll(parts, poll);
+      await settlePoll(parts, poll, lease);
     } catch (error) {
       database.outages.report(error, 'Heartbeat could not be settled; it is checked again');
     }
     checks.delete(poll.id);
-    if (checks.size > 0) return;
-    clearInterval(renewing);
-    renewing = undefined;
+    leases.drop(poll.id);
   }
 
   return {
     async start() {
       while (!signal.aborted && checks.size < CHECKS_MAX) {
         const ids = Array.from({ length: Math.min(POLLS_MAX, CHECKS_MAX - checks.size) }, () => newId<string>());
+        const askedAtMs = systemClock.monotonicMs();
         const polls = await claimPolls(database, { owner, leaseMs, ids, checking: [...checks.keys()] });
         if (polls.length === 0) return true;
-        renewing ??= setInterval(renew, leaseMs / 3);
-        for (const poll of polls) checks.set(poll.id, check(poll));
+        for (const poll of polls) {
+          const lease = new Lease({ id: poll.id, leaseMs, clock: systemClock, askedAtMs });
+          checks.set(poll.id, check(poll, leases.keep(lease)));
+        }
       }
       return false;
     },
@@ -120,10 +119,12 @@ export function openPolls(parts: HeartbeatParts): Polls {
   };
 }
 
-/** Checks a claimed poll, and makes it if it is needed. One that is not known when the scheduler stops is left to the next scheduler. */
-async function settlePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<void> {
-  const { database, publish, onPolled, signal } = parts;
-  const settlement = await orAborted(signal, () => judgePoll(parts, poll)).catch((error: unknown) => {
+/** Checks a claimed poll, and makes it if it is needed. One that is not known when the scheduler stops, or loses it, is left to the next scheduler. */
+async function settlePoll(parts: HeartbeatParts, poll: ClaimedPoll, lease: Lease): Promise<void> {
+  const { database, publish, onPolled } = parts;
+  const signal = AbortSignal.any([parts.signal, lease.signal]);
+  const judge = () => judgePoll({ ...parts, signal }, poll, lease);
+  const settlement = await orAborted(signal, judge).catch((error: unknown) => {
     if (signal.aborted) return null;
     throw error;
   });
@@ -132,8 +133,8 @@ async function settlePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<voi
     onPolled?.(status === 'fired' ? 'made' : (reason ?? 'skipped'));
 }
 
-/** The result of a poll's checks; null when the scheduler stops before it is known. */
-async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<PollSettlement | null> {
+/** The result of a poll's checks; null when the signal aborts before it is known. */
+async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll, lease: Lease): Promise<PollSettlement | null> {
   const { config, owner, signal, logger } = parts;
   const left = (reason: SkipReason, more: Partial<PollSettlement> = {}): PollSettlement => ({
     id: poll.id,
@@ -169,6 +170,7 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   const { when } = agent.heartbeat;
   let gateSha256: string | null = null;
   if (when !== undefined) {
+    lease.assertHeld();
     const gate = await checkGate(when, { agent, config, pollId: poll.id, signal });
     if (signal.aborted) return null;
     if (gate.kind === 'failed') return left('gate-failed', { detail: gate.reason });

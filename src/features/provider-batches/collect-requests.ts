@@ -9,13 +9,13 @@ import { pauseRefused } from '../batches/store/guard.ts';
 import { returnRequests } from './store/follow-submissions.ts';
 import { storeResults } from './store/store-results.ts';
 import { beginSubmission, noteSubmitted, noteUnknown, openSubmission, readParams } from './store/submissions.ts';
-import { SubmissionLease, type LaneParts } from './lane-parts.ts';
+import { keepSubmission, type LaneParts } from './lane-parts.ts';
 
 /** Submits the requests that are ready; resolves with false when none is. */
 export async function collectRequests(parts: LaneParts): Promise<boolean> {
   const { database, port, owner, leaseMs, config } = parts;
   const id = parts.newId();
-  const askedAtMs = parts.monotonicMs();
+  const askedAtMs = parts.clock.monotonicMs();
   if ((await openSubmission(database, { id, account: port.account, owner, leaseMs }, config.batches)) === 0)
     return false;
   await sendOpen(parts, { id, askedAtMs });
@@ -26,7 +26,7 @@ export async function collectRequests(parts: LaneParts): Promise<boolean> {
 export async function sendOpen(parts: LaneParts, held: { id: string; askedAtMs: number }): Promise<void> {
   const { database, owner, port } = parts;
   const { id } = held;
-  const lease = new SubmissionLease(parts, held);
+  const { lease, stop } = keepSubmission(parts, held);
   try {
     const rows = await readParams(database, id);
     if (rows.length === 0) {
@@ -44,7 +44,7 @@ export async function sendOpen(parts: LaneParts, held: { id: string; askedAtMs: 
     const outcome = await port.submit({ requests, beforeSend: () => lease.assertHeld() });
     await settle(parts, { id, numbers: rows.map(({ requestNo }) => requestNo) }, outcome);
   } finally {
-    lease.end();
+    await stop();
   }
 }
 

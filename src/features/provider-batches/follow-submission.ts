@@ -6,7 +6,7 @@ import { isPassingFault } from '../../database/database.ts';
 import { notePoll, readKnownBatches, returnRequests, type PollNote } from './store/follow-submissions.ts';
 import { claimSubmission, noteSubmitted, noteUnknown, type ProviderSubmission } from './store/submissions.ts';
 import { sendOpen } from './collect-requests.ts';
-import { SubmissionLease, type LaneParts } from './lane-parts.ts';
+import { keepSubmission, type LaneParts } from './lane-parts.ts';
 import { readResults } from './read-results.ts';
 
 // It needs nothing but the database.
@@ -30,7 +30,7 @@ interface Step {
 /** Does the next step of a submission that is due; resolves with false when none is. */
 export async function followSubmission(parts: LaneParts): Promise<boolean> {
   const { database, owner, leaseMs, port, logger, config, random } = parts;
-  const askedAtMs = parts.monotonicMs();
+  const askedAtMs = parts.clock.monotonicMs();
   const submission = await claimSubmission(database, { account: port.account, owner, leaseMs });
   if (submission === null) return false;
   const { id } = submission;
@@ -38,7 +38,7 @@ export async function followSubmission(parts: LaneParts): Promise<boolean> {
     await sendOpen(parts, { id, askedAtMs });
     return true;
   }
-  const lease = new SubmissionLease(parts, { id, askedAtMs });
+  const { stop } = keepSubmission(parts, { id, askedAtMs });
   const note = (poll: PollNote): Promise<void> => notePoll(database, { id, owner }, poll);
   try {
     await step({ parts, submission, note });
@@ -50,7 +50,7 @@ export async function followSubmission(parts: LaneParts): Promise<boolean> {
     const message = error instanceof Error ? error.message : String(error);
     await note({ dueInMs: pollAgainMs({ polls, random: random() }, config.batches.pollMs), error: message });
   } finally {
-    lease.end();
+    await stop();
   }
   return true;
 }

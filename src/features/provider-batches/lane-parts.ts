@@ -1,7 +1,9 @@
 // The dependencies that the parts of the provider lane share, and what a scheduler measures of provider batches.
 import type { Publish } from '../../kernel/queue/after-commit.ts';
+import type { Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import type { PriceBook } from '../../core/prices/price-table.ts';
+import { keepLease, type KeptLease } from '../../lease-keeper.ts';
 import type { Logger } from '../../logger.ts';
 import type { BatchPort } from './batch-port.ts';
 import type { Database } from '../../database/database.ts';
@@ -27,52 +29,16 @@ export interface LaneParts {
   newId: () => string;
   /** A number in [0, 1), for jitter. */
   random: () => number;
-  /** Monotonic milliseconds. */
-  monotonicMs: () => number;
+  clock: Clock;
 }
 
-/** The lease of a submission, as its process trusts it: for a tenth less than it was asked for. */
-export class SubmissionLease {
-  readonly #parts: LaneParts;
-  readonly #id: string;
-  readonly #timer: NodeJS.Timeout;
-  #askedAtMs: number;
-
-  /** `askedAtMs`: from before the lease was asked for. */
-  constructor(parts: LaneParts, { id, askedAtMs }: { id: string; askedAtMs: number }) {
-    this.#parts = parts;
-    this.#id = id;
-    this.#askedAtMs = askedAtMs;
-    this.#timer = setInterval(() => void this.#extend(), parts.leaseMs / 3);
-  }
-
-  /** Throws when another process may hold the submission by now. */
-  assertHeld(): void {
-    const { monotonicMs, leaseMs } = this.#parts;
-    if (monotonicMs() >= this.#askedAtMs + leaseMs - leaseMs / 10) throw new LeaseLostError(this.#id);
-  }
-
-  end(): void {
-    clearInterval(this.#timer);
-  }
-
-  async #extend(): Promise<void> {
-    const { database, owner, leaseMs, monotonicMs } = this.#parts;
-    const askedAtMs = monotonicMs();
-    try {
-      if (await renewSubmission(database, { id: this.#id, owner, leaseMs })) this.#askedAtMs = askedAtMs;
-    } catch (error) {
-      database.outages.report(error, 'Lease of a submission could not be renewed', { submission: this.#id });
-    }
-  }
-}
-
-export class LeaseLostError extends Error {
-  readonly code = 'lease_lost';
-  constructor(id: string) {
-    super(`The lease of the submission ${id} ran out before it was sent. Nothing was sent.`);
-    this.name = 'LeaseLostError';
-  }
+/** Keeps the lease of a submission that was just claimed. `askedAtMs`: from before the claim was sent. */
+export function keepSubmission(
+  { database, clock, owner, leaseMs }: LaneParts,
+  { id, askedAtMs }: { id: string; askedAtMs: number },
+): KeptLease {
+  const renew = (): Promise<boolean> => renewSubmission(database, { id, owner, leaseMs });
+  return keepLease({ id, leaseMs, askedAtMs, clock, of: 'submissions', outages: database.outages, renew });
 }
 
 /** `returned`: it goes into another submission. `left`: it waited too long, and its turn asks live or fails. */

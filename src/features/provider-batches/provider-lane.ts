@@ -1,9 +1,11 @@
 // The provider lane of a process with the scheduler's role: it submits queued requests, follows submissions to their end, and takes requests out
 // whose deadline is near. Any number may run against one database: each submission is leased to one of them. All state is in the database, so a
 // round that is lost costs time.
+import { systemClock } from '../../clock.ts';
 import { livePriceBook } from '../../config.ts';
 import { laneRoundMs } from './rules/submission.ts';
 import { newId } from '../../ids.ts';
+import { LeaseLostError } from '../../lease-keeper.ts';
 import { createAnthropicBatches } from './anthropic-batches.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { HAS_LANE_WORK_SQL } from './store/submissions.ts';
@@ -12,7 +14,7 @@ import { workOff } from '../../work-off.ts';
 import type { Rounds } from '../../kernel/queue/start-rounds.ts';
 import { collectRequests } from './collect-requests.ts';
 import { followSubmission } from './follow-submission.ts';
-import { createProviderLaneMetrics, LeaseLostError, type LaneParts } from './lane-parts.ts';
+import { createProviderLaneMetrics, type LaneParts } from './lane-parts.ts';
 
 /** The account of submissions to the scripted model. */
 const SCRIPTED_ACCOUNT = 'scripted';
@@ -42,7 +44,7 @@ export function openProviderLane({ service, logger, modelEndpoint, metrics }: Pr
     leaseMs: config.runtime.leaseMs,
     newId: () => newId<string>(),
     random: Math.random,
-    monotonicMs: () => performance.now(),
+    clock: systemClock,
   };
   return { rounds: [laneRounds(parts)] };
 }

@@ -43,7 +43,7 @@ export async function renewLocks(
   database: Database,
   owner: string,
   leaseMs: number,
-  held: HeldLock[],
+  held: readonly HeldLock[],
 ): Promise<Set<SessionId>> {
   const result = await database.hot.query(
     RENEW.prepared([held.map((lock) => lock.sessionId), held.map((lock) => lock.epoch), owner, leaseMs]),

@@ -1,79 +1,53 @@
-// The lock as a worker holds it. A `HeldSession` knows how long it may still trust its lease and carries the abort signal of all
-// work under it; the `LockKeeper` renews the leases of all sessions of its worker together and checks whether one must stop; with it, it learns which models are blocked.
-//
-// The lease is measured with the monotonic clock from before the claim was sent, and trusted a margin shorter than the row says:
-// a worker that was paused notices it itself before it starts anything (G7), with any wall clock (G8).
+// The lock as a worker holds it. A `HeldSession` is a lease whose signal ends all work under it, for any reason; the `LockKeeper` keeps the leases of all
+// sessions of its worker and checks whether one must stop; with it, it learns which models are blocked.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { Logger } from '../../logger.ts';
 import type { Database } from '../../database/database.ts';
 import type { ModelBlock } from '../queue/model-blocks.ts';
+import { Lease, LeaseKeeper, type LeaseFacts, type LeaseLoss } from '../../lease-keeper.ts';
 import { readWatch, renewLocks } from '../sessions/session-locks.ts';
 import { TurnStopped, type StopReason } from './turn-stop.ts';
 
 /** How often a worker checks whether its sessions must stop, in milliseconds. */
 const WATCH_MS = 250;
 
-/** After a renewal that failed, the longest until the next, in milliseconds. */
-const RENEW_AGAIN_MS = 500;
-
-export class HeldSession {
+export class HeldSession extends Lease {
   readonly sessionId: SessionId;
   readonly epoch: number;
-  readonly #clock: Clock;
-  readonly #abort = new AbortController();
-  #trustedUntilMs: number;
 
-  constructor(init: { sessionId: SessionId; epoch: number; clock: Clock; trustedUntilMs: number }) {
-    this.sessionId = init.sessionId;
-    this.epoch = init.epoch;
-    this.#clock = init.clock;
-    this.#trustedUntilMs = init.trustedUntilMs;
+  constructor({ sessionId, epoch, ...lease }: { sessionId: SessionId; epoch: number } & Omit<LeaseFacts, 'id'>) {
+    super({ ...lease, id: sessionId });
+    this.sessionId = sessionId;
+    this.epoch = epoch;
   }
 
-  /** Aborts when the turn is to end early; its reason is a `TurnStopped`. */
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  /** Throws `TurnStopped` unless the lease can be trusted and no stop was requested. Call it right before anything starts. */
-  assertHeld(): void {
-    if (!this.#abort.signal.aborted && this.#clock.monotonicMs() >= this.#trustedUntilMs) {
-      this.stop({ kind: 'lock-lost', message: 'The lease ran out before it was renewed.' });
-    }
-    this.#abort.signal.throwIfAborted();
-  }
-
-  /** False when another worker may hold the session by now. */
-  get isTrusted(): boolean {
-    const { reason } = this.#abort.signal as { reason: unknown };
-    if (reason instanceof TurnStopped && reason.reason.kind === 'lock-lost') return false;
-    return this.#clock.monotonicMs() < this.#trustedUntilMs;
-  }
-
-  /** Ends everything under this lock for the given reason. The first reason is kept. */
+  /** Ends everything under this lock for the given reason, which `assertHeld` then throws in a `TurnStopped`. The first reason is kept. */
   stop(reason: StopReason): void {
-    this.#abort.abort(new TurnStopped(reason));
+    if (reason.kind === 'lock-lost') this.lose('refused');
+    else this.end(new TurnStopped(reason));
   }
 
   /** Waits for this many milliseconds. Throws `TurnStopped` as soon as a stop is requested. */
   async pause(ms: number): Promise<void> {
-    const { signal } = this.#abort;
-    await delay(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
+    await delay(ms, undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
   }
 
-  /** Called by the keeper after a renewal. */
-  trustUntil(trustedUntilMs: number): void {
-    this.#trustedUntilMs = trustedUntilMs;
+  protected override reasonOf(loss: LeaseLoss): TurnStopped {
+    return new TurnStopped({ kind: 'lock-lost', message: LOSSES[loss] });
   }
 }
 
+const LOSSES: Record<LeaseLoss, string> = {
+  over: 'The lease ran out before it was renewed.',
+  refused: 'Another worker holds the session.',
+};
+
 /** Stops all work under a lost lock; returns the error to throw. */
 export function lockLost(held: HeldSession): TurnStopped {
-  const reason = { kind: 'lock-lost', message: 'Another worker holds the session.' } as const;
-  held.stop(reason);
-  return new TurnStopped(reason);
+  held.lose('refused');
+  return new TurnStopped({ kind: 'lock-lost', message: LOSSES.refused });
 }
 
 export interface LockKeeperOptions {
@@ -90,32 +64,37 @@ export class LockKeeper {
   readonly owner: string;
   readonly leaseMs: number;
   readonly #options: LockKeeperOptions;
-  readonly #held = new Map<SessionId, HeldSession>();
+  readonly #leases: LeaseKeeper<HeldSession>;
   /** Sessions that this worker is busy with, from before their claim to after their end. */
   readonly #reserved = new Set<SessionId>();
   /** Those of them for which another job came meanwhile. */
   readonly #turnedAway = new Set<SessionId>();
-  #renewTimer: NodeJS.Timeout | null = null;
-  #watchTimer: NodeJS.Timeout | null = null;
-  #retryTimer: NodeJS.Timeout | null = null;
+  #watchTimer: NodeJS.Timeout | undefined;
 
   constructor(options: LockKeeperOptions) {
     this.#options = options;
     this.owner = options.owner;
     this.leaseMs = options.leaseMs;
+    const { database, clock, owner, leaseMs } = options;
+    this.#leases = new LeaseKeeper({
+      leaseMs,
+      clock,
+      of: 'sessions',
+      outages: database.outages,
+      renew: (held) => renewLocks(database, owner, leaseMs, held),
+      // A call of a model that lasts longer than an outage of the database is not asked, and paid for, again.
+      runsOn: true,
+    });
   }
 
-  /** Starts renewing and watching; `stop` ends it. */
+  /** Starts to watch for stops; `stop` ends this, and the renewals. */
   start(): void {
-    this.#renewTimer = setInterval(() => void this.#renew(), this.leaseMs / 3);
     this.#watchTimer = setInterval(() => void this.#watch(), Math.min(WATCH_MS, this.leaseMs / 2));
   }
 
   stop(): void {
-    if (this.#renewTimer !== null) clearInterval(this.#renewTimer);
-    if (this.#watchTimer !== null) clearInterval(this.#watchTimer);
-    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
-    this.#renewTimer = null;
+    this.#leases.stop();
+    clearInterval(this.#watchTimer);
   }
 
   /**
@@ -134,7 +113,7 @@ export class LockKeeper {
   /** Ends a reservation, and the care for the session, whether or not this worker still holds its lock. */
   unreserve(sessionId: SessionId): void {
     this.#reserved.delete(sessionId);
-    this.#held.delete(sessionId);
+    this.#leases.drop(sessionId);
   }
 
   /** True, once, when another job of the session arrived while it was reserved: its input may be newer than the turn's last write. */
@@ -144,49 +123,17 @@ export class LockKeeper {
 
   /** Takes a reserved session that was just claimed into care. `askedAtMs` is the monotonic time from before the claim was sent. */
   hold(sessionId: SessionId, epoch: number, askedAtMs: number): HeldSession {
-    const { clock } = this.#options;
-    const held = new HeldSession({ sessionId, epoch, clock, trustedUntilMs: this.#trustedUntil(askedAtMs) });
-    this.#held.set(sessionId, held);
-    return held;
+    const { clock, leaseMs } = this.#options;
+    return this.#leases.keep(new HeldSession({ sessionId, epoch, clock, leaseMs, askedAtMs }));
   }
 
   /** Stops every turn for the same reason. */
   stopAll(reason: StopReason): void {
-    for (const held of this.#held.values()) held.stop(reason);
-  }
-
-  #trustedUntil(askedAtMs: number): number {
-    return askedAtMs + this.leaseMs - Math.min(500, this.leaseMs / 10);
-  }
-
-  async #renew(): Promise<void> {
-    const held = [...this.#held.values()].filter((one) => !one.signal.aborted);
-    if (held.length === 0) return;
-    const askedAtMs = this.#options.clock.monotonicMs();
-    try {
-      const renewed = await renewLocks(this.#options.database, this.owner, this.leaseMs, held);
-      for (const one of held) {
-        if (renewed.has(one.sessionId)) one.trustUntil(this.#trustedUntil(askedAtMs));
-        else if (this.#held.get(one.sessionId) === one) {
-          one.stop({ kind: 'lock-lost', message: 'Another worker holds the session.' });
-        }
-      }
-    } catch (error) {
-      // The leases are still valid; if they expire before a renewal succeeds, `assertHeld` throws.
-      this.#options.database.outages.report(error, 'Leases could not be renewed', { sessions: held.length });
-      this.#renewAgainSoon();
-    }
-  }
-
-  /** The next turn of the interval may come too late for a lease that has missed a renewal already. */
-  #renewAgainSoon(): void {
-    if (this.#renewTimer === null) return;
-    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
-    this.#retryTimer = setTimeout(() => void this.#renew(), Math.min(RENEW_AGAIN_MS, this.leaseMs / 10));
+    for (const held of this.#leases.held) held.stop(reason);
   }
 
   async #watch(): Promise<void> {
-    const held = [...this.#held.values()].filter((one) => !one.signal.aborted);
+    const { held } = this.#leases;
     if (held.length === 0) return;
     try {
       const { stops, blocks } = await readWatch(

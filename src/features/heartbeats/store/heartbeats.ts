@@ -121,12 +121,13 @@ or exists (select from holdfast.heartbeats h where h.status = 'claimed' and (h.l
 
 export const renewPolls = literalQuery({
   name: 'renew-heartbeats',
-  purpose: 'Renew the leases of the polls that an owner is checking.',
+  purpose: 'Renew the leases of the polls that an owner is checking. Answers their ids.',
   locking: 'The polls.',
   retryMs: 0,
   text: `update holdfast.heartbeats set lease_expires_at = clock_timestamp() + $leaseMs * interval '1 millisecond'
-where status = 'claimed' and owner = $owner`,
+where status = 'claimed' and owner = $owner returning id`,
   values: (lease: { owner: string; leaseMs: number }) => lease,
+  answer: (rows: { id: string }[]): ReadonlySet<string> => new Set(rows.map(({ id }) => id)),
 });
 
 export const nextPollInMs = literalQuery({
