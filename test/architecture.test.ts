@@ -457,11 +457,12 @@ test('the entry point builds the use cases of a process, and with them its one m
 });
 
 test('what follows from a write is published where the write is called', () => {
-  const committed = /^export (?:async )?function (\w+)\([^{]*?\): Promise<Committed</gms;
+  const committed =
+    /^export (?:(?:async )?function (\w+)\([^{]*?\): Promise|const (\w+) = literalQuery\(\{$(?:(?!^\}\);$).)*?)<?\bCommitted</gms;
   const calls = imports.flatMap(({ from, specifier, to }) => {
     const room = to === null ? undefined : WRITING_ROOMS.find((one) => one.test(to));
     if (to === null || room === undefined || room.test(from)) return [];
-    const writes = Array.from(codeOf(to).matchAll(committed), ([, name]) => name ?? '');
+    const writes = Array.from(codeOf(to).matchAll(committed), ([, name, query]) => name ?? query ?? '');
     const names = valuesOf(from, specifier).filter((name) => writes.includes(name));
     return names.flatMap((name) => callsOf(from, new RegExp(`(?<!#)\\b${name}\\(`, 'g')));
   });

@@ -2,7 +2,7 @@
 // schema `holdfast` was made by Holdfast. Each fault is one error with a code, so that a start and the doctor report the same.
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
-import { literal } from './statement.ts';
+import { viewQuery } from './literal-query.ts';
 
 export interface InspectedDatabase {
   /** PostgreSQL's `server_version_num`, such as 150004. */
@@ -104,10 +104,8 @@ async function inspect(client: pg.Client): Promise<InspectedDatabase> {
     );
   }
   const before = { wallMs: Date.now(), monotonicMs: performance.now() };
-  const { rows } = await client.query<Facts>(INSPECT.prepared([]));
+  const facts = await readFacts(client);
   const halfTripMs = (performance.now() - before.monotonicMs) / 2;
-  // A select without a table in `from` has one row.
-  const facts = rows[0]!;
   refuse(facts);
   return { version, skewMs: before.wallMs + halfTripMs - facts.now.getTime(), warnings: listWarnings(facts) };
 }
@@ -126,7 +124,7 @@ interface Facts {
   may_create: boolean;
 }
 
-export const INSPECT = literal({
+export const readFacts = viewQuery({
   name: 'inspect',
   purpose: 'Read what the database is, before it is used.',
   text: `select clock_timestamp() as now, current_database() as database, current_user as role,
@@ -138,6 +136,8 @@ export const INSPECT = literal({
   (select count(*) = 2 from pg_attribute a
     where a.attrelid = to_regclass('holdfast.migrations') and a.attname in ('name', 'sha256')) as is_ours,
   has_database_privilege(current_database(), 'create') as may_create`,
+  // A select without a table in `from` has one row.
+  answer: ([facts]: Facts[]) => facts!,
 });
 
 function refuse(facts: Facts): void {

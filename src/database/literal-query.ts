@@ -1,6 +1,6 @@
 // A statement and the function that sends it, as one declaration. The function has the facts of the statement, so it stands in the catalogue
-// (`npm run sql`). Only for statements that are safe to send again: faults that pass are retried.
-import type { Pool, QueryResultRow } from 'pg';
+// (`npm run sql`). Faults that pass are retried, so a statement that is not safe to send again has `retryMs: 0`.
+import type { ClientBase, Pool, QueryResultRow } from 'pg';
 import { REQUEST_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
 import { literal, type PreparedQuery, type Statement } from './statement.ts';
@@ -14,13 +14,13 @@ interface QueryParts<Args extends unknown[], Row, Answer> {
   locking?: string;
   /** The connections that send it; absent: `hot`. */
   pool?: 'hot' | 'views';
-  /** How long it is sent again after faults that pass. */
+  /** How long it is sent again after faults that pass; 0: it is sent once. */
   retryMs?: number;
   text: string;
   /** The values of `$1`, `$2`, ..., or those of `$name` by their names, absent ones null; absent: there are none. */
   values?: (...args: Args) => unknown[] | object;
   /** What the function resolves with; absent: nothing. */
-  answer?: (rows: Row[]) => Answer;
+  answer?: (rows: Row[], ...args: Args) => Answer;
 }
 
 type Query<From, Args extends unknown[], Answer> = Statement<unknown[]> &
@@ -38,10 +38,13 @@ export function literalQuery<Args extends unknown[] = [], Row extends object = o
   );
 }
 
+/** A connection, or a pool of them. */
+type Connections = Pick<Pool | ClientBase, 'query'>;
+
 /** Makes the function of a statement that reads for a view, through the connections that it is given; it is not sent again. */
 export function viewQuery<Args extends unknown[] = [], Row extends object = object, Answer = void>(
   parts: Omit<QueryParts<Args, Row, Answer>, 'locking' | 'pool' | 'retryMs'>,
-): Query<Pool, Args, Answer> {
+): Query<Connections, Args, Answer> {
   return makeQuery(parts, async (db, query, answer) => answer((await db.query<Row & QueryResultRow>(query)).rows));
 }
 
@@ -59,7 +62,7 @@ function makeQuery<From, Args extends unknown[], Row, Answer>(
   const query = (from: From, ...args: Args): Promise<Answer> => {
     const given = values(...args);
     const prepared = statement.prepared(Array.isArray(given) ? given : names.map((name) => readValue(given, name)));
-    return send(from, prepared, answer);
+    return send(from, prepared, (rows) => answer(rows, ...args));
   };
   return Object.defineProperties(query, Object.getOwnPropertyDescriptors(statement)) as Query<From, Args, Answer>;
 }

@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { locksOfMigration, needsOfMigration, purposeOfMigration, type MigrationLock } from '../core/migration-locks.ts';
-import { literal } from './statement.ts';
+import { viewQuery } from './literal-query.ts';
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url);
 
@@ -98,10 +98,12 @@ export async function requireLayout(databaseUrl: string): Promise<Layout> {
   return { ahead };
 }
 
-export const LAYOUT = literal({
+export const readMissingMigrations = viewQuery({
   name: 'layout',
   purpose: 'Read which of the needed migrations are missing.',
   text: 'select needed.name from unnest($1::text[]) as needed (name) except select m.name from holdfast.migrations m',
+  values: (needed: string[]) => [needed],
+  answer: (missing: { name: string }[]) => missing.map(({ name }) => name),
 });
 
 /**
@@ -111,8 +113,8 @@ export const LAYOUT = literal({
 export async function createLayoutCheck(pool: pg.Pool): Promise<() => Promise<void>> {
   const needed = (await readMigrations()).map(({ name }) => name);
   return async () => {
-    const { rows } = await pool.query<{ name: string }>(LAYOUT.prepared([needed]));
-    if (rows.length > 0) throw new LayoutMissingError(rows.map(({ name }) => name).sort());
+    const missing = await readMissingMigrations(pool, needed);
+    if (missing.length > 0) throw new LayoutMissingError(missing.sort());
   };
 }
 

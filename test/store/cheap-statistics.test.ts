@@ -2,15 +2,15 @@
 // read it, with the settings of the connections that run them: none reads a whole growing table.
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { COUNT_SESSIONS, ROLL_UP, SAMPLE_MINUTE } from '../../src/features/costs/store/roll-up.ts';
+import { countSessions, rollUp, sampleMinute } from '../../src/features/costs/store/roll-up.ts';
 import type { Statement } from '../../src/database/statement.ts';
 import { countByAgent } from '../../src/kernel/views/agents.ts';
 import { readAttention } from '../../src/features/overview/views/attention.ts';
-import { OVERVIEW } from '../../src/features/overview/views/overview.ts';
-import { SCRAPE_FIGURES } from '../../src/features/overview/views/scrape-figures.ts';
-import { SERVICE_HEALTH } from '../../src/features/overview/views/service-health.ts';
-import { STATS } from '../../src/features/overview/views/stats.ts';
-import { USAGE } from '../../src/features/costs/views.ts';
+import { readOverviewRow } from '../../src/features/overview/views/overview.ts';
+import { readScrapeRow } from '../../src/features/overview/views/scrape-figures.ts';
+import { readServiceHealth } from '../../src/features/overview/views/service-health.ts';
+import { readRolledUpStats } from '../../src/features/overview/views/stats.ts';
+import { readUsage } from '../../src/features/costs/views.ts';
 import * as waiting from '../../src/kernel/views/waiting.ts';
 import { BATCH_ID, SESSIONS, createManyRows, growingReads } from '../rows/many-rows.ts';
 import type { StoreRig } from './store-rig.ts';
@@ -28,16 +28,16 @@ afterAll(async () => {
 });
 
 test.each<[string, Statement<unknown[]>, unknown[]]>([
-  ['GET /v1/stats and /metrics', STATS, []],
-  ['GET /metrics', SCRAPE_FIGURES, []],
-  ['GET /v1/usage', USAGE, ['hour', 'day', new Date(0), new Date(), 'model']],
-  ['GET /v1/overview', OVERVIEW, []],
+  ['GET /v1/stats and /metrics', readRolledUpStats, []],
+  ['GET /metrics', readScrapeRow, []],
+  ['GET /v1/usage', readUsage, ['hour', 'day', new Date(0), new Date(), 'model']],
+  ['GET /v1/overview', readOverviewRow, []],
   ['GET /v1/agents', countByAgent, [['main']]],
   ['GET /v1/attention', readAttention, []],
-  ['/readyz and the doctor', SERVICE_HEALTH, []],
-  ['the roll-up', ROLL_UP, []],
-  ['the count of sessions', COUNT_SESSIONS, []],
-  ['the sample of a minute', SAMPLE_MINUTE, []],
+  ['/readyz and the doctor', readServiceHealth, []],
+  ['the roll-up', rollUp, []],
+  ['the count of sessions', countSessions, []],
+  ['the sample of a minute', sampleMinute, []],
   ['what waits', waiting.LIST_WAITING, [null, null, null, null, 51, null]],
   ['what waits in a lane', waiting.LIST_WAITING, ['main', null, null, null, 51, null]],
   ['what waits in a session', waiting.LIST_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null, 51, null]],
@@ -53,7 +53,7 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
 });
 
 test('the statistics of many rows equal counts of the rows', async () => {
-  const [row] = (await views.query(STATS.prepared([]))).rows;
+  const [row] = (await views.query(readRolledUpStats.prepared([]))).rows;
   expect(row.stats).toMatchObject({
     sessions: SESSIONS,
     messages: { waiting: 50, claimed: 20 },

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import pg from 'pg';
 import type { DeliveryId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { DISCARD_LETTERS } from '../../src/features/dead-letters/decide-dead-letters.ts';
-import { DISCARD_DELIVERY, REDRIVE_DELIVERY } from '../../src/features/deliveries/store/redrive-delivery.ts';
+import { discardLetters } from '../../src/features/dead-letters/decide-dead-letters.ts';
+import { discardDelivery, redriveDelivery } from '../../src/features/deliveries/store/redrive-delivery.ts';
 import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
@@ -50,8 +50,8 @@ async function blockersOf(pid: number): Promise<number[]> {
 }
 
 test.each([
-  { decision: REDRIVE_DELIVERY, delivery: 'pending' },
-  { decision: DISCARD_DELIVERY, delivery: 'discarded' },
+  { decision: redriveDelivery, delivery: 'pending' },
+  { decision: discardDelivery, delivery: 'discarded' },
 ])(
   'letters are discarded while $decision.name decides on one of them: one waits for the other',
   async ({ decision, delivery }) => {
@@ -63,7 +63,7 @@ test.each([
 
     const keyless = [null, null, null];
     const ids = letters.map(({ id }) => id);
-    const discarded = all.client.query<{ n: number }>(DISCARD_LETTERS.prepared([ids, null, null, ...keyless]));
+    const discarded = all.client.query<{ n: number }>(discardLetters.prepared([ids, null, null, ...keyless]));
     await expect.poll(() => blockersOf(all.pid)).toEqual([holder.pid]);
     const decided = one.client.query(decision.prepared([first.deliveryId, ...keyless]));
     await expect.poll(() => blockersOf(one.pid)).toEqual([all.pid]);

@@ -4,29 +4,29 @@ import type { Sql } from '../../src/database/drizzle.ts';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { RECENT_CRON_FIRES } from '../../src/features/crons/views.ts';
-import { TAGGED_USAGE, viewTopCosts } from '../../src/features/costs/views.ts';
-import { FAMILY } from '../../src/features/subagents/views.ts';
-import { DEAD_LETTER_GROUPS, DEAD_LETTER_TRENDS } from '../../src/features/dead-letters/views.ts';
+import { readNewestFires } from '../../src/features/crons/views.ts';
+import { readTaggedUsage, viewTopCosts } from '../../src/features/costs/views.ts';
+import { viewFamily } from '../../src/features/subagents/views.ts';
+import { DEAD_LETTER_GROUPS, readTrends } from '../../src/features/dead-letters/views.ts';
 import { countDeliveries, findDeliveriesOf, readDeliveries, readLog } from '../../src/features/deliveries/views.ts';
 import { ID_KINDS } from '../../src/contract/answers.ts';
-import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT, findByEnd } from '../../src/kernel/views/find-things.ts';
+import { findByCode, findByIds, findByText, findByEnd } from '../../src/kernel/views/find-things.ts';
 import {
   FIND_MESSAGES,
   FIND_MESSAGES_OF_IDS,
   FIND_MESSAGES_OF_SESSION,
   FIND_TAGGED_MESSAGES,
-  VIEW_MESSAGES,
+  readMessageRows,
 } from '../../src/kernel/views/messages.ts';
 import { exportPages } from '../../src/kernel/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/kernel/views/sessions.ts';
 import { readOthers, readSender } from '../../src/kernel/views/subjects.ts';
 import { readSystemEvents } from '../../src/kernel/views/system-events.ts';
-import { FIND_TOOL_CALL } from '../../src/kernel/views/turn-steps.ts';
+import { viewToolCall } from '../../src/kernel/views/turn-steps.ts';
 import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, readCalls, readEntries } from '../../src/kernel/views/transcript.ts';
-import { CAUSES, TURN_INPUTS } from '../../src/kernel/views/turn-inputs.ts';
+import { readCausesOf, readTurnInputs } from '../../src/kernel/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
-import { VIEW_TURNS } from '../../src/kernel/views/turns.ts';
+import { readTurnRows } from '../../src/kernel/views/turns.ts';
 import { readNewEntries } from '../../src/features/search/store/index-texts.ts';
 import { searchIndex, searchWalks, listHits } from '../../src/features/search/views.ts';
 import { parseQuery, type SearchQuery } from '../../src/features/search/rules.ts';
@@ -93,28 +93,28 @@ test.each(SESSION_FILTERS)('sessions with %j are read by indexes, in both orders
 });
 
 test.each([
-  [FIND_BY_ID, [[newId()]]],
+  [findByIds, [[newId()]]],
   [findByEnd, ['44b6f0', ID_KINDS]],
-  [FIND_BY_TEXT, ['1017', 'agent:main:s7']],
-  [FIND_BY_CODE, ['model_failed']],
-  [FIND_TOOL_CALL, [newId(), 'c', '"c"']],
+  [findByText, ['1017', 'agent:main:s7']],
+  [findByCode, ['model_failed']],
+  [viewToolCall, [newId(), 'c', '"c"']],
   [viewTopCosts, [newId(), new Date(), 10, null]],
-  [TAGGED_USAGE, ['hour', 'hour', new Date(0), new Date(), null, '{"customer":"42"}']],
-  [TURN_INPUTS, [newId()]],
-  [CAUSES, [[newId()], [newId()], [newId()], [newId()], [newId()]]],
-  [FAMILY, ['agent:main:s7']],
+  [readTaggedUsage, ['hour', 'hour', new Date(0), new Date(), null, '{"customer":"42"}']],
+  [readTurnInputs, [newId()]],
+  [readCausesOf, [[newId()], [newId()], [newId()], [newId()], [newId()]]],
+  [viewFamily, ['agent:main:s7']],
   [findDeliveriesOf, [[newId()], [newId()]]],
   [readLog, [newId()]],
   [countDeliveries, [['pending', 'failed', 'sent']]],
-  [RECENT_CRON_FIRES, [[newId()]]],
+  [readNewestFires, [[newId()]]],
   [FIND_MESSAGES, [null, null, 50]],
   [FIND_MESSAGES, [['waiting', 'claimed', 'failed', 'silent'], newId(), 50]],
   [FIND_MESSAGES_OF_SESSION, [['answered'], null, 50, 'agent:main:s7', null]],
   [FIND_MESSAGES_OF_IDS, [null, null, 50, [newId()]]],
   [FIND_TAGGED_MESSAGES, [null, null, 50, '{"customer":"42"}', null, null]],
   [readSender, [newId(), 'ada', null]],
-  [VIEW_TURNS, [[newId()], true, null, true]],
-  [VIEW_MESSAGES, [[newId()]]],
+  [readTurnRows, [[newId()], true, null, true]],
+  [readMessageRows, [[newId()]]],
   [readDeliveries, [[newId()]]],
   [readEntries, [newId(), [1, 2]]],
   [readCalls, [['c'], [newId()]]],
@@ -216,7 +216,7 @@ test('a count of turns stops at 10,000 and says so', async () => {
 test('the letters of the last hours are read by an index, in each state', async () => {
   for (const state of ['open', 'discarded']) {
     const values = [state, ['turn'], ['c']];
-    const reads = await growingReads(client, DEAD_LETTER_TRENDS.prepared(values).text, values);
+    const reads = await growingReads(client, readTrends.prepared(values).text, values);
     expect(reads.length).toBeGreaterThan(0);
     expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
   }

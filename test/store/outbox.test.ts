@@ -94,7 +94,7 @@ test('a reply that is too old is not claimed: it expires, once, and is a dead le
   expect(await readDeadLetters(rig, { deliveryId: ids[0] }, 'code', 'state', 'reason')).toEqual([
     { code: 'delivery_expired', state: 'open', reason: 'It expired before it could be sent.' },
   ]);
-  expect(await redriveDelivery(rig.database.views, String(ids[0]))).toBe('done');
+  expect(await redriveDelivery(rig.database, String(ids[0]))).toBe('done');
   expect(await statusOf(ids[0])).toBe('pending');
   expect(await readDeadLetters(rig, { deliveryId: ids[0] }, 'code', 'state', 'reason')).toMatchObject([
     { state: 'redriven' },

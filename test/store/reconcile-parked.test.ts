@@ -1,6 +1,6 @@
 // A round of the reconciler reads only due rows. The test compares the pages that its statement reads, not times.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RECONCILE } from '../../src/kernel/queue/reconcile.ts';
+import { selectStaleRings } from '../../src/kernel/queue/reconcile.ts';
 import { addManyDoorbells, addManySessions } from '../rows/many-rows.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
@@ -12,7 +12,7 @@ afterAll(() => rig.drop());
 
 test('a round of the reconciler reads at most twice as many pages with 100,000 parked turns as with none', async () => {
   const pagesRead = async (): Promise<number> => {
-    const { text, values } = RECONCILE.prepared([60_000, ['main'], [100]]);
+    const { text, values } = selectStaleRings.prepared([60_000, ['main'], [100]]);
     const [row] = await rig.rows(`explain (analyze, buffers, format json) ${text}`, values);
     const [{ Plan: plan }] = (row as { 'QUERY PLAN': [{ Plan: Record<string, number> }] })['QUERY PLAN'];
     return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);

@@ -62,17 +62,11 @@ export async function askForPairing(
         senderName: sender.name === undefined ? null : cutHead(storableText(sender.name), NAME_CHARS_MAX),
       };
       const notice = noticeTo({ ...account, ...chat, sessionKey: key }, requestText(code));
-      const made = await insertPairing(database, {
-        id: newId(),
-        ...person,
-        ...name,
-        ...chat,
-        sessionId,
-        code,
-        ...notice,
-      });
+      const made = publish(
+        await insertPairing(database, { id: newId(), ...person, ...name, ...chat, sessionId, code, ...notice }),
+      );
       if (made.isErased) throw new SessionErasedError(sessionId);
-      return publish(made);
+      return made;
     });
     if (stored.isStored) return;
   }

@@ -3,7 +3,6 @@
 import type { TopCosts, UsageItem } from '../../contract/costs.ts';
 import type { Tags } from '../../core/input-options.ts';
 import type { UsageGroup, UsageStep } from '../../core/prices/call-cost.ts';
-import { literal } from '../../database/statement.ts';
 import {
   SUMMED_SQL,
   UNREAD_EVENTS,
@@ -43,7 +42,15 @@ select json_build_object('startsAt', ${isoSql('starts_at')}, 'group', name, 'tur
   'waitMs', wait_ms, 'turnMs', turn_ms, 'callMs', call_ms, 'firstChunkMs', first_chunk_ms, 'simulated', is_simulated) as item
 from steps where turns <> 0 or calls <> 0 or cost_micros <> 0 order by starts_at, name`;
 
-export const USAGE = literal({
+const usageValues = ({ by, from, to, group }: UsageRequest): unknown[] => [
+  by === 'minute' ? 'minute' : 'hour',
+  by,
+  from,
+  to,
+  group,
+];
+
+export const readUsage = viewQuery({
   name: 'usage',
   purpose: 'Read what was used by step of time and by group, oldest first.',
   text: `with used as (
@@ -52,25 +59,25 @@ export const USAGE = literal({
   select sign, at, ${COLUMNS} from (${usageOfEventsSql(UNREAD_EVENTS)}) as unread where date_trunc($1, at, 'UTC') >= $3 and date_trunc($1, at, 'UTC') < $4
 ),
 ${SHOWN_SQL}`,
+  values: usageValues,
+  answer: (rows: { item: UsageItem }[]) => rows.map(({ item }) => item),
 });
 
 // The roll-ups do not know of tags.
-export const TAGGED_USAGE = literal({
+export const readTaggedUsage = viewQuery({
   name: 'tagged-usage',
   purpose: 'Read the same of the turns with tags ($6) that are kept.',
   text: `with used as (
   select sign, at, ${COLUMNS} from (${usageOfJournalSql('t.tags @> $6::jsonb')}) as kept where date_trunc($1, at, 'UTC') >= $3 and date_trunc($1, at, 'UTC') < $4
 ),
 ${SHOWN_SQL}`,
+  values: (request: UsageRequest) => [...usageValues(request), JSON.stringify(request.tags)],
+  answer: (rows: { item: UsageItem }[]) => rows.map(({ item }) => item),
 });
 
 /** The usage; steps without any are absent. */
-export async function viewUsage(db: ViewDatabase, { by, from, to, group, tags }: UsageRequest): Promise<UsageItem[]> {
-  const size = by === 'minute' ? 'minute' : 'hour';
-  const values = [size, by, from, to, group];
-  const query = tags === undefined ? USAGE.prepared(values) : TAGGED_USAGE.prepared([...values, JSON.stringify(tags)]);
-  const { rows } = await db.query<{ item: UsageItem }>(query);
-  return rows.map(({ item }) => item);
+export function viewUsage(db: ViewDatabase, request: UsageRequest): Promise<UsageItem[]> {
+  return request.tags === undefined ? readUsage(db, request) : readTaggedUsage(db, request);
 }
 
 // What cost the most of the newest turns: the turns themselves, their sessions and the crons that caused them.

@@ -8,7 +8,7 @@ import type { Cron } from './store/crons.ts';
 import { IS_FIRST_SQL } from '../../kernel/inbox/charged-inputs.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
-import { literal } from '../../database/statement.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { urlWithoutCredentials } from '../deliveries/views.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
@@ -70,7 +70,7 @@ export async function listFires(db: ViewDatabase, cronId: string, page: PageRequ
 /** The number of a cron's newest fires that are shown with it. */
 const RECENT_FIRES = 20;
 
-export const RECENT_CRON_FIRES = literal({
+export const readNewestFires = viewQuery({
   name: 'recent-cron-fires',
   purpose: 'Read the newest fires of the crons with these ids ($1), newest slot first, and what their turns cost.',
   text: `select ${FIRE_COLUMNS}
@@ -80,13 +80,14 @@ cross join lateral (
 ) as f
 ${FIRE_JOINS}
 order by f.scheduled_for desc`,
+  values: (ids: string[]) => [ids],
+  answer: (fires: FireView[]) => Map.groupBy(fires, ({ cronId }) => cronId),
 });
 
 /** The crons with these ids that exist, newest first, each with its newest fires, newest slot first. */
 export async function readRecentFires(db: ViewDatabase, ids: string[]): Promise<{ cron: Cron; fires: FireView[] }[]> {
   const found = await query(db, (of) => of.select().from(crons).where(inArray(crons.id, ids)).orderBy(desc(crons.id)));
-  const { rows } = await db.query<FireView>(RECENT_CRON_FIRES.prepared([ids]));
-  const fires = Map.groupBy(rows, ({ cronId }) => cronId);
+  const fires = await readNewestFires(db, ids);
   return found.map((cron) => ({ cron, fires: fires.get(cron.id) ?? [] }));
 }
 

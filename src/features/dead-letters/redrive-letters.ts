@@ -60,7 +60,7 @@ export async function redriveLetters(
   const skipped = letters.length - redriven;
   const remaining = count - open.filter(({ isItem }) => !isItem).length;
   const answer = { redriven, skipped, remaining, letters };
-  await keepRedriveKey(service.database, idempotency, answer);
+  if (idempotency !== null) await keepRedriveKey(service.database, idempotency, answer);
   return answer;
 }
 

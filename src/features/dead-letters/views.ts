@@ -3,6 +3,7 @@ import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../d
 import type { DeadLetterGroupView, DeadLetterView } from '../../contract/dead-letters.ts';
 import { failureStep } from '../../kernel/rules/failure-steps.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 
 /** Which letters are listed. */
@@ -53,7 +54,7 @@ export async function listDeadLetterGroups(
 
 const FIRST_HOUR_SQL = `date_trunc('hour', clock_timestamp(), 'UTC') - interval '${TREND_HOURS - 1} hours'`;
 
-export const DEAD_LETTER_TRENDS = literal({
+export const readTrends = viewQuery({
   name: 'dead-letter-trends',
   purpose:
     'Count the letters of some groups in each of the last 24 hours. The ids begin with their time, so only the letters of these hours are read, by the primary key.',
@@ -71,6 +72,22 @@ recent as materialized (
 )
 select ${isoSql('(select at from first_hour)')} as "startsAt",
   coalesce((select json_agg(recent) from recent), '[]') as recent`,
+  values: (state: string, groups: readonly GroupName[]) => [
+    state,
+    groups.map(({ kind }) => kind),
+    groups.map(({ code }) => code),
+  ],
+  answer(rows: TrendsRow[]): (group: GroupName) => DeadLetterGroupView['perHour'] {
+    // A select without a table in `from` has one row.
+    const { startsAt, recent } = rows[0]!;
+    return ({ kind, code }) => {
+      const counts = Array.from({ length: TREND_HOURS }, () => 0);
+      // A letter that is made while the hour changes belongs to the last one.
+      for (const row of recent)
+        if (row.kind === kind && row.code === code) counts[Math.min(row.hour, TREND_HOURS - 1)]! += row.count;
+      return { startsAt, counts };
+    };
+  },
 });
 
 interface TrendsRow {
@@ -79,22 +96,3 @@ interface TrendsRow {
 }
 
 type GroupName = Pick<DeadLetterGroupView, 'kind' | 'code'>;
-
-/** Reads how many letters of each of these groups were made in each of the last hours. */
-async function readTrends(
-  db: ViewDatabase,
-  state: string,
-  groups: readonly GroupName[],
-): Promise<(group: GroupName) => DeadLetterGroupView['perHour']> {
-  const values = [state, groups.map(({ kind }) => kind), groups.map(({ code }) => code)];
-  const { rows } = await db.query<TrendsRow>(DEAD_LETTER_TRENDS.prepared(values));
-  // A select without a table in `from` has one row.
-  const { startsAt, recent } = rows[0]!;
-  return ({ kind, code }) => {
-    const counts = Array.from({ length: TREND_HOURS }, () => 0);
-    // A letter that is made while the hour changes belongs to the last one.
-    for (const row of recent)
-      if (row.kind === kind && row.code === code) counts[Math.min(row.hour, TREND_HOURS - 1)]! += row.count;
-    return { startsAt, counts };
-  };
-}

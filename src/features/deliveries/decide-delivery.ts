@@ -5,10 +5,10 @@ import { discardDelivery, redriveDelivery, type DeliveryDecision } from './store
 
 /** Sends a delivery again, or discards it; the reconciler rings for its session. */
 export async function decideDelivery(
-  { views }: Service,
+  { database }: Service,
   id: string,
   { decision, idempotency }: { decision: 'redrive' | 'discard'; idempotency: KeyedRequest | null },
 ): Promise<DeliveryDecision> {
   const decide = decision === 'redrive' ? redriveDelivery : discardDelivery;
-  return decide(views, id, idempotency);
+  return decide(database, id, idempotency);
 }

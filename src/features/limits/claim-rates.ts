@@ -3,9 +3,8 @@
 // lost claims nothing.
 import type { RateUnit } from '../../core/rate-limit.ts';
 import type { LaneCounts } from './rules/share-calls.ts';
-import type { Database } from '../../database/database.ts';
 import { toRecords, selectRecordsSql, type SqlColumns } from '../../database/record-set.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 /** What a worker asks of the window of a limit. */
 export interface RateAsk {
@@ -45,20 +44,23 @@ const COLUMNS: SqlColumns<RateAsk> = {
   batch: ['int', ({ demand }) => Math.ceil(demand.batch)],
 };
 
-export const OPEN_RATE_WINDOWS = literal({
+export const openRateWindows = literalQuery({
   name: 'open-rate-windows',
   purpose: 'Make the windows of limits that have none; they are full.',
   locking: 'The new rows, in the order of the limits and units.',
   text: `insert into holdfast.rate_windows (limit_id, unit, amount)
 select limit_id, unit, capacity from (${selectRecordsSql('$1', COLUMNS)}) as asks order by 1, 2
 on conflict do nothing`,
+  values: (asks: readonly RateAsk[]) => [toRecords(asks, COLUMNS)],
 });
 
-export const CLAIM_RATES = literal({
+export const claimRates = literalQuery({
   name: 'claim-rates',
   purpose:
     'Refill the windows of limits, take from them or return to them, and note what this worker wants. Answers a row per window.',
   locking: 'The windows in the order of the limits and units; statements about the same limits follow each other.',
+  // What it may have claimed before a fault is lost.
+  retryMs: 0,
   text: `with asks as materialized (${selectRecordsSql('$2', COLUMNS)}),
 locked as materialized (
   select asks.*, least(asks.capacity, asks.remaining,
@@ -91,19 +93,6 @@ from taken cross join lateral (
   from holdfast.rate_demands d
   where d.limit_id = taken.limit_id and d.worker <> $1 and d.seen_at > clock_timestamp() - interval '3 seconds'
 ) as others`,
+  values: (worker: string, asks: readonly RateAsk[]) => [worker, toRecords(asks, COLUMNS)],
+  answer: (shares: RateShare[]) => shares,
 });
-
-/** Makes the windows of these limits, full, where they do not exist. */
-export async function openRateWindows(database: Database, asks: readonly RateAsk[]): Promise<void> {
-  await database.hot.query(OPEN_RATE_WINDOWS.prepared([toRecords(asks, COLUMNS)]));
-}
-
-/** Claims from limits, or returns. Not sent again after a fault: what it may have claimed is lost. */
-export async function claimRates(
-  database: Database,
-  worker: string,
-  asks: readonly RateAsk[],
-): Promise<readonly RateShare[]> {
-  const result = await database.hot.query<RateShare>(CLAIM_RATES.prepared([worker, toRecords(asks, COLUMNS)]));
-  return result.rows;
-}

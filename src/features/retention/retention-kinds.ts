@@ -1,7 +1,5 @@
 // The kinds of rows that are deleted by age, each with the setting that says when, and the statement that deletes some of them.
-import type { ClientBase } from 'pg';
-import { literalQuery } from '../../database/literal-query.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery, viewQuery } from '../../database/literal-query.ts';
 import { chunkByIdSql, CUTOFF_SQL, retentionPass } from './retention-sql.ts';
 
 /** The rows that one statement reads, for tables whose rows are independent. */
@@ -253,23 +251,20 @@ export const beginRetention = literalQuery({
   text: 'insert into holdfast.retention (kind) select unnest($1::text[]) on conflict do nothing',
 });
 
-export const RETENTION_LAG = literal({
-  name: 'retention-lag',
-  purpose: 'Read for each kind of old rows how long ago the next pass should have been complete.',
-  text: `select r.kind, greatest(extract(epoch from clock_timestamp() - coalesce(r.completed_to + r.keep_ms * interval '1 millisecond', r.created_at)) * 1000, 0)::float8 as "lagMs"
-from holdfast.retention r`,
-});
-
 export interface RetentionLag extends Pick<(typeof RETENTION_KINDS)[number], 'kind' | 'setting'> {
   /** The milliseconds by which the deletion of rows may be late. */
   lagMs: number;
 }
 
-/** How late the deletion of old rows is, of the kinds that have been deleted at any time. */
-export async function readRetentionLag(client: ClientBase): Promise<RetentionLag[]> {
-  const { rows } = await client.query<{ kind: string; lagMs: number }>(RETENTION_LAG.prepared([]));
-  return RETENTION_KINDS.flatMap(({ kind, setting }) => {
-    const row = rows.find((each) => each.kind === kind);
-    return row === undefined ? [] : [{ kind, setting, lagMs: row.lagMs }];
-  });
-}
+/** Of the kinds that have been deleted at any time. */
+export const readRetentionLag = viewQuery({
+  name: 'retention-lag',
+  purpose: 'Read for each kind of old rows how long ago the next pass should have been complete.',
+  text: `select r.kind, greatest(extract(epoch from clock_timestamp() - coalesce(r.completed_to + r.keep_ms * interval '1 millisecond', r.created_at)) * 1000, 0)::float8 as "lagMs"
+from holdfast.retention r`,
+  answer: (rows: { kind: string; lagMs: number }[]) =>
+    RETENTION_KINDS.flatMap(({ kind, setting }): RetentionLag[] => {
+      const row = rows.find((each) => each.kind === kind);
+      return row === undefined ? [] : [{ kind, setting, lagMs: row.lagMs }];
+    }),
+});

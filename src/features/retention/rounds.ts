@@ -6,9 +6,8 @@ import { BREATH_MS, every, TIDY_ROUND_MS, trims } from '../../kernel/queue/start
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { workOff } from '../../work-off.ts';
 import { beginRetention, RETENTION_KINDS } from './retention-kinds.ts';
-import type { Database } from '../../database/database.ts';
 import { TRIM_MARK } from '../../database/event-ids.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 export function openRetention({ service, logger }: Process): ProcessPart {
   const { database, config } = service;
@@ -61,7 +60,8 @@ export async function runRetention(
 /** Events deleted in one statement at most. */
 const TRIMMED_MAX = 5_000;
 
-export const TRIM_EVENTS = literal({
+/** Resolves with whether there may be more. Ids grow with time, so only the oldest are read. */
+export const trimEvents = literalQuery({
   name: 'trim-events',
   purpose:
     'Delete events that are older than the retention and in the roll-ups, a bounded number at a time, leave a mark in place of the last, and delete old notes of lost workers.',
@@ -85,11 +85,7 @@ marked_events as (
 ),
 old_workers as (delete from holdfast.lost_workers w where w.noticed_at < clock_timestamp() - interval '1 day')
 select count(*)::int as deleted from deleted_events`,
-});
-
-/** Deletes events older than `retentionMs`; returns whether there may be more. Ids grow with time, so only the oldest are read. */
-export async function trimEvents(database: Database, retentionMs: number): Promise<boolean> {
-  const { rows } = await database.hot.query<{ deleted: number }>(TRIM_EVENTS.prepared([retentionMs]));
+  values: (retentionMs: number) => [retentionMs],
   // All that one statement reads were expired: one of them is the mark.
-  return rows[0]?.deleted === TRIMMED_MAX - 1;
-}
+  answer: ([row]: { deleted: number }[]) => row?.deleted === TRIMMED_MAX - 1,
+});

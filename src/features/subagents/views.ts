@@ -4,7 +4,7 @@ import type { FamilyView } from '../../contract/details.ts';
 import { toDollars } from '../../core/prices/call-cost.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
-import { literal } from '../../database/statement.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import { raw, sql } from '../../database/drizzle.ts';
 import type { SubagentView } from '../../contract/subagents.ts';
@@ -18,7 +18,7 @@ const usedSql = (row: string): string =>
   `json_build_object('tokens', json_build_object('input', ${row}.input_tokens, 'output', ${row}.output_tokens),
       'costUsd', ${dollarsSql(`${row}.cost_micros`)}, 'costMicros', ${row}.cost_micros, 'simulated', ${row}.is_simulated)`;
 
-export const FAMILY = literal({
+export const viewFamily = viewQuery({
   name: 'family',
   purpose: 'Read the root of the family of a session ($1) and the runs below it, each after its parent.',
   text: `with recursive root as materialized (
@@ -61,6 +61,8 @@ select root.key as "rootKey", ${usedSql('root')} as root,
     left join lateral (select * from holdfast.turns where id = i.turn_id limit 1) as t on true
   ) as runs
 from root`,
+  values: (key: string) => [key],
+  answer: ([row]: FamilyRow[]) => (row === undefined ? null : toFamily(row)),
 });
 
 type FamilyRun = FamilyView['items'][number];
@@ -72,12 +74,7 @@ interface FamilyRow {
   runs: Omit<FamilyRun, 'subtree' | 'parentRunId'>[];
 }
 
-/** The family of the session of this key; null: there is no such session. */
-export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyView | null> {
-  const { rows } = await db.query<FamilyRow>(FAMILY.prepared([key]));
-  const [row] = rows;
-  if (row === undefined) return null;
-  const { rootKey, root, runs } = row;
+function toFamily({ rootKey, root, runs }: FamilyRow): FamilyView {
   const items = runs
     .slice(0, RUNS_MAX)
     .map((run): FamilyRun => ({ ...run, parentRunId: null, subtree: { ...run.own, runs: 1 } }));

@@ -83,7 +83,7 @@ export function startTracing(options: TracingOptions): RunningTracing {
         hasContent: config.telemetry.content,
         leaseMs: config.runtime.leaseMs,
       }),
-      batches: await viewBatchTraces(views, batchIds),
+      batches: batchIds.length === 0 ? [] : await viewBatchTraces(views, batchIds),
     };
   }
   async function exportTurns(waiting: ReadonlyMap<string, WaitingTrace>): Promise<boolean> {

@@ -4,7 +4,6 @@ import type { TracedInput, TracedTurn } from './rules/traced-turn.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
-import { literal } from '../../database/statement.ts';
 import { idAt, type ViewDatabase } from '../../database/page.ts';
 import { viewTurns } from '../../kernel/views/turns.ts';
 
@@ -14,7 +13,7 @@ const INPUTS_SQL = (
     'disposition', i.disposition, 'causeKey', i.cause_key, 'traceparent', i.traceparent, 'receivedAt', ${isoSql('i.received_at')})
     order by i.seq) from holdfast.inbox i where i.turn_id = ${turnId} and i.status <> 'dropped'), '[]')`;
 
-export const TURN_TRACES = literal({
+export const readTraceRows = viewQuery({
   name: 'turn-traces',
   purpose: 'Read what turns answer, what made that, and what followed from it.',
   text: `select t.id, s.agent_id as "agentId", ${INPUTS_SQL('t.id')} as inputs,
@@ -40,6 +39,8 @@ export const TURN_TRACES = literal({
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id
 left join lateral (select i.cause_key from holdfast.inbox i where i.turn_id = t.id order by i.seq limit 1) as first on true
 where t.id = any ($1::uuid[])`,
+  values: (ids: string[], hasContent: boolean) => [ids, hasContent],
+  answer: (rows: TraceRow[]) => new Map(rows.map((row) => [row.id, row])),
 });
 
 interface TraceRow extends Pick<
@@ -57,11 +58,7 @@ export async function viewTurnTraces(
   ids: string[],
   { hasContent, leaseMs }: { hasContent: boolean; leaseMs: number },
 ): Promise<TracedTurn[]> {
-  const [turns, { rows }] = await Promise.all([
-    viewTurns(db, ids, leaseMs),
-    db.query<TraceRow>(TURN_TRACES.prepared([ids, hasContent])),
-  ]);
-  const traces = new Map(rows.map((row) => [row.id, row]));
+  const [turns, traces] = await Promise.all([viewTurns(db, ids, leaseMs), readTraceRows(db, ids, hasContent)]);
   return turns.flatMap((turn) => {
     const trace = traces.get(turn.id);
     if (trace === undefined) return [];
@@ -107,18 +104,14 @@ order by t.id desc limit ${LOST_TURNS_MAX}`,
   answer: (turns: { id: string }[]) => turns.map(({ id }) => id),
 });
 
-export const BATCH_TRACES = literal({
+/** In no order. */
+export const viewBatchTraces = viewQuery({
   name: 'batch-traces',
   purpose: 'Read batches that have ended.',
   text: `select b.id, b.name, b.agent_id as "agentId", b.outcome, json_build_object('total', b.item_count, 'answered', b.answered,
     'silent', b.silent, 'failed', b.failed, 'cancelled', b.cancelled, 'expired', b.expired) as counts,
   ${dollarsSql('b.cost_micros')} as "costUsd", ${isoSql('b.created_at')} as "createdAt", ${isoSql('b.ended_at')} as "endedAt"
 from holdfast.batches b where b.id = any ($1::uuid[]) and b.status = 'ended'`,
+  values: (ids: string[]) => [ids],
+  answer: (batches: TracedBatch[]) => batches,
 });
-
-/** The batches of these ids, in no order. */
-export async function viewBatchTraces(db: ViewDatabase, ids: string[]): Promise<TracedBatch[]> {
-  if (ids.length === 0) return [];
-  const { rows } = await db.query<TracedBatch>(BATCH_TRACES.prepared([ids]));
-  return rows;
-}

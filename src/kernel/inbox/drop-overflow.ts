@@ -4,19 +4,20 @@
 import type { Committed } from '../queue/after-commit.ts';
 import type { QueueDrop } from '../../core/queue-mode.ts';
 import type { SessionId } from '../../core/ids.ts';
-import type { Database } from '../../database/database.ts';
 import { insertEventsSql } from '../events/events.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
-import { sendQuery } from '../../database/send-query.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 // The statement may have waited for the row, and then sees the inbox as it was before: the update checks a row that was claimed
 // meanwhile again and leaves it unchanged.
-export const DROP_OVERFLOW = literal({
+/** `cap` and `drop` apply if the session has no setting of its own. */
+export const dropOverflow = literalQuery({
   name: 'drop-overflow',
   purpose: 'Drop the oldest waiting messages over the cap of a session. Answers their number.',
   locking:
     'The session row. It may wait for that row, and then sees the inbox as it was before: the update checks a row again that was claimed meanwhile.',
+  // If it is sent again, it drops what is over the cap then. Otherwise a fault would refuse a stored message, and its sender would repeat it.
+  retryMs: TURN_RETRY_MS,
   text: `with locked as materialized (
   select s.id, s.waiting, coalesce(s.queue_cap, $2) as cap, coalesce(s.queue_drop, $3) as policy
   from holdfast.sessions s where s.id = $1 for no key update
@@ -46,17 +47,9 @@ inserted_events as (
     json_build_object('messageId', id, 'status', status) as data, seq as n from dropped`)}
 )
 select count(*)::int as dropped from dropped`,
+  values: ({ sessionId, cap, drop }: { sessionId: SessionId; cap: number; drop: QueueDrop }) => [sessionId, cap, drop],
+  answer: ([row]: { dropped: number }[], { sessionId }): Committed<{ dropped: number }> => {
+    const dropped = row?.dropped ?? 0;
+    return dropped === 0 ? { dropped } : { dropped, after: { changed: [], settled: [sessionId], rings: [] } };
+  },
 });
-
-/** Drops the messages over the cap. `cap` and `drop` apply if the session has no setting of its own. */
-export async function dropOverflow(
-  database: Database,
-  input: { sessionId: SessionId; cap: number; drop: QueueDrop },
-): Promise<Committed<{ dropped: number }>> {
-  const query = DROP_OVERFLOW.prepared([input.sessionId, input.cap, input.drop]);
-  // If it is sent again, it drops what is over the cap then. Otherwise a fault would refuse a stored message, and its sender would repeat it.
-  const [row] = await sendQuery<{ dropped: number }>(database.hot, query, TURN_RETRY_MS);
-  const dropped = row?.dropped ?? 0;
-  if (dropped === 0) return { dropped };
-  return { dropped, after: { changed: [], settled: [input.sessionId], rings: [] } };
-}

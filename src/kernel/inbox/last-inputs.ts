@@ -1,8 +1,6 @@
 // Plain reads of inputs: when a session last received a message, where the last one is to be answered, what a turn answers, and which inputs wait.
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
-import { sendQuery } from '../../database/send-query.ts';
-import { literal } from '../../database/statement.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import type { InputOptions } from '../../core/input-options.ts';
 import type { WaitingInput } from '../sessions/claim-session.ts';
@@ -11,37 +9,29 @@ import { chargeOfTurnSql } from './charged-inputs.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 // Heartbeats, ticks and announcements do not count as talk: a session that receives only those is silent.
-export const LAST_TALK = literal({
+/** Resolves with epoch milliseconds; null: there was none. */
+export const readLastTalk = literalQuery({
   name: 'last-talk',
   purpose: 'Read when the last message before an input came.',
   text: `select (extract(epoch from i.received_at) * 1000)::bigint as at_ms from holdfast.inbox i
-where i.session_id = $1 and i.seq < $2 and i.kind in ('message', 'batch') order by i.seq desc limit 1`,
+where i.session_id = $sessionId and i.seq < $beforeSeq and i.kind in ('message', 'batch') order by i.seq desc limit 1`,
+  values: (before: { sessionId: SessionId; beforeSeq: number }) => before,
+  answer: ([row]: { at_ms: string }[]) => (row === undefined ? null : Number(row.at_ms)),
 });
-
-/** When the last message before an input came, epoch milliseconds; null: there was none. */
-export async function readLastTalk(
-  database: Database,
-  { sessionId, beforeSeq }: { sessionId: SessionId; beforeSeq: number },
-): Promise<number | null> {
-  const [row] = await sendQuery<{ at_ms: string }>(database.hot, LAST_TALK.prepared([sessionId, beforeSeq]));
-  return row === undefined ? null : Number(row.at_ms);
-}
 
 /** SQL of the URL that the last message of a session named; null when it named none, or none came. */
 export const lastUrlSql = (sessionId: string): string => `(select i.body -> 'deliver' ->> 'url' from holdfast.inbox i
   where i.session_id = ${sessionId} and i.kind = 'message' order by i.seq desc limit 1)`;
 
-export const LAST_URL = literal({
+/** Null: the message named no URL, or none came. */
+export const readLastUrl = literalQuery({
   name: 'last-url',
   purpose: 'Read where the last message of a session wanted its answer.',
+  pool: 'views',
   text: `select ${lastUrlSql('$1')} as url`,
+  values: (sessionId: SessionId) => [sessionId],
+  answer: ([row]: { url: string | null }[]) => row?.url ?? null,
 });
-
-/** The URL that the last message of a session named; null when it named none, or none came. */
-export async function readLastUrl(database: Database, sessionId: SessionId): Promise<string | null> {
-  const result = await database.views.query(LAST_URL.prepared([sessionId]));
-  return result.rows[0]?.url ?? null;
-}
 
 // What a turn answers: what it starts takes over where the answer goes, what its costs count for, and its options.
 
@@ -77,7 +67,8 @@ export async function readTurnOptions(database: Database, turnId: string): Promi
 /** The largest number of waiting inputs that are read. */
 const READ_MAX = 50;
 
-export const WAITING_INPUTS = literal({
+/** For the worker that runs the session. */
+export const readWaitingInputs = literalQuery({
   name: 'waiting-inputs',
   purpose: 'Read the first inputs that wait, in the order of their numbers.',
   text: `select i.id, i.seq::int, i.kind, i.body, i.route, i.mode, (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt"
@@ -85,10 +76,6 @@ from (
   select i.*, coalesce(sum(length(i.body::text)) over (order by i.seq rows between unbounded preceding and 1 preceding), 0) as chars_before
   from holdfast.inbox i where i.session_id = $1 and i.status = 'waiting' order by i.seq limit ${READ_MAX}
 ) as i where i.chars_before < ${WAITING_CHARS_MAX} order by i.seq`,
+  values: (sessionId: SessionId) => [sessionId],
+  answer: (inputs: WaitingInput[]) => inputs,
 });
-
-/** The first inputs that wait, in the order of their numbers, for the worker that runs the session. */
-export async function readWaitingInputs(database: Database, sessionId: SessionId): Promise<WaitingInput[]> {
-  const result = await database.hot.query(WAITING_INPUTS.prepared([sessionId]));
-  return result.rows;
-}

@@ -6,8 +6,7 @@ import type { InboundMessage } from '../../core/inbound.ts';
 import type { Database } from '../../database/database.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { deliveryRing } from '../queue/rings.ts';
-import { sendQuery } from '../../database/send-query.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 export interface OutgoingMessage {
   id: DeliveryId;
@@ -33,10 +32,11 @@ const ATTEMPTS_MAX = 5;
 
 // A statement that waited for the session row does not see an equal row that was inserted meanwhile; the unique index on the cause then
 // refuses it, and the next attempt finds it.
-export const SEND_MESSAGE = literal({
+export const insertMessage = literalQuery({
   name: 'send-message',
   purpose: "Append a message of an open turn to the session's outbox, once for each cause.",
   locking: 'The session row.',
+  retryMs: TURN_RETRY_MS,
   text: `with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
 known as materialized (select d.id, d.session_id, d.seq from holdfast.deliveries d where d.cause_key = $4),
 sent as materialized (select count(*) as n from holdfast.deliveries d where d.turn_id = $3 and d.cause_key is not null),
@@ -55,12 +55,7 @@ updated_sessions as (
 select locked.turn_id = $3 as is_open, sent.n >= ${MESSAGES_PER_TURN_MAX} as is_full, found.id, found.session_id, found.seq
 from sent left join locked on true
 left join (select * from inserted_deliveries union all select * from known) as found on true`,
-});
-
-/** Puts a message of an open turn into the outbox. */
-export async function sendMessage(database: Database, message: OutgoingMessage): Promise<Committed<Posting>> {
-  const { id, sessionKey, turnId, causeKey, channel, target, payload, expiresMs } = message;
-  const values = [
+  values: ({ sessionKey, id, turnId, causeKey, channel, target, payload, expiresMs }: OutgoingMessage) => [
     sessionKey,
     id,
     turnId,
@@ -69,17 +64,24 @@ export async function sendMessage(database: Database, message: OutgoingMessage):
     JSON.stringify(target),
     JSON.stringify(payload),
     expiresMs,
-  ];
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const [row] = await sendQuery<PostedRow>(database.hot, SEND_MESSAGE.prepared(values), TURN_RETRY_MS);
+  ],
+  answer([row]: PostedRow[]): Committed<Posting> | null {
     if (row?.id) {
       return { kind: 'posted', id: row.id, after: { changed: [], rings: [deliveryRing(row.session_id, row.seq)] } };
     }
     if (row?.is_open !== true) return { kind: 'closed' };
-    if (row.is_full) return { kind: 'too-many', max: MESSAGES_PER_TURN_MAX };
+    return row.is_full ? { kind: 'too-many', max: MESSAGES_PER_TURN_MAX } : null;
+  },
+});
+
+/** Puts a message of an open turn into the outbox. */
+export async function sendMessage(database: Database, message: OutgoingMessage): Promise<Committed<Posting>> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const posting = await insertMessage(database, message);
+    if (posting !== null) return posting;
   }
   throw new Error(
-    `The message of ${causeKey} conflicted ${ATTEMPTS_MAX} times with an equal message that does not exist.`,
+    `The message of ${message.causeKey} conflicted ${ATTEMPTS_MAX} times with an equal message that does not exist.`,
   );
 }
 
@@ -91,16 +93,6 @@ interface PostedRow {
   seq: string;
 }
 
-export const CHAT_MESSAGE = literal({
-  name: 'chat-message',
-  purpose: 'Read the message that names the chat of a turn, and the messages that the turn answers.',
-  text: `select coalesce(
-  (select i.body from holdfast.inbox i where i.turn_id = $2 and i.kind = 'message' order by i.seq desc limit 1),
-  (select i.body from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
-    where s.key = $1 and i.kind = 'message' order by i.seq desc limit 1)) as body,
-  coalesce((select json_agg(i.id order by i.seq) from holdfast.inbox i where i.turn_id = $2 and i.status <> 'dropped'), '[]') as ids`,
-});
-
 /** The messages of a turn that matter for its own: the one that names its chat, and those that it answers. */
 export interface TurnChat {
   /** The last message that the turn answers, otherwise the last that was sent to its session; null: there is none. */
@@ -108,15 +100,18 @@ export interface TurnChat {
   messageIds: string[];
 }
 
-/** Reads the chat of a turn. */
-export async function readTurnChat(
-  database: Database,
-  { sessionKey, turnId }: { sessionKey: string; turnId: string },
-): Promise<TurnChat> {
-  const [row] = await sendQuery<{ body: InboundMessage | null; ids: string[] }>(
-    database.hot,
-    CHAT_MESSAGE.prepared([sessionKey, turnId]),
-    TURN_RETRY_MS,
-  );
-  return { message: row?.body ?? null, messageIds: row?.ids ?? [] };
-}
+export const readTurnChat = literalQuery({
+  name: 'chat-message',
+  purpose: 'Read the message that names the chat of a turn, and the messages that the turn answers.',
+  retryMs: TURN_RETRY_MS,
+  text: `select coalesce(
+  (select i.body from holdfast.inbox i where i.turn_id = $2 and i.kind = 'message' order by i.seq desc limit 1),
+  (select i.body from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
+    where s.key = $1 and i.kind = 'message' order by i.seq desc limit 1)) as body,
+  coalesce((select json_agg(i.id order by i.seq) from holdfast.inbox i where i.turn_id = $2 and i.status <> 'dropped'), '[]') as ids`,
+  values: ({ sessionKey, turnId }: { sessionKey: string; turnId: string }) => [sessionKey, turnId],
+  answer: ([row]: { body: InboundMessage | null; ids: string[] }[]): TurnChat => ({
+    message: row?.body ?? null,
+    messageIds: row?.ids ?? [],
+  }),
+});

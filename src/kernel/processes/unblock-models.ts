@@ -2,24 +2,24 @@
 // claim or check for stop reasons.
 import type { BlockView } from '../../contract/model-blocks.ts';
 import type { Committed } from '../queue/after-commit.ts';
-import type { Database } from '../../database/database.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
-import { sendQuery } from '../../database/send-query.ts';
+import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../queue/rings.ts';
-import { literal } from '../../database/statement.ts';
 import { ALL_MODELS, BACK_UNTIL_SQL } from '../queue/model-blocks.ts';
 import { BLOCK_JSON } from '../views/pauses.ts';
 import { wokenSql } from '../queue/wake-parked.ts';
 import { MODEL_CODES } from '../turn/wait-reasons.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 
-export const UNBLOCK_MODELS = literal({
+/** Rejects with a violated primary key when another request has stored the key. */
+export const unblockModels = literalQuery({
   name: 'unblock-models',
   purpose:
     'Lift the blocks of a model, or all, make the turns due that wait for it, and delete what its server has said about it. Answers the blocks and the rings.',
   locking: 'The blocks, then the session rows in the order of their ids.',
+  pool: 'views',
   text: `with meant as (
   select b.account, b.model, b.until > clock_timestamp() and b.lifted_at is null as is_blocked from holdfast.model_blocks b
-  where $1::text is null or b.model in ($1::text, split_part($1::text, '/', 1) || '/${ALL_MODELS}')
+  where $model::text is null or b.model in ($model::text, split_part($model::text, '/', 1) || '/${ALL_MODELS}')
   for update
 ),
 changed as (
@@ -30,21 +30,15 @@ changed as (
   returning b.*, m.is_blocked
 ),
 lifted as (select * from changed where is_blocked),
-${wokenSql(MODEL_CODES, `($1::text is null or t.park_by in ($1::text, split_part($1::text, '/', 1)))`)},
+${wokenSql(MODEL_CODES, `($model::text is null or t.park_by in ($model::text, split_part($model::text, '/', 1)))`)},
 answer as (
   select coalesce((select json_agg(${BLOCK_JSON} order by b.model) from lifted b), '[]') as lifted
 ),
-${keyedPart(2, `select json_build_object('lifted', lifted) from answer`)}
+${keyedSql(`select json_build_object('lifted', lifted) from answer`)}
 select lifted, ${RINGS_SQL} as rings from answer`,
+  values: (model: string | null, idempotency: KeyedRequest | null) => ({ model, ...idempotency }),
+  answer: ([row]: { lifted: BlockView[]; rings: NeededRing[] }[]): Committed<{ lifted: BlockView[] }> => ({
+    lifted: row?.lifted ?? [],
+    after: afterOfRings(row?.rings ?? []),
+  }),
 });
-
-/** Lifts the blocks. Rejects with a violated primary key when another request has stored the key. */
-export async function unblockModels(
-  database: Database,
-  model: string | null,
-  idempotency: KeyedRequest | null,
-): Promise<Committed<{ lifted: BlockView[] }>> {
-  type Row = { lifted: BlockView[]; rings: NeededRing[] };
-  const [row] = await sendQuery<Row>(database.views, UNBLOCK_MODELS.prepared([model, ...keyValues(idempotency)]));
-  return { lifted: row?.lifted ?? [], after: afterOfRings(row?.rings ?? []) };
-}

@@ -3,8 +3,7 @@
 import type { Database } from '../../database/database.ts';
 import type { ModelTraits } from '../../core/model-traits.ts';
 import { cutHead, storableText } from '../../core/text.ts';
-import { sendQuery } from '../../database/send-query.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 
 /** The most that is kept of what a provider said, in characters. */
 const DETAIL_CHARS_MAX = 500;
@@ -38,28 +37,25 @@ export interface ModelBlock extends BlockedModel {
   traits?: ModelTraits | null;
 }
 
-export const BLOCK_MODEL = literal({
+/** `detail`: what the provider said. Sent again, the block lasts a little longer. */
+export const blockModel = literalQuery({
   name: 'block-model',
   purpose:
     'Let no worker call a model of an account for so many milliseconds. A block that lasts longer stays, as does one that the provider has asked for when the model is away, too.',
   locking: 'The row of the block.',
   text: `insert into holdfast.model_blocks as b (account, model, until, detail, since, probe_at)
-values ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond', $4, clock_timestamp(), clock_timestamp() + $5::bigint * interval '1 millisecond')
+values ($account, $model, clock_timestamp() + $leftMs::bigint * interval '1 millisecond', $detail, clock_timestamp(), clock_timestamp() + $probeInMs::bigint * interval '1 millisecond')
 on conflict (account, model) do update set until = excluded.until, detail = excluded.detail, lifted_at = null, probe_at = excluded.probe_at,
   since = case when b.until < clock_timestamp() or b.lifted_at is not null then excluded.since else b.since end
 where b.until < clock_timestamp() or b.lifted_at is not null or b.probe_at is not null or (excluded.probe_at is null and b.until < excluded.until)`,
+  values: ({ account, model, leftMs, probeInMs }: Omit<ModelBlock, 'isLifted' | 'traits'>, detail: string) => ({
+    account,
+    model,
+    leftMs: Math.ceil(leftMs),
+    detail: cutHead(storableText(detail), DETAIL_CHARS_MAX),
+    probeInMs: probeInMs === null ? null : Math.ceil(probeInMs),
+  }),
 });
-
-/** Writes a block, with what the provider said. Sent again, it lasts a little longer. */
-export async function blockModel(
-  database: Database,
-  { account, model, leftMs, probeInMs }: Omit<ModelBlock, 'isLifted' | 'traits'>,
-  detail: string,
-): Promise<void> {
-  const probe = probeInMs === null ? null : Math.ceil(probeInMs);
-  const values = [account, model, Math.ceil(leftMs), cutHead(storableText(detail), DETAIL_CHARS_MAX), probe];
-  await sendQuery(database.hot, BLOCK_MODEL.prepared(values));
-}
 
 /** Writes that a model is away, and when the next probe may be made. */
 export async function markAway(
@@ -73,7 +69,8 @@ export async function markAway(
 /** Who may probe a model that is away: this worker; or another one does, and there is time until the next probe; or none is needed. */
 export type ProbeAnswer = { kind: 'taken' } | { kind: 'free' } | { kind: 'wait'; waitMs: number };
 
-export const TAKE_PROBE = literal({
+/** Sent again, it may have to wait for itself. */
+export const takeProbe = literalQuery({
   name: 'take-probe',
   purpose: 'Let this worker alone call a model that is away, for so many milliseconds, if the next probe is due.',
   locking: 'The row of the block.',
@@ -87,53 +84,38 @@ export const TAKE_PROBE = literal({
 select exists (select from taken) as "isTaken", (
   select extract(epoch from b.probe_at - clock_timestamp()) * 1000 from holdfast.model_blocks b
   where b.account = $1 and b.model = $2 and b.lifted_at is null and b.until > clock_timestamp())::double precision as "waitMs"`,
+  values: ({ account, model }: BlockedModel, forMs: number) => [account, model, forMs],
+  answer([row]: { isTaken: boolean; waitMs: number | null }[]): ProbeAnswer {
+    if (row?.isTaken === true) return { kind: 'taken' };
+    const waitMs = row?.waitMs ?? null;
+    return waitMs === null ? { kind: 'free' } : { kind: 'wait', waitMs };
+  },
 });
 
-/** Takes the right to probe. Sent again, it may have to wait for itself. */
-export async function takeProbe(
-  database: Database,
-  { account, model }: BlockedModel,
-  forMs: number,
-): Promise<ProbeAnswer> {
-  type Row = { isTaken: boolean; waitMs: number | null };
-  const [row] = await sendQuery<Row>(database.hot, TAKE_PROBE.prepared([account, model, forMs]));
-  if (row?.isTaken === true) return { kind: 'taken' };
-  const waitMs = row?.waitMs ?? null;
-  return waitMs === null ? { kind: 'free' } : { kind: 'wait', waitMs };
-}
-
-export const MARK_BACK = literal({
+export const markBack = literalQuery({
   name: 'mark-back',
   purpose: 'End the block of a model that was away and has answered.',
   locking: 'The row of the block.',
   text: `update holdfast.model_blocks b
 set lifted_at = clock_timestamp(), until = ${BACK_UNTIL_SQL}
-where b.account = $1 and b.model = $2 and b.probe_at is not null and b.lifted_at is null and b.until > clock_timestamp()`,
+where b.account = $account and b.model = $model and b.probe_at is not null and b.lifted_at is null and b.until > clock_timestamp()`,
+  values: (model: BlockedModel) => model,
 });
 
-/** Ends the block of a model that has answered. */
-export async function markBack(database: Database, { account, model }: BlockedModel): Promise<void> {
-  await sendQuery(database.hot, MARK_BACK.prepared([account, model]));
-}
-
-export const KEEP_TRAITS = literal({
+export const keepTraits = literalQuery({
   name: 'keep-traits',
   purpose: 'Keep for a day what the server of a model has said about it, beside what is known already.',
   locking: 'The row of the model.',
   text: `insert into holdfast.model_blocks as b (account, model, until, since, traits, traits_until)
-values ($1, $2, clock_timestamp(), clock_timestamp(), $3::jsonb, clock_timestamp() + interval '1 day')
+values ($account, $model, clock_timestamp(), clock_timestamp(), $traits::jsonb, clock_timestamp() + interval '1 day')
 on conflict (account, model) do update set traits_until = excluded.traits_until,
   traits = case when b.traits_until > clock_timestamp() then b.traits || excluded.traits else excluded.traits end`,
+  values: ({ account, model }: BlockedModel, traits: ModelTraits) => ({
+    account,
+    model,
+    traits: JSON.stringify(traits),
+  }),
 });
-
-/** Keeps the traits of a model for all workers. Safe to send again. */
-export async function keepTraits(
-  database: Database,
-  { account, model }: BlockedModel,
-  traits: ModelTraits,
-): Promise<void> {
-  await sendQuery(database.hot, KEEP_TRAITS.prepared([account, model, JSON.stringify(traits)]));
-}
 
 /** SQL of the blocks whose time has not passed, as json: those that last, those that were lifted, and traits; null: there are none. */
 export const BLOCKS_SQL = `(select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,

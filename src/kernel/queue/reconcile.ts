@@ -6,11 +6,11 @@
 // that a person has paused are left out: otherwise they would take the room of those that can run.
 import type { Lane } from '../../config.ts';
 import type { Committed } from './after-commit.ts';
-import type { Database } from '../../database/database.ts';
-import { buildRings, type NeededRing } from './rings.ts';
+import { buildRings, type RungColumns } from './rings.ts';
+import type { SessionId } from '../../core/ids.ts';
 import type { WorkQuestion } from './work-watch.ts';
 import { isPausedSql } from './pause-sql.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 /** The largest number of sessions of a lane in one round. */
 export const STALE_RINGS_MAX = 500;
@@ -31,14 +31,21 @@ interface StaleRings {
   nextInMs: number | null;
 }
 
-export const RECONCILE = literal({
+/**
+ * Selects old rings, for each lane the oldest and at most as many as it has free slots, and updates them, so that the next
+ * round selects others; several reconcilers share the work. `ringNo` is the last one that was rung. Also returns the
+ * milliseconds until the next known deadline (a lease that expires, a session that becomes due), or null.
+ */
+export const selectStaleRings = literalQuery({
   name: 'reconcile',
   purpose:
     'Select old rings and mark them as rung. Answers them as one list, and in how many milliseconds the next one is due.',
   locking: 'The doorbells, skipping those that are locked.',
+  // Sent again, it would not select what it has marked; the next round does, after a while.
+  retryMs: 0,
   text: `with open as materialized (
   select *, rung_at < free_at as is_abandoned,
-    case when rung_at >= free_at then rung_at + $1 * interval '1 millisecond' else free_at end as moment
+    case when rung_at >= free_at then rung_at + $staleAfterMs * interval '1 millisecond' else free_at end as moment
   from (
     select d.session_id, d.lane, d.rung_at, greatest(d.due_at, s.lease_expires_at) as free_at
     from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
@@ -54,7 +61,7 @@ due as materialized (
 ),
 taken as (
   select d.session_id, due.is_abandoned from holdfast.doorbells d join due on due.session_id = d.session_id
-  join unnest($2::text[], $3::int[]) as lanes (lane, room) on lanes.lane = due.lane
+  join unnest($lanes::text[], $rooms::int[]) as lanes (lane, room) on lanes.lane = due.lane
   where d.rung_at = due.rung_at and due.place <= lanes.room
   order by due.moment limit ${STALE_RINGS_MAX} for update of d skip locked
 ),
@@ -67,21 +74,14 @@ select coalesce((select json_agg(json_build_object('sessionId', session_id, 'lan
   (select greatest(0, extract(epoch from min(moment) - clock_timestamp()) * 1000)::float8 from (
       select moment from open where moment > clock_timestamp() union all select moment from next_due) as coming
     having count(*) > 0) as "nextInMs"`,
-});
-
-/**
- * Selects old rings, for each lane the oldest and at most as many as it has free slots, and updates them, so that the next
- * round selects others; several reconcilers share the work. `ringNo` is the last one that was rung. Also returns the
- * milliseconds until the next known deadline (a lease that expires, a session that becomes due), or null.
- */
-export async function selectStaleRings(
-  database: Database,
-  { staleAfterMs, lanes }: { staleAfterMs: number; lanes: LaneRoom[] },
-): Promise<StaleRings> {
-  const query = RECONCILE.prepared([staleAfterMs, lanes.map(({ lane }) => lane), lanes.map(({ room }) => room)]);
+  values: ({ staleAfterMs, lanes }: { staleAfterMs: number; lanes: LaneRoom[] }) => ({
+    staleAfterMs,
+    lanes: lanes.map(({ lane }) => lane),
+    rooms: lanes.map(({ room }) => room),
+  }),
   // The final select has one row.
-  return (await database.hot.query<StaleRings>(query)).rows[0]!;
-}
+  answer: ([selected]: StaleRings[]) => selected!,
+});
 
 /** Whether the work of a session is due within so many milliseconds. */
 export function ringWork(withinMs: number): WorkQuestion {
@@ -91,21 +91,20 @@ export function ringWork(withinMs: number): WorkQuestion {
   };
 }
 
-export const COUNT_RINGS = literal({
+/** Leaves out the sessions for which another process has rung meanwhile; resolves with how many are rung for. */
+export const countRings = literalQuery({
   name: 'count-rings',
   purpose: 'Count a ring of each doorbell that still has the given number. Answers the rings.',
   locking: 'The doorbells.',
+  // Sent again, it would not answer the rings that it has counted.
+  retryMs: 0,
   text: `update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp()
 from unnest($1::uuid[], $2::bigint[]) as stale (session_id, rings)
 where d.session_id = stale.session_id and d.rings = stale.rings
 returning d.session_id, d.lane, d.rings`,
+  values: (stale: NeededRing[]) => [stale.map(({ sessionId }) => sessionId), stale.map(({ ringNo }) => ringNo)],
+  answer(rows: ({ session_id: SessionId } & RungColumns)[]): Committed<{ rings: number }> {
+    const rings = rows.flatMap((row) => buildRings('inbound', row.session_id, row));
+    return { rings: rings.length, after: { changed: [], rings } };
+  },
 });
-
-/** Increments the ring number of each session, unless another process did so meanwhile; resolves with how many are rung for. */
-export async function countRings(database: Database, stale: NeededRing[]): Promise<Committed<{ rings: number }>> {
-  const result = await database.hot.query(
-    COUNT_RINGS.prepared([stale.map((ring) => ring.sessionId), stale.map((ring) => ring.ringNo)]),
-  );
-  const rings = result.rows.flatMap((row) => buildRings('inbound', row.session_id, row));
-  return { rings: rings.length, after: { changed: [], rings } };
-}

@@ -5,8 +5,7 @@ import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
 import type { Database } from '../../database/database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
-import { sendQuery } from '../../database/send-query.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 export interface Fork {
   sourceKey: SessionKey;
@@ -29,7 +28,7 @@ export type ForkResult =
 
 // Renumbered in the order of the path, a summary first. An answer whose calls have no results yet is left out: its results will be
 // stored in the source, never here.
-export const FORK_SESSION = literal({
+export const copySession = literalQuery({
   name: 'fork-session',
   purpose: "Make a session that begins with a copy of another's active path. Answers how far it came.",
   locking: 'None: what is committed is copied.',
@@ -80,19 +79,21 @@ ${keyedPart(9, `select json_build_object('entries', (select count(*) from whole)
 select target.place, made.id as made_id, (select count(*) from whole)::int as entries,
   (select s.id from holdfast.sessions s where s.key = $4) as twin_id
 from source cross join target left join made on true`,
+  values({ sourceKey, entryId, beforeTurnId, target, idempotency }: Fork, copyId: SessionId) {
+    const made = [copyId, target.key, target.agentId, target.kind, target.lane, target.channel];
+    return [sourceKey, entryId, ...made, ...keyValues(idempotency), beforeTurnId ?? null];
+  },
+  answer([row]: ForkRow[], { entryId }, copyId): ForkResult {
+    if (row === undefined) return { kind: 'unknown' };
+    if (entryId !== null && row.place === null) return { kind: 'unknown-entry' };
+    if (row.made_id === null && row.twin_id !== copyId) return { kind: 'exists', entries: row.entries };
+    return { kind: 'ok', sessionId: copyId, entries: row.entries };
+  },
 });
 
 /** Copies a session. Sent again after an unknown outcome it finds its own copy. */
-export async function forkSession(database: Database, fork: Fork): Promise<ForkResult> {
-  const sessionId = newId<SessionId>();
-  const { sourceKey, entryId, beforeTurnId = null, target, idempotency } = fork;
-  const made = [sessionId, target.key, target.agentId, target.kind, target.lane, target.channel];
-  const query = FORK_SESSION.prepared([sourceKey, entryId, ...made, ...keyValues(idempotency), beforeTurnId]);
-  const [row] = await sendQuery<ForkRow>(database.hot, query);
-  if (row === undefined) return { kind: 'unknown' };
-  if (entryId !== null && row.place === null) return { kind: 'unknown-entry' };
-  if (row.made_id === null && row.twin_id !== sessionId) return { kind: 'exists', entries: row.entries };
-  return { kind: 'ok', sessionId, entries: row.entries };
+export function forkSession(database: Database, fork: Fork): Promise<ForkResult> {
+  return copySession(database, fork, newId<SessionId>());
 }
 
 interface ForkRow {

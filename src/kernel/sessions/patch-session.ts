@@ -1,6 +1,5 @@
 // The overrides of a session: what its queue, model and thinking are when they differ from the configuration, and its label.
-import { literal } from '../../database/statement.ts';
-import type { ViewDatabase } from '../../database/page.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 /** Absent: unchanged. Null: back to the configuration. */
 export interface SessionPatch {
@@ -38,15 +37,12 @@ export function patchSql(placeholder: string): string {
     .join(', ');
 }
 
-export const PATCH_SESSION = literal({
+export const patchSession = literalQuery({
   name: 'patch-session',
   purpose: 'Change overrides of a session. Answers a row when there is such a session.',
   locking: 'The session row.',
+  pool: 'views',
   text: `update holdfast.sessions s set ${patchSql('$2')}, updated_at = clock_timestamp() where s.key = $1 returning 1`,
+  values: (key: string, patch: SessionPatch) => [key, JSON.stringify(patch)],
+  answer: (rows: object[]) => rows.length > 0,
 });
-
-/** Sets the overrides of the session of this canonical key. False when there is no such session. */
-export async function patchSession(db: ViewDatabase, key: string, patch: SessionPatch): Promise<boolean> {
-  const result = await db.query(PATCH_SESSION.prepared([key, JSON.stringify(patch)]));
-  return result.rows.length > 0;
-}

@@ -3,10 +3,9 @@
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { insertEventsSql } from '../events/events.ts';
-import { sendQuery } from '../../database/send-query.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 import type { Committed } from '../queue/after-commit.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
+import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { buildAfter, type RungColumns, RUNG_AGAIN_SQL } from '../queue/rings.ts';
 
 /** What a new transcript keeps of the view of a session `s`: which alerts were sent lately. */
@@ -14,14 +13,18 @@ export const KEPT_VIEW_SQL = `case when s.view -> 'alerts' is null then '{}'::js
 
 // A reset by the worker that has claimed the session, before it opens the turn of the message that requested it. The worker keeps the lock.
 // If it crashes afterwards, the next one finds an empty transcript and has nothing to reset.
-export const RESET_CLAIMED = literal({
+/**
+ * Ends transcript `transcriptNo`; false when this worker no longer holds the session. `reason` is shown with the event: `message`, `daily` or
+ * `idle`.
+ */
+export const resetClaimed = literalQuery({
   name: 'reset-claimed',
   purpose: 'Begin a new transcript of a session that this worker has claimed.',
   locking: 'The session row.',
   text: `with locked as materialized (
-  select s.* from holdfast.sessions s where s.id = $1 and s.epoch = $2 and s.turn_id is null for no key update
+  select s.* from holdfast.sessions s where s.id = $sessionId and s.epoch = $epoch and s.turn_id is null for no key update
 ),
-fit as materialized (select * from locked where transcript_no = $3),
+fit as materialized (select * from locked where transcript_no = $transcriptNo),
 ended as (
   insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq) select id, transcript_no, entry_seq from fit
   on conflict do nothing
@@ -34,23 +37,12 @@ updated_sessions as (
   returning s.id, s.transcript_no
 ),
 inserted_events as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
-  json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', $4::text) as data, 1 as n
+  json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', $reason::text) as data, 1 as n
   from updated_sessions`)})
 select id from locked`,
+  values: (reset: { sessionId: SessionId; epoch: number; transcriptNo: number; reason: string }) => reset,
+  answer: (rows: object[]) => rows.length > 0,
 });
-
-/**
- * Ends transcript `transcriptNo` of a claimed session; false when this worker no longer holds the session. `reason` is shown with the
- * event: `message`, `daily` or `idle`.
- */
-export async function resetClaimed(
-  database: Database,
-  reset: { sessionId: SessionId; epoch: number; transcriptNo: number; reason: string },
-): Promise<boolean> {
-  const values = [reset.sessionId, reset.epoch, reset.transcriptNo, reset.reason];
-  const rows = await sendQuery(database.hot, RESET_CLAIMED.prepared(values));
-  return rows.length > 0;
-}
 
 /** `running`: a turn is open; end it first. `unknown`: no such session. */
 export type Reset =
@@ -60,12 +52,12 @@ export type Reset =
 
 // A worker that has claimed the session but not opened its turn yet assembles a prompt on the old transcript: the epoch is raised,
 // so that its opening is refused, and the doorbell is rung again for the waiting messages.
-export const RESET_SESSION = literal({
+export const beginTranscript = literalQuery({
   name: 'reset-session',
   purpose: 'Begin a new transcript, unless a turn is open.',
   locking: 'The session row.',
-  text: `with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
-fit as materialized (select * from locked where turn_id is null and transcript_no < $2),
+  text: `with locked as materialized (select s.* from holdfast.sessions s where s.key = $sessionKey for no key update),
+fit as materialized (select * from locked where turn_id is null and transcript_no < $next),
 ended as (
   insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq) select id, transcript_no, entry_seq from fit
   on conflict do nothing
@@ -83,17 +75,26 @@ inserted_events as (${insertEventsSql(`select id as session_id, null::uuid as tu
   json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', 'api') as data, 1 as n from updated_sessions`)}),
 ended_now as materialized (
   select coalesce(updated_sessions.transcript_no, locked.transcript_no) as no from locked left join updated_sessions on true
-  where updated_sessions.id is not null or locked.transcript_no >= $2
+  where updated_sessions.id is not null or locked.transcript_no >= $next
 ),
-${keyedPart(3, `select json_build_object('transcriptNo', no, 'previousNo', no - 1) from ended_now`)}
+${keyedSql(`select json_build_object('transcriptNo', no, 'previousNo', no - 1) from ended_now`)}
 select locked.id, ended_now.no, rung_doorbells.lane, rung_doorbells.rings
 from locked left join ended_now on true left join rung_doorbells on true`,
+  values: ({ idempotency, ...transcript }: NextTranscript) => ({ ...transcript, ...idempotency }),
+  answer([row]: ResetRow[]): Committed<Reset> {
+    if (row === undefined) return { kind: 'unknown' };
+    const { no: transcriptNo } = row;
+    if (transcriptNo === null) return { kind: 'running' };
+    return { kind: 'ok', transcriptNo, previousNo: transcriptNo - 1, after: buildAfter('inbound', row.id, row) };
+  },
 });
 
-export const TRANSCRIPT_NO = literal({
+export const readTranscriptNo = literalQuery({
   name: 'transcript-no',
   purpose: 'Read the number of the transcript of a session.',
   text: 'select transcript_no from holdfast.sessions where key = $1',
+  values: (sessionKey: string) => [sessionKey],
+  answer: ([row]: { transcript_no: number }[]) => row?.transcript_no ?? null,
 });
 
 /** Gives the session of this canonical key a new transcript, unless a turn is open. */
@@ -102,15 +103,17 @@ export async function resetSession(
   key: string,
   idempotency?: KeyedRequest | null,
 ): Promise<Committed<Reset>> {
-  const current = await database.hot.query(TRANSCRIPT_NO.prepared([key]));
-  if (current.rows[0] === undefined) return { kind: 'unknown' };
+  const current = await readTranscriptNo(database, key);
+  if (current === null) return { kind: 'unknown' };
   // Names the transcript to be ended, so that the statement may be sent again.
-  const next = current.rows[0].transcript_no + 1;
-  const [row] = await sendQuery<ResetRow>(database.hot, RESET_SESSION.prepared([key, next, ...keyValues(idempotency)]));
-  if (row === undefined) return { kind: 'unknown' };
-  const { no: transcriptNo } = row;
-  if (transcriptNo === null) return { kind: 'running' };
-  return { kind: 'ok', transcriptNo, previousNo: transcriptNo - 1, after: buildAfter('inbound', row.id, row) };
+  return beginTranscript(database, { sessionKey: key, next: current + 1, idempotency });
+}
+
+interface NextTranscript {
+  sessionKey: string;
+  /** Its number. */
+  next: number;
+  idempotency: KeyedRequest | null | undefined;
 }
 
 interface ResetRow extends RungColumns {

@@ -3,11 +3,9 @@
 // range in which it was retired, so that the requests of that time stay derivable.
 import type { Committed } from '../queue/after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
-import type { Database } from '../../database/database.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
-import { sendQuery } from '../../database/send-query.ts';
+import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { buildAfter, type RungColumns, RUNG_AGAIN_SQL } from '../queue/rings.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 /**
  * `ok`: it is undone, now or earlier. `running`: a turn is open; end it first. `conflict`: it did not succeed, or its transcript was
@@ -18,13 +16,13 @@ export interface Restoration {
 }
 
 // The epoch is raised because of a worker that has claimed the session but not opened its turn yet, as in a reset.
-export const RESTORE_COMPACTION = literal({
+export const restoreCompaction = literalQuery({
   name: 'restore-compaction',
   purpose: 'Undo a compaction, and the later ones of the same transcript.',
   locking: 'The session row.',
-  text: `with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
+  text: `with locked as materialized (select s.* from holdfast.sessions s where s.key = $sessionKey for no key update),
 wanted as materialized (
-  select c.* from holdfast.compactions c join locked on c.session_id = locked.id where c.id = $2
+  select c.* from holdfast.compactions c join locked on c.session_id = locked.id where c.id = $compactionId
 ),
 fit as materialized (
   select locked.*, wanted.summary_seq from locked, wanted
@@ -62,26 +60,22 @@ updated_sessions as (
   returning s.*
 ),
 ${RUNG_AGAIN_SQL},
-${keyedPart(3, `select json_build_object('restored', wanted.id) from wanted left join updated_sessions on true where updated_sessions.id is not null or wanted.status = 'restored'`)}
+${keyedSql(`select json_build_object('restored', wanted.id) from wanted left join updated_sessions on true where updated_sessions.id is not null or wanted.status = 'restored'`)}
 select locked.id, locked.turn_id, wanted.id as compaction_id, wanted.status, updated_sessions.id as moved_id, rung_doorbells.lane, rung_doorbells.rings
 from locked left join wanted on true left join updated_sessions on true left join rung_doorbells on true`,
-});
-
-/** Undoes a compaction of the session of this canonical key. */
-export async function restoreCompaction(
-  database: Database,
-  input: { sessionKey: string; compactionId: string; idempotency?: KeyedRequest | null },
-): Promise<Committed<Restoration>> {
-  const [row] = await sendQuery<RestoreRow>(
-    database.hot,
-    RESTORE_COMPACTION.prepared([input.sessionKey, input.compactionId, ...keyValues(input.idempotency)]),
-  );
-  if (row === undefined || row.compaction_id === null) return { kind: 'unknown' };
-  if (row.moved_id === null) {
+  values: ({ idempotency, ...compaction }: UndoneCompaction) => ({ ...compaction, ...idempotency }),
+  answer([row]: RestoreRow[]): Committed<Restoration> {
+    if (row === undefined || row.compaction_id === null) return { kind: 'unknown' };
+    if (row.moved_id !== null) return { kind: 'ok', after: buildAfter('inbound', row.id, row) };
     if (row.status === 'restored') return { kind: 'ok' };
     return { kind: row.status === 'completed' && row.turn_id !== null ? 'running' : 'conflict' };
-  }
-  return { kind: 'ok', after: buildAfter('inbound', row.id, row) };
+  },
+});
+
+interface UndoneCompaction {
+  sessionKey: string;
+  compactionId: string;
+  idempotency?: KeyedRequest | null;
 }
 
 interface RestoreRow extends RungColumns {

@@ -1,10 +1,9 @@
 // What a session is and what its newest turns that have ended have read from the provider's cache, for the agent itself.
 import type { SessionFacts } from '../../contract/views.ts';
 import type { Database } from '../../database/database.ts';
-import { sendQuery } from '../../database/send-query.ts';
 import { sessionFactsSql } from './session-facts.ts';
 import { shareStatement, type RowSubmitter } from '../../database/share-statement.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 /** Older turns do not count into the figures of the cache: a session may have very many. */
 const TURNS_MAX = 100;
@@ -17,9 +16,12 @@ export interface SessionUsageRow {
   turns: number;
 }
 
-export const SESSION_USAGE = literal({
+export const readSessionUsages = literalQuery({
   name: 'session-usage',
   purpose: "Read the facts of sessions, and what their newest ended turns have read from the provider's cache.",
+  pool: 'views',
+  // `shareStatement` sends it again.
+  retryMs: 0,
   text: `select s.key, ${sessionFactsSql('s')} as facts, coalesce(newest.read, 0)::float8 as "cacheReadTokens",
   coalesce(newest.written, 0)::float8 as "cacheWriteTokens", newest.turns::int as turns
 from holdfast.sessions s cross join lateral (
@@ -27,13 +29,14 @@ from holdfast.sessions s cross join lateral (
   from (select * from holdfast.turns where session_id = s.id and ended_at is not null order by id desc limit ${TURNS_MAX}) t
 ) newest
 where s.key = any($1::text[])`,
+  values: (keys: string[]) => [keys],
+  answer(rows: (SessionUsageRow & { key: string })[], keys): (SessionUsageRow | null)[] {
+    const rowOf = new Map(rows.map((row) => [row.key, row]));
+    return keys.map((key) => rowOf.get(key) ?? null);
+  },
 });
 
 /** Makes the function that reads the session of a key; null: it does not exist. Concurrent calls share one read by indexes. */
 export function createReadSessionUsage(database: Database): RowSubmitter<string, SessionUsageRow | null> {
-  return shareStatement('session-usage', async (keys: string[]) => {
-    const rows = await sendQuery<SessionUsageRow & { key: string }>(database.views, SESSION_USAGE.prepared([keys]));
-    const rowOf = new Map(rows.map((row) => [row.key, row]));
-    return keys.map((key) => rowOf.get(key) ?? null);
-  });
+  return shareStatement('session-usage', (keys: string[]) => readSessionUsages(database, keys));
 }

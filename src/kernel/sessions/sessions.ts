@@ -7,7 +7,7 @@ import { agentIdOf, laneOf, sessionKindOf } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import type { Database } from '../../database/database.ts';
 import { shareStatement } from '../../database/share-statement.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 /** A session to ensure; the fields other than `key` are used only when it does not exist yet. */
 export interface NeededSession {
@@ -63,9 +63,11 @@ export function createEnsureSession(database: Database): EnsureSession {
 }
 
 // The first query does not see a session that another process creates at the same time, but the second does.
-export const ENSURE_SESSION = literal({
+export const insertSessions = literalQuery({
   name: 'ensure-session',
   purpose: 'Make the sessions that do not exist. Answers the id of each key.',
+  // `shareStatement` sends it again.
+  retryMs: 0,
   text: `with input as (
   select distinct on (key) * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])
     as input (key, id, agent_id, kind, lane, channel) order by key
@@ -80,23 +82,22 @@ created as (
 select key, id from created
 union all
 select s.key, s.id from holdfast.sessions s where s.key = any ($1::text[])`,
+  values: (sessions: NeededSession[]) => [
+    sessions.map(({ key }) => key),
+    sessions.map(({ candidateId }) => candidateId),
+    sessions.map(({ agentId }) => agentId),
+    sessions.map(({ kind }) => kind),
+    sessions.map(({ lane }) => lane),
+    sessions.map(({ channel }) => channel),
+  ],
+  answer: (rows: { key: string; id: SessionId }[]) => rows,
 });
 
 async function ensureAll(database: Database, sessions: NeededSession[]): Promise<SessionId[]> {
   const found = new Map<string, SessionId>();
   for (let attempt = 1; attempt <= ATTEMPTS_MAX && sessions.some((session) => !found.has(session.key)); attempt += 1) {
     const missing = sessions.filter((session) => !found.has(session.key));
-    const result = await database.hot.query(
-      ENSURE_SESSION.prepared([
-        missing.map((session) => session.key),
-        missing.map((session) => session.candidateId),
-        missing.map((session) => session.agentId),
-        missing.map((session) => session.kind),
-        missing.map((session) => session.lane),
-        missing.map((session) => session.channel),
-      ]),
-    );
-    for (const row of result.rows) found.set(row.key, row.id);
+    for (const { key, id } of await insertSessions(database, missing)) found.set(key, id);
   }
   return sessions.map(({ key }) => {
     const id = found.get(key);

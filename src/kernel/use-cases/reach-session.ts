@@ -44,13 +44,13 @@ export type OverrideResult = { kind: 'done' | 'unknown' } | { kind: 'refused'; m
 
 /** Sets them; a model that no provider serves is refused before anything is stored. */
 export async function overrideSession(
-  { config, views }: Service,
+  { config, database }: Service,
   sessionKey: string,
   patch: SessionPatch,
 ): Promise<OverrideResult> {
   const fault = findModelFault(config, sessionKey, patch.model);
   if (fault !== null) return { kind: 'refused', message: fault };
-  return { kind: (await patchSession(views, sessionKey, patch)) ? 'done' : 'unknown' };
+  return { kind: (await patchSession(database, sessionKey, patch)) ? 'done' : 'unknown' };
 }
 
 /** Why the agent of a session cannot be asked to use a model, for people; null: it can, or none is given. */

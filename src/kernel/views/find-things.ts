@@ -6,7 +6,6 @@ import type { FoundId } from '../../contract/answers.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
 import { viewQuery } from '../../database/literal-query.ts';
-import { literal } from '../../database/statement.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import { join, raw, sql, type Sql } from '../../database/drizzle.ts';
 
@@ -39,7 +38,7 @@ const SAME_END_MAX = 20;
 /** The maximum number of messages with one platform id, and of dead letters with one code, that are read. */
 const NAMED_MAX = 1_000;
 
-export const FIND_BY_ID = literal({
+export const findByIds = viewQuery({
   name: 'find-by-id',
   purpose:
     'Find what has one of these ids: a turn, a message (its turn, or its session while no turn has it) or a session.',
@@ -48,6 +47,8 @@ export const FIND_BY_ID = literal({
   array(select s.id from holdfast.sessions s where s.id = any ($1::uuid[])) as "sessionIds",
   array(select t.session_id from holdfast.turns t where t.id = any ($1::uuid[])
     union select i.session_id from holdfast.inbox i where i.id = any ($1::uuid[])) as "ownerIds"`,
+  values: (ids: string[]) => [ids],
+  answer: ([row]: FoundRow[], ids): FoundThings => ({ ...NOTHING, ...row, ids }),
 });
 
 export const findByEnd = viewQuery({
@@ -66,7 +67,7 @@ export const findByEnd = viewQuery({
   answer: (found: FoundId[]) => found,
 });
 
-export const FIND_BY_TEXT = literal({
+export const findByText = viewQuery({
   name: 'find-by-text',
   purpose: 'Find the session with this key ($2), and messages to which their platform gave this id ($1).',
   text: `with named as materialized (
@@ -76,14 +77,18 @@ export const FIND_BY_TEXT = literal({
 select array(select distinct turn_id from named where turn_id is not null) as "turnIds",
   array(select s.id from holdfast.sessions s where s.key = $2) as "sessionIds",
   array(select distinct session_id from named) as "ownerIds"`,
+  values: (text: string) => [text, parseKey(text)],
+  answer: ([row]: FoundRow[]): FoundThings => ({ ...NOTHING, ...row, ids: [] }),
 });
 
-export const FIND_BY_CODE = literal({
+export const findByCode = viewQuery({
   name: 'find-by-code',
   purpose: 'Find the sessions that have open dead letters with this code.',
   text: `select array(select distinct session_id from (
     select d.session_id from holdfast.dead_letters d where d.state = 'open' and d.code = $1 and d.session_id is not null limit ${NAMED_MAX}
   ) as letters) as "sessionIds"`,
+  values: (code: string) => [code],
+  answer: ([row]: Pick<FoundRow, 'sessionIds'>[]) => row?.sessionIds ?? [],
 });
 
 interface FoundRow {
@@ -92,6 +97,10 @@ interface FoundRow {
   /** The sessions of the objects that are not sessions themselves. */
   ownerIds: string[];
 }
+
+type FoundThings = FoundRow & NamedThings;
+
+const NOTHING: FoundRow = { turnIds: [], sessionIds: [], ownerIds: [] };
 
 /** The turns that a text names: by their ids or those of their messages, or all of the sessions that it names. */
 export async function findTurns(db: ViewDatabase, text: string): Promise<NamedThings> {
@@ -104,27 +113,15 @@ export async function findSessions(db: ViewDatabase, text: string): Promise<stri
   const { sessionIds, ownerIds } = await find(db, text);
   const found = [...new Set([...sessionIds, ...ownerIds])];
   if (found.length > 0 || isUuid(text)) return found;
-  const { rows } = await db.query<{ sessionIds: string[] }>(FIND_BY_CODE.prepared([text]));
-  return rows[0]?.sessionIds ?? [];
+  return findByCode(db, text);
 }
 
-async function find(db: ViewDatabase, text: string): Promise<FoundRow & NamedThings> {
-  if (isUuid(text)) return findById(db, [text]);
-  const { rows } = await db.query<FoundRow>(FIND_BY_TEXT.prepared([text, parseKey(text)]));
-  const named = { ...NOTHING, ...rows[0], ids: [] };
+async function find(db: ViewDatabase, text: string): Promise<FoundThings> {
+  if (isUuid(text)) return findByIds(db, [text]);
+  const named = await findByText(db, text);
   if (named.sessionIds.length + named.ownerIds.length > 0 || !isIdEnd(text)) return named;
-  return findById(
-    db,
-    (await findByEnd(db, text)).map(({ id }) => id),
-  );
-}
-
-const NOTHING: FoundRow = { turnIds: [], sessionIds: [], ownerIds: [] };
-
-async function findById(db: ViewDatabase, ids: string[]): Promise<FoundRow & NamedThings> {
-  if (ids.length === 0) return { ...NOTHING, ids };
-  const { rows } = await db.query<FoundRow>(FIND_BY_ID.prepared([ids]));
-  return { ...NOTHING, ...rows[0], ids };
+  const ids = (await findByEnd(db, text)).map(({ id }) => id);
+  return ids.length === 0 ? named : findByIds(db, ids);
 }
 
 /** The session key that a text is; null: it can be none. */

@@ -39,13 +39,15 @@ export const messageWaitSql = waitSql(
   `case when i.status = 'delayed' then json_build_object('at', ${msSql('i.deliver_at')}, 'iso', ${isoSql('i.deliver_at')}) end`,
 );
 
-export const VIEW_MESSAGES = literal({
+export const readMessageRows = viewQuery({
   name: 'view-messages',
   purpose: 'Read messages ($1), newest first, with the facts that say why they wait.',
   text: `select ${messageSql()} as message, i.body -> 'announcement' as announcement,
   case when i.status in ('delayed', 'waiting', 'claimed') then ${messageWaitSql} end as wait
 from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
 where i.id = any ($1::uuid[]) order by i.id desc`,
+  values: (ids: string[]) => [ids],
+  answer: (rows: MessageRow[]) => rows,
 });
 
 /** A message, and the facts that say why it waits. */
@@ -56,8 +58,7 @@ export interface MessageRow {
 }
 
 async function readMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
-  const { rows } = await db.query<MessageRow>(VIEW_MESSAGES.prepared([ids]));
-  return rows.map(({ message, announcement, wait }) => ({
+  return (await readMessageRows(db, ids)).map(({ message, announcement, wait }) => ({
     ...message,
     text: messageText(message.text, announcement),
     why: wait === null || message.status === 'claimed' ? describeOpenWait(db, wait) : describeWait(db, wait),
@@ -81,10 +82,12 @@ interface AcceptanceRow {
   session: SessionFacts | null;
 }
 
-export const VIEW_ACCEPTANCE = literal({
+export const readAcceptance = viewQuery({
   name: 'view-acceptance',
   purpose: 'Read what the statement that accepted a message ($1) answered.',
   text: 'select session_id as "sessionId", disposition, answer as session from holdfast.inbox where id = $1',
+  values: (id: string) => [id],
+  answer: ([row]: AcceptanceRow[]) => row,
 });
 
 /** A message and its session as they were when it was accepted; null when it is not (or no longer) known. */
@@ -92,8 +95,7 @@ export async function viewAcceptance(
   db: ViewDatabase,
   id: string,
 ): Promise<({ message: MessageView } & AcceptanceRow) | null> {
-  const { rows } = await db.query<AcceptanceRow>(VIEW_ACCEPTANCE.prepared([id]));
-  const [row, message] = [rows[0], await viewMessage(db, id)];
+  const [row, message] = [await readAcceptance(db, id), await viewMessage(db, id)];
   if (row === undefined || message === null) return null;
   if (row.disposition === 'command' || row.disposition === 'rejected') return { ...row, message };
   return {

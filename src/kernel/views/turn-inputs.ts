@@ -5,7 +5,7 @@ import { isUuid } from '../../core/ids.ts';
 import { CAUSING_TABLES, causeOfKey, type CausingTable } from '../rules/message-cause.ts';
 import { cutPiece } from '../../core/text.ts';
 import { isoSql } from '../sessions/session-facts.ts';
-import { literal } from '../../database/statement.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { messageText } from './messages.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { SYSTEM_EVENT_SQL } from './system-events.ts';
@@ -13,7 +13,7 @@ import { SYSTEM_EVENT_SQL } from './system-events.ts';
 /** The transcript has the rest of a longer text. */
 const TEXT_CHARS_MAX = 16_384;
 
-export const TURN_INPUTS = literal({
+export const readTurnInputs = viewQuery({
   name: 'turn-inputs',
   purpose: 'Read the messages that a turn ($1) answers, and the system events in its prompt.',
   text: `select coalesce((select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'causeKey', i.cause_key,
@@ -23,9 +23,11 @@ export const TURN_INPUTS = literal({
   coalesce((select json_agg(${SYSTEM_EVENT_SQL} order by e.id)
     from holdfast.system_events e where e.session_id = t.session_id and e.turn_id = t.id), '[]') as "systemEvents"
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = $1`,
+  values: (turnId: string) => [turnId],
+  answer: ([inputs]: InputsRow[]) => inputs,
 });
 
-export const CAUSES = literal({
+export const readCausesOf = viewQuery({
   name: 'message-causes',
   purpose: 'Read what caused messages: crons ($1), runs of subagents ($2), turns ($3), messages ($4) and batches ($5).',
   // The cause of a spawn is its tool call: call:<turn>:<call>.
@@ -40,6 +42,8 @@ from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id
 union all select i.id, 'message', null, s.key, null, i.turn_id
 from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id = any ($4::uuid[])
 union all select b.id, 'batch', null, null, null, null from holdfast.batches b where b.id = any ($5::uuid[])`,
+  values: (ids: string[][]) => ids,
+  answer: (causes: CauseRow[]) => new Map(causes.map((cause) => [cause.id, cause])),
 });
 
 type TurnInput = TurnInputs['messages'][number];
@@ -64,8 +68,7 @@ interface CauseRow {
 
 /** What the turn answers; null: there is no such turn. */
 export async function viewTurnInputs(db: ViewDatabase, turnId: string): Promise<TurnInputs | null> {
-  const { rows } = await db.query<InputsRow>(TURN_INPUTS.prepared([turnId]));
-  const [row] = rows;
+  const row = await readTurnInputs(db, turnId);
   if (row === undefined) return null;
   const causes = await readCauses(
     db,
@@ -85,8 +88,7 @@ async function readCauses(db: ViewDatabase, keys: (string | null)[]): Promise<Ma
   const listIds = (table: CausingTable): string[] => named.filter((row) => row.table === table).map(({ id }) => id);
   const ids = CAUSING_TABLES.map(listIds);
   if (ids.every(({ length }) => length === 0)) return new Map();
-  const { rows } = await db.query<CauseRow>(CAUSES.prepared(ids));
-  return new Map(rows.map((row) => [row.id, row]));
+  return readCausesOf(db, ids);
 }
 
 function causeView(causeKey: string | null, causes: ReadonlyMap<string, CauseRow>): TurnInput['cause'] {

@@ -8,8 +8,7 @@ import { parseKeepingIntegers } from '../../core/parse-exactly.ts';
 import { readPartText, type StoredBlock } from '../../core/entry.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { toolStatusSql, toolWaitSql } from './settlement-sql.ts';
-import { literal } from '../../database/statement.ts';
-import type { ViewDatabase } from '../../database/page.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 
 /** A turn without its steps; `stepCount` is what its row says. */
 export type TurnSummary = Omit<TurnView, 'steps' | 'spans'>;
@@ -50,7 +49,8 @@ export function buildSteps({ calls, tools }: Pick<TurnRow, 'calls' | 'tools'>): 
 
 // One call of a tool, with what it was given and what came back. Both are in the transcript; a result whose batch has not ended is in the ledger.
 
-export const FIND_TOOL_CALL = literal({
+/** Null: the turn has no call with this id. */
+export const viewToolCall = viewQuery({
   name: 'find-tool-call',
   purpose:
     'Read a call of a tool ($2) of a turn ($1), with the entries of the turn that name it. $3: its id as JSON. An id that was used twice: the last.',
@@ -62,27 +62,24 @@ export const FIND_TOOL_CALL = literal({
   ) as contents
 from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id join holdfast.sessions s on s.id = t.session_id
 where c.turn_id = $1 and c.call_id = $2 order by c.step desc limit 1`,
+  values: (turnId: string, callId: string) => [turnId, callId, JSON.stringify(callId)],
+  answer([row]: ToolCallRow[], turnId, callId): ToolCallDetail | null {
+    if (row === undefined) return null;
+    const { contents, result, ...call } = row;
+    const blocks = contents.flat();
+    const use = blocks.findLast(({ type, id }) => type === 'tool_use' && id === callId);
+    const known = blocks.findLast((block) => block['type'] === 'tool_result' && block['tool_use_id'] === callId);
+    const kept = known ?? (result === null ? undefined : { content: result.content, is_error: result.isError });
+    return {
+      turnId,
+      ...call,
+      arguments: use === undefined ? null : JSON.stringify(use['input']),
+      result: kept === undefined ? null : { text: readPartText(kept), isError: kept['is_error'] === true },
+    };
+  },
 });
 
 type ToolCallRow = Omit<ToolCallDetail, 'turnId' | 'arguments' | 'result'> & {
   result: { content: unknown; isError?: boolean } | null;
   contents: StoredBlock[][];
 };
-
-/** The call; null: the turn has none with this id. */
-export async function viewToolCall(db: ViewDatabase, turnId: string, callId: string): Promise<ToolCallDetail | null> {
-  const { rows } = await db.query<ToolCallRow>(FIND_TOOL_CALL.prepared([turnId, callId, JSON.stringify(callId)]));
-  const [row] = rows;
-  if (row === undefined) return null;
-  const { contents, result, ...call } = row;
-  const blocks = contents.flat();
-  const use = blocks.findLast(({ type, id }) => type === 'tool_use' && id === callId);
-  const known = blocks.findLast((block) => block['type'] === 'tool_result' && block['tool_use_id'] === callId);
-  const kept = known ?? (result === null ? undefined : { content: result.content, is_error: result.isError });
-  return {
-    turnId,
-    ...call,
-    arguments: use === undefined ? null : JSON.stringify(use['input']),
-    result: kept === undefined ? null : { text: readPartText(kept), isError: kept['is_error'] === true },
-  };
-}

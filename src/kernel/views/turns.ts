@@ -2,7 +2,6 @@
 // last steps of each turn only; a turn by itself shows all.
 import { CALLS_SQL, toolsSql, toolWaitSql, turnSql } from './settlement-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
-import { literal } from '../../database/statement.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import { buildSteps, fillOutput, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import type { ToolCallView } from '../../contract/tool-calls.ts';
@@ -18,7 +17,7 @@ import { viewWaits, type TurnWaits } from './turn-waits.ts';
 /** The most steps of one turn in a list, the newest. */
 const LISTED_STEPS_MAX = 20;
 
-export const VIEW_TURNS = literal({
+export const readTurnRows = viewQuery({
   name: 'view-turns',
   purpose:
     'Read turns ($1), newest first. $2: with their calls. $3: at most this many characters of each reply. $4: with the beginnings of what they answer.',
@@ -30,6 +29,13 @@ export const VIEW_TURNS = literal({
       'person', ${PERSON_SQL}, 'channel', i.body ->> 'channel')
     from holdfast.inbox i where i.turn_id = t.id order by i.seq limit 1) end as words
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($1::uuid[]) order by t.id desc`,
+  values: (ids: string[], { hasSteps, textCharsMax = null, hasWords = false }: TurnParts) => [
+    ids,
+    hasSteps,
+    textCharsMax,
+    hasWords,
+  ],
+  answer: (turns: ReadTurn[]) => turns,
 });
 
 interface TurnParts {
@@ -44,13 +50,9 @@ interface ReadTurn extends TurnRow {
   words: (StoredWords & Pick<ListedTurn, 'person' | 'channel'>) | null;
 }
 
-async function readTurns(
-  db: ViewDatabase,
-  ids: string[],
-  { hasSteps, textCharsMax = null, hasWords = false }: TurnParts,
-): Promise<ReadTurn[]> {
-  const query = VIEW_TURNS.prepared([ids, hasSteps, textCharsMax, hasWords]);
-  const { rows } = await db.query<ReadTurn>(query);
+async function readTurns(db: ViewDatabase, ids: string[], parts: TurnParts): Promise<ReadTurn[]> {
+  const { textCharsMax = null } = parts;
+  const rows = await readTurnRows(db, ids, parts);
   for (const { turn, wait } of rows) {
     turn.why = describeOpenWait(db, wait);
     turn.nextStep = turnStep(turn);

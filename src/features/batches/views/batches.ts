@@ -19,6 +19,7 @@ import { dollarsSql } from '../../../kernel/sessions/cost-sql.ts';
 import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';
 import { HIT_RATE_SQL } from '../../provider-batches/store/follow-submissions.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
+import { viewQuery } from '../../../database/literal-query.ts';
 import { literal } from '../../../database/statement.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../../database/page.ts';
 import { tokenUsageSql } from '../../../kernel/turn/journal/token-usage.ts';
@@ -84,10 +85,12 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
     join holdfast.batch_hops h on h.batch_id = o.id and h.via = 'provider-batch' and h.live_micros > 0
   ) end as "batchShare"`;
 
-export const VIEW_BATCH = literal({
+export const viewBatch = viewQuery({
   name: 'view-batch',
   purpose: 'Read one batch.',
   text: `select ${BATCH_COLUMNS} from holdfast.batches b where b.id = $1`,
+  values: (id: string) => [id],
+  answer: ([row]: BatchRow[]) => (row === undefined ? null : toBatch(row)),
 });
 
 export const LIST_BATCHES = literal({
@@ -96,12 +99,6 @@ export const LIST_BATCHES = literal({
   text: `select ${BATCH_COLUMNS} from holdfast.batches b
 where ($1::text is null or b.status = $1) and ($2::uuid is null or b.id < $2) order by b.id desc limit $3`,
 });
-
-/** A batch, or null. */
-export async function viewBatch(db: ViewDatabase, id: string): Promise<BatchView | null> {
-  const [row] = (await db.query<BatchRow>(VIEW_BATCH.prepared([id]))).rows;
-  return row === undefined ? null : toBatch(row);
-}
 
 /** Batches, newest first. */
 export async function listBatches(

@@ -7,7 +7,6 @@ import { toRecords, selectRecordsSql, type SqlColumns } from '../../../database/
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { transaction } from '../../../database/transaction.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/rings.ts';
-import { literal } from '../../../database/statement.ts';
 import { isReachedSql, windowBoundsSql } from './budgets-sql.ts';
 import { wokenSql } from '../../../kernel/queue/wake-parked.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
@@ -61,14 +60,14 @@ const SETTINGS: SqlColumns<BudgetSettings & { id: string }> = {
 
 const NAMES = 'scope, per, zone, limit_micros, warn_percent, action, is_strict';
 
-export const LOCK_BUDGETS = literal({
+export const lockBudgets = literalQuery({
   name: 'lock-budgets',
   purpose: 'Make processes bring the budgets of the configuration up to date one after the other.',
   locking: 'An advisory lock of its own; requests that change a budget do not wait for it.',
   text: "select pg_advisory_xact_lock(hashtextextended('holdfast.budgets', 0))",
 });
 
-export const SYNC_BUDGETS = literal({
+export const replaceBudgets = literalQuery({
   name: 'sync-budgets',
   purpose:
     'Bring the budgets of the configuration up to date, by scope, period and zone. Those that it no longer has are removed; one that it has again continues with its sums. Answers the rings of turns that wait for one that has changed.',
@@ -111,18 +110,19 @@ inserted as (
 ),
 ${wokenSql([BUDGET_REACHED], `t.park_by in (select id::text from removed union all select id::text from changed)`)}
 select ${RINGS_SQL} as rings`,
+  values: (wanted: readonly (BudgetSettings & { id: string })[]) => [toRecords(wanted, SETTINGS)],
+  answer: ([row]: { rings: NeededRing[] }[]) => ({ after: afterOfRings(row?.rings ?? []) }),
 });
 
 /** Makes the budgets of the configuration hold. Safe to send again, and by any number of processes. */
-export async function syncBudgets(
+export function syncBudgets(
   database: Database,
   wanted: readonly (BudgetSettings & { id: string })[],
 ): Promise<Committed<object>> {
-  const [row] = await transaction(database.hot, async (tx) => {
-    tx.write(LOCK_BUDGETS.prepared([]));
-    return tx.query<{ rings: NeededRing[] }>(SYNC_BUDGETS.prepared([toRecords(wanted, SETTINGS)]));
+  return transaction(database.hot, async (tx) => {
+    tx.write(lockBudgets.prepared([]));
+    return replaceBudgets(tx, wanted);
   });
-  return { after: afterOfRings(row?.rings ?? []) };
 }
 
 export const createBudget = literalQuery({

@@ -1,7 +1,5 @@
 // Reservations that a crash has left, and turns that wait for a budget with room. Any number of schedulers may do both.
-import type { Database } from '../../../database/database.ts';
-import { sendQuery } from '../../../database/send-query.ts';
-import { literal } from '../../../database/statement.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { BUDGET_REACHED } from '../rules/budget.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/rings.ts';
@@ -14,7 +12,8 @@ import { isReachedSql } from './budgets-sql.ts';
 const GRACE = '30 seconds';
 const RELEASED_MAX = 1_000;
 
-export const RELEASE_RESERVATIONS = literal({
+/** Resolves with whether there may be more. */
+export const releaseReservations = literalQuery({
   name: 'release-reservations',
   purpose:
     'Release the reservations of calls whose worker is gone, and of turns that have ended. One that waits for a batch of the provider stays. Answers how many.',
@@ -60,13 +59,8 @@ updated as (
   where w.budget_id = freed.budget_id and w.starts_at = freed.starts_at
 )
 select count(*)::int as released from held`,
+  answer: ([row]: { released: number }[]) => row?.released === RELEASED_MAX,
 });
-
-/** Releases reservations of lost workers; resolves with whether there may be more. */
-export async function releaseReservations(database: Database): Promise<boolean> {
-  const [row] = await sendQuery<{ released: number }>(database.hot, RELEASE_RESERVATIONS.prepared([]));
-  return row?.released === RELEASED_MAX;
-}
 
 /** SQL of whether calls have reserved their cost, or turns wait for a budget. */
 export const HAS_TRACES_SQL = `exists (select from holdfast.cost_reservations r)
@@ -80,7 +74,7 @@ const WOKEN_MAX = 500;
 /** Shorter waits end by themselves. */
 const SHORT_WAIT = '10 minutes';
 
-export const WAKE_BUDGET_WAITERS = literal({
+export const wakeBudgetWaiters = literalQuery({
   name: 'wake-budget-waiters',
   purpose: 'Make the turns due that wait for a budget that has room again or is gone. Answers their rings.',
   locking: 'The session rows in the order of their ids.',
@@ -93,11 +87,8 @@ export const WAKE_BUDGET_WAITERS = literal({
   limit ${WOKEN_MAX}`,
   )}
 select ${RINGS_SQL} as rings`,
+  answer([row]: { rings: NeededRing[] }[]): Committed<{ woken: number }> {
+    const needed = row?.rings ?? [];
+    return { woken: needed.length, after: afterOfRings(needed) };
+  },
 });
-
-/** Wakes them; resolves with how many there were. */
-export async function wakeBudgetWaiters(database: Database): Promise<Committed<{ woken: number }>> {
-  const [row] = await sendQuery<{ rings: NeededRing[] }>(database.hot, WAKE_BUDGET_WAITERS.prepared([]));
-  const needed = row?.rings ?? [];
-  return { woken: needed.length, after: afterOfRings(needed) };
-}

@@ -9,9 +9,8 @@ import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
 import { toRecords, selectRecordsSql, type SqlColumns } from '../../../database/record-set.ts';
 import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
-import { sendQuery } from '../../../database/send-query.ts';
 import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
-import { literal } from '../../../database/statement.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 import { windowBoundsSql } from './budgets-sql.ts';
 
 /** A call that is about to be made, with the reservation that it requests from each of its budgets. */
@@ -55,11 +54,13 @@ const COLUMNS: SqlColumns<FlatAsk> = {
   is_live: ['boolean', ({ request }) => request.isLive],
 };
 
-export const RESERVE_COST = literal({
+export const reserveCosts = literalQuery({
   name: 'reserve-cost',
   purpose:
     'Reserve the likely costs of calls in the windows of their budgets, and end reservations of earlier claims of their turns. Answers a verdict per call.',
   locking: 'The windows in the order of their budgets, then the reservations.',
+  // `shareStatement` sends it again.
+  retryMs: 0,
   text: `with asks as materialized (${selectRecordsSql('$1', COLUMNS)}),
 -- That of a stored call is ended by settle-costs, and that of an answered request to a batch of the provider when its call is stored, in
 -- whichever claim that is.
@@ -148,28 +149,31 @@ select v.verdict as kind, v.budget_id as "budgetId",
   (select extract(epoch from max(j.ends_at) - clock_timestamp()) * 1000 from judged j
     where j.n = v.n and j.budget_id = v.budget_id)::float8 as "waitMs"
 from verdicts v order by v.n`,
+  values(requests: CostRequest[]) {
+    const asks = requests.flatMap((request, index) => request.asks.map((ask) => ({ n: index + 1, request, ask })));
+    return [toRecords(asks, COLUMNS)];
+  },
+  // Every request has asks, so each has an answer, in their order.
+  answer: (verdicts: CostAnswer[]) => verdicts,
 });
 
-export const OPEN_WINDOWS = literal({
+export const openWindows = literalQuery({
   name: 'open-budget-windows',
   purpose: 'Open the present windows of budgets: the hour, day or month of their zone, by the clock of the database.',
   locking: 'Windows that another statement opens at the same time.',
+  retryMs: LASTING_RETRY_MS,
   text: `with moment as materialized (select clock_timestamp() as at)
 insert into holdfast.budget_windows (budget_id, starts_at, ends_at)
 select b.id, bounds.starts_at, bounds.ends_at
 from holdfast.budgets b cross join moment, ${windowBoundsSql('b', 'moment.at')} as bounds
 where b.id = any ($1::uuid[]) order by b.id
 on conflict do nothing`,
+  values: (budgetIds: readonly string[]) => [budgetIds],
 });
-
-/** Opens the windows of budgets that have none for now. */
-export async function openWindows(database: Database, budgetIds: readonly string[]): Promise<void> {
-  await sendQuery(database.hot, OPEN_WINDOWS.prepared([budgetIds]), LASTING_RETRY_MS);
-}
 
 /** Makes the function that reserves; calls of different turns share statements. */
 export function createReserveCost(database: Database): RowSubmitter<CostRequest, ReservedCost> {
-  const submit = shareStatement('reserve-cost', (requests: CostRequest[]) => reserve(database, requests));
+  const submit = shareStatement('reserve-cost', (requests: CostRequest[]) => reserveCosts(database, requests));
   return async (request) => {
     for (;;) {
       const answer = await submit(request);
@@ -181,11 +185,4 @@ export function createReserveCost(database: Database): RowSubmitter<CostRequest,
       } else if (answer.kind !== 'again') return answer;
     }
   };
-}
-
-/** Every request has asks, so each has an answer, in their order. */
-async function reserve(database: Database, requests: CostRequest[]): Promise<CostAnswer[]> {
-  const asks = requests.flatMap((request, index) => request.asks.map((ask) => ({ n: index + 1, request, ask })));
-  const { rows } = await database.hot.query<CostAnswer>(RESERVE_COST.prepared([toRecords(asks, COLUMNS)]));
-  return rows;
 }

@@ -2,16 +2,15 @@
 // a crash has left, the schedulers do. Until then the call counts as its reservation, so no budget is counted too low.
 import type { TurnId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
-import { sendQuery } from '../../../database/send-query.ts';
 import { shareStatement } from '../../../database/share-statement.ts';
-import { literal } from '../../../database/statement.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 
 const TURNS_MAX = 1_000;
 
 /** SQL of the reservations `r` with their stored calls `c`. */
 const STORED_SQL = `holdfast.cost_reservations r join holdfast.model_calls c on c.turn_id = r.turn_id and c.call_no = r.call_no`;
 
-export const SETTLE_COSTS = literal({
+export const settleCosts = literalQuery({
   name: 'settle-costs',
   purpose:
     'Replace the reservations of stored calls of turns by what the calls cost. An unknown cost counts as its reservation, unless the call was refused.',
@@ -30,12 +29,13 @@ ended as (
 update holdfast.budget_windows w set spent_micros = w.spent_micros + sums.cost_micros, reserved_micros = w.reserved_micros - sums.micros
 from (select budget_id, starts_at, sum(micros) as micros, sum(cost_micros) as cost_micros from ended group by budget_id, starts_at) as sums
 where w.budget_id = sums.budget_id and w.starts_at = sums.starts_at`,
+  values: (turnIds: readonly TurnId[]) => [turnIds],
 });
 
 /** Makes the function that settles the stored calls of a turn; turns share statements. A fault is reported, and left to the schedulers. */
 export function createSettleCosts(database: Database): (turnId: TurnId) => Promise<void> {
   const submit = shareStatement('settle-costs', async (turnIds: TurnId[]) => {
-    await database.hot.query(SETTLE_COSTS.prepared([turnIds]));
+    await settleCosts(database, turnIds);
     return turnIds;
   });
   return async (turnId) => {
@@ -47,14 +47,15 @@ export function createSettleCosts(database: Database): (turnId: TurnId) => Promi
   };
 }
 
-export const UNSETTLED_TURNS = literal({
+export const readUnsettledTurns = literalQuery({
   name: 'unsettled-turns',
   purpose: 'Read the turns with stored calls whose reservations have not ended.',
   text: `select distinct r.turn_id as "turnId" from ${STORED_SQL} limit ${TURNS_MAX}`,
+  answer: (turns: { turnId: TurnId }[]) => turns.map(({ turnId }) => turnId),
 });
 
 /** Settles what processes have left that crashed. */
 export async function settleLeftCosts(database: Database): Promise<void> {
-  const turns = await sendQuery<{ turnId: TurnId }>(database.hot, UNSETTLED_TURNS.prepared([]));
-  if (turns.length > 0) await sendQuery(database.hot, SETTLE_COSTS.prepared([turns.map(({ turnId }) => turnId)]));
+  const turnIds = await readUnsettledTurns(database);
+  if (turnIds.length > 0) await settleCosts(database, turnIds);
 }

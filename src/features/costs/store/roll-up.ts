@@ -7,7 +7,7 @@ import type { Database } from '../../../database/database.ts';
 import { EVENT_HORIZON_SQL } from '../../../database/event-ids.ts';
 import { idOfTimeSql } from '../../../database/page.ts';
 import { transaction } from '../../../database/transaction.ts';
-import { sendQuery } from '../../../database/send-query.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 import { literal } from '../../../database/statement.ts';
 import { waitingCountSql } from '../../../kernel/views/why-sql.ts';
 import {
@@ -46,7 +46,8 @@ const addToCountsSql = (source: string): string => `insert into holdfast.row_cou
   select subject, status, sum(change) from ${source} group by subject, status
   on conflict (subject, status) do update set count = counted.count + excluded.count`;
 
-export const ROLL_UP = literal({
+/** Resolves with whether there may be more. */
+export const rollUp = literalQuery({
   name: 'roll-up',
   purpose:
     'Add the next events of the log to the roll-ups, and move the cursor past them. Answers how many events were read.',
@@ -82,19 +83,15 @@ moved_cursor as (
   update holdfast.roll_up_cursor c set after_id = events_read.last_id from events_read where c.singleton and events_read.last_id is not null
 )
 select count from events_read`,
+  answer: ([row]: { count: number }[]) => row?.count === EVENTS_MAX,
 });
 
 /** SQL of whether there are events to add, or rows that are older than the roll-ups. */
 export const HAS_NEW_EVENTS_SQL = `exists (select from holdfast.roll_up_cursor c where c.singleton and (c.counted_at is null
   or exists (select from holdfast.events e where e.id > c.after_id and e.id < ${EVENT_HORIZON_SQL})))`;
 
-/** Adds the next events; resolves with whether there may be more. */
-export async function rollUp(database: Database): Promise<boolean> {
-  const [row] = await sendQuery<{ count: number }>(database.hot, ROLL_UP.prepared([]));
-  return row?.count === EVENTS_MAX;
-}
-
-export const COUNT_SESSIONS = literal({
+/** Resolves with whether there may be more. */
+export const countSessions = literalQuery({
   name: 'count-sessions',
   purpose: 'Count the next sessions, in the order of their ids. Answers how many.',
   locking: 'The row of the cursor; a statement that finds it locked counts nothing.',
@@ -114,13 +111,8 @@ moved_cursor as (
   where c.singleton and exists (select from counted)
 )
 select count(*)::int as count from counted`,
+  answer: ([row]: { count: number }[]) => row?.count === SESSIONS_MAX,
 });
-
-/** Counts the next sessions; resolves with whether there may be more. */
-export async function countSessions(database: Database): Promise<boolean> {
-  const [row] = await sendQuery<{ count: number }>(database.hot, COUNT_SESSIONS.prepared([]));
-  return row?.count === SESSIONS_MAX;
-}
 
 const NOT_COUNTED = `select from holdfast.roll_up_cursor where singleton and counted_at is null`;
 // Rows of the snapshot that belong to events above the horizon are already counted, and the log will be read again.
@@ -166,29 +158,31 @@ returning c.counted_at`,
  * now.
  */
 export async function countExisting(database: Database): Promise<boolean> {
-  if ((await sendQuery(database.hot, IS_NOT_COUNTED.prepared([]))).length === 0) return false;
+  if (!(await isNotCounted(database))) return false;
   // The deadline of all other statements would end it. Not sent again after a fault; the next round tries again.
   const counted = await transaction(
     database.hot,
     (tx) => {
       tx.write({ name: 'take-long', text: `set local statement_timeout = ${COUNT_MS_MAX}`, values: [] });
-      return tx.query(Object.assign(COUNT_EXISTING.prepared([]), { query_timeout: COUNT_MS_MAX }));
+      const query = Object.assign(COUNT_EXISTING.prepared([]), { query_timeout: COUNT_MS_MAX });
+      return tx.query(query);
     },
     { retryMs: 0 },
   );
   return counted.length === 1;
 }
 
-export const IS_NOT_COUNTED = literal({
+export const isNotCounted = literalQuery({
   name: 'is-not-counted',
   purpose: 'Read whether rows that are older than the roll-ups wait to be counted.',
   text: `select 1 as waits from holdfast.roll_up_cursor where singleton and counted_at is null`,
+  answer: (rows: object[]) => rows.length > 0,
 });
 
 /** The maximum time for counting the rows from before the roll-ups, in milliseconds. */
 const COUNT_MS_MAX = 3_600_000;
 
-export const SAMPLE_MINUTE = literal({
+export const sampleMinute = literalQuery({
   name: 'sample-minute',
   purpose:
     'Store how many messages wait and how many turns run, if they are more than those seen in this minute before.',
@@ -199,11 +193,6 @@ select date_trunc('minute', clock_timestamp(), 'UTC'),
   (select count(*) from holdfast.turns where ended_at is null and status = 'running')
 on conflict (starts_at) do update set waiting = greatest(sample.waiting, excluded.waiting), running = greatest(sample.running, excluded.running)`,
 });
-
-/** Adds what waits and runs now to the figures of the current minute. */
-export async function sampleMinute(database: Database): Promise<void> {
-  await sendQuery(database.hot, SAMPLE_MINUTE.prepared([]));
-}
 
 /** Minutes older than this are deleted. */
 const MINUTES_KEPT = '48 hours';

@@ -12,11 +12,10 @@ import type { Committed, DeliveryRing } from '../../../kernel/queue/after-commit
 import type { DeliveryId, SessionId } from '../../../core/ids.ts';
 import type { TracedOrigin } from '../../../core/telemetry/span.ts';
 import { newId } from '../../../ids.ts';
-import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
 import { NEW_ID_SQL } from '../../../database/page.ts';
 import { buildChange } from '../../../kernel/queue/rings.ts';
-import { literal } from '../../../database/statement.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 import { GATED_HEADS_SQL, headsOfChatsSql } from './chat-heads.ts';
 
 /** A delivery that this process has claimed until its lease expires. */
@@ -37,13 +36,15 @@ export interface ClaimedDelivery {
 export const ORIGIN_SQL = `(select json_build_object('id', i.id, 'seq', i.seq, 'traceparent', i.traceparent)
     from holdfast.inbox i where i.turn_id = d.turn_id and i.status <> 'dropped' order by i.seq limit 1)`;
 
-export const CLAIM_DELIVERY = literal({
+export const claimDelivery = literalQuery({
   name: 'claim-delivery',
   purpose: 'Claim the oldest open webhook of a session, if it is due and no relay is sending it.',
   locking: 'The delivery, unless it is locked.',
+  // Sent again, it would find the delivery being sent.
+  retryMs: 0,
   text: `with oldest as materialized (
   select d.id from holdfast.deliveries d
-  where d.session_id = $1 and d.channel = 'webhook' and d.status in ('pending', 'sending') order by d.seq limit 1
+  where d.session_id = $sessionId and d.channel = 'webhook' and d.status in ('pending', 'sending') order by d.seq limit 1
 ),
 locked as materialized (
   select d.id from holdfast.deliveries d join oldest on oldest.id = d.id
@@ -52,21 +53,14 @@ locked as materialized (
   for update of d skip locked
 )
 update holdfast.deliveries d
-set status = 'sending', owner = $2, attempts = d.attempts + 1,
-  lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond'
+set status = 'sending', owner = $owner, attempts = d.attempts + 1,
+  lease_expires_at = clock_timestamp() + $leaseMs * interval '1 millisecond'
 from locked where d.id = locked.id
 returning d.id, d.session_id as "sessionId", d.turn_id as "turnId", d.channel, d.target, d.payload, d.attempts,
   ${ORIGIN_SQL} as origin`,
+  values: (claim: { sessionId: SessionId; owner: string; leaseMs: number }) => claim,
+  answer: ([delivery]: ClaimedDelivery[]) => delivery ?? null,
 });
-
-/** Claims the oldest open webhook of a session, if it is due and no relay is sending it. */
-export async function claimDelivery(
-  database: Database,
-  claim: { sessionId: SessionId; owner: string; leaseMs: number },
-): Promise<ClaimedDelivery | null> {
-  const query = CLAIM_DELIVERY.prepared([claim.sessionId, claim.owner, claim.leaseMs]);
-  return (await database.hot.query<ClaimedDelivery>(query)).rows[0] ?? null;
-}
 
 export interface DeliverySettlement {
   delivery: ClaimedDelivery;
@@ -79,10 +73,13 @@ export interface DeliverySettlement {
   delayMs: number;
 }
 
-export const SETTLE_DELIVERY = literal({
+/** It has no effect when another relay has claimed the delivery. */
+export const settleDelivery = literalQuery({
   name: 'settle-delivery',
   purpose: 'Store the result of an attempt, with its event, and a dead letter when it has failed permanently.',
   locking: 'The delivery.',
+  // The relay sends it again itself, for as long as its lease.
+  retryMs: 0,
   text: `with settled as (
   update holdfast.deliveries d
   set status = $3, owner = null, lease_expires_at = null, last_status = $4, last_error = $5,
@@ -100,28 +97,17 @@ inserted_events as (
     json_build_object('deliveryId', id, 'attempt', attempts, 'status', $3::text, 'httpStatus', $4::int) as data, 1 as n from settled`)}
 )
 select 1`,
+  values: ({ delivery, owner, status, lastStatus, lastError, delayMs }: DeliverySettlement) => [
+    delivery.id,
+    owner,
+    status,
+    lastStatus,
+    lastError === null ? null : cutHead(storableText(lastError), 1000),
+    Math.ceil(delayMs),
+    newId<string>(),
+  ],
+  answer: (_rows: object[], { delivery }): Committed<object> => ({ after: buildChange(delivery.sessionId) }),
 });
-
-/**
- * Stores the result of an attempt, with its event, and a dead letter when it has failed permanently. No effect when another relay has
- * claimed it.
- */
-export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<Committed<object>> {
-  const { delivery, status, lastStatus } = settlement;
-  const lastError = settlement.lastError === null ? null : cutHead(storableText(settlement.lastError), 1000);
-  await database.hot.query(
-    SETTLE_DELIVERY.prepared([
-      delivery.id,
-      settlement.owner,
-      status,
-      lastStatus,
-      lastError,
-      Math.ceil(settlement.delayMs),
-      newId<string>(),
-    ]),
-  );
-  return { after: buildChange(delivery.sessionId) };
-}
 
 const IS_QUIET_SQL = "g.next_at < statement_timestamp() - interval '1 hour'";
 
@@ -132,11 +118,13 @@ const DUE_MAX = 500;
 export const HAS_OPEN_SQL = `exists (select from holdfast.deliveries d where d.status in ('pending', 'sending'))
 or exists (select from holdfast.channel_gates g where ${IS_QUIET_SQL})`;
 
-export const DUE_DELIVERIES = literal({
+export const readDueDeliveries = literalQuery({
   name: 'due-deliveries',
   purpose:
     'Mark deliveries that are too old as expired, with their dead letters. Answers those, and the sessions whose oldest open webhook is due, or which are next in a chat. Deletes the gates of chats that are quiet.',
   locking: 'The deliveries that expire, and old gates, skipping those that are locked.',
+  // Sent again, it would not answer what it has marked as expired.
+  retryMs: 0,
   text: `with expired as (
   update holdfast.deliveries d set status = 'expired', settled_at = clock_timestamp(), owner = null, lease_expires_at = null
   where d.id = any (array(
@@ -185,6 +173,16 @@ select session_id, ring_no, null::json from due_heads
 union all
 select session_id, null, json_build_object('id', id, 'turnId', turn_id, 'channel', channel, 'attempts', attempts, 'lastStatus', last_status)
 from expired`,
+  answer: (rows: DueRow[]) => ({
+    // The number grows with every attempt, so that it names a ring. The job of a relay that died with one part keeps the queue from taking its
+    // number again for minutes, and must not do so for the next part: of a chat, the number is the time from which it is free.
+    rings: rows.flatMap(({ sessionId, ringNo }): DeliveryRing[] =>
+      ringNo === null ? [] : [{ kind: 'deliver', sessionId, ringNo: Number(ringNo) }],
+    ),
+    expired: rows.flatMap(({ sessionId, expired }): ExpiredDelivery[] =>
+      expired === null ? [] : [{ sessionId, ...expired }],
+    ),
+  }),
 });
 
 /** A delivery that has just expired. */
@@ -196,21 +194,6 @@ export interface ExpiredDelivery {
   attempts: number;
   /** The HTTP status of its last attempt, if that had one. */
   lastStatus: number | null;
-}
-
-/** Marks deliveries that are too old as expired; `rings` are for the sessions whose oldest open delivery is due. */
-export async function readDueDeliveries(
-  database: Database,
-): Promise<{ rings: DeliveryRing[]; expired: ExpiredDelivery[] }> {
-  const { rows } = await database.hot.query<DueRow>(DUE_DELIVERIES.prepared([]));
-  return {
-    // The number grows with every attempt, so that it names a ring. The job of a relay that died with one part keeps the queue from taking its
-    // number again for minutes, and must not do so for the next part: of a chat, the number is the time from which it is free.
-    rings: rows.flatMap(({ sessionId, ringNo }) =>
-      ringNo === null ? [] : [{ kind: 'deliver', sessionId, ringNo: Number(ringNo) }],
-    ),
-    expired: rows.flatMap(({ sessionId, expired }) => (expired === null ? [] : [{ sessionId, ...expired }])),
-  };
 }
 
 interface DueRow {

@@ -14,7 +14,6 @@ import { settleLeftCosts } from '../../budgets/store/settle-costs.ts';
 import type { Database } from '../../../database/database.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { transaction } from '../../../database/transaction.ts';
-import { literal } from '../../../database/statement.ts';
 import { ERASED_ROWS, eraseEvents, eraseQuery, type RemovedRows } from './erased-rows.ts';
 import { ERASING, KINDS_WITHOUT_EFFECTS } from '../../../core/session-key.ts';
 
@@ -114,14 +113,15 @@ const TABLES = ERASED_ROWS.flatMap(({ tables }) => tables).filter((table) =>
   ['inbox', 'entries', 'turns', 'deliveries', 'system_events', 'compactions', 'events'].includes(table),
 );
 
-export const LOCK_ERASED = literal({
+export const lockErased = literalQuery({
   name: 'lock-erased-sessions',
   purpose: 'Lock fenced sessions against every write.',
   locking: 'The session rows in the order of their ids.',
   text: `select s.id from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for update`,
+  values: (ids: readonly SessionId[]) => [ids],
 });
 
-export const ERASE_SESSIONS = literal({
+export const eraseSessions = literalQuery({
   name: 'erase-sessions',
   purpose: 'Delete session rows with the runs that connect them, unless something of them is left. Answers how many.',
   locking: 'Rows that are locked by the statement before it.',
@@ -145,15 +145,17 @@ counted as (
 )
 select is_left.yes as "isLeft", (select count(*) from deleted)::int as sessions, (select count(*) from deleted_runs)::int as subagent_runs
 from is_left`,
+  values: (ids: readonly SessionId[]) => [ids],
+  answer: ([row]: { isLeft: boolean; sessions: number; subagent_runs: number }[]): RemovedRows | null =>
+    row === undefined || row.isLeft ? null : { sessions: row.sessions, subagent_runs: row.subagent_runs },
 });
 
 /** Deletes the session rows, unless something of them is left: then null, and the rows have to be erased again. */
-export async function finishErasure(database: Database, ids: readonly SessionId[]): Promise<RemovedRows | null> {
-  const [row] = await transaction(database.views, async (tx) => {
-    tx.write(LOCK_ERASED.prepared([ids]));
-    return tx.query<{ isLeft: boolean; sessions: number; subagent_runs: number }>(ERASE_SESSIONS.prepared([ids]));
+export function finishErasure(database: Database, ids: readonly SessionId[]): Promise<RemovedRows | null> {
+  return transaction(database.views, async (tx) => {
+    tx.write(lockErased.prepared([ids]));
+    return eraseSessions(tx, ids);
   });
-  return row === undefined || row.isLeft ? null : { sessions: row.sessions, subagent_runs: row.subagent_runs };
 }
 
 export const isUsageCounted = literalQuery({

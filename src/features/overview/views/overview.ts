@@ -4,7 +4,7 @@
 import type { Overview } from '../../../contract/overview.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
-import { literal } from '../../../database/statement.ts';
+import { viewQuery } from '../../../database/literal-query.ts';
 import {
   marksOfEventsSql,
   SUMMED_SQL,
@@ -85,7 +85,7 @@ const measuredFields = (compare: '=' | '<'): string => `'turnP95Ms', (
     select round(${p95Sql('started_at', 'first_chunk_at')}) from first_chunks where from_at ${compare} (select at from first_minute)
   )`;
 
-export const OVERVIEW = literal({
+export const readOverviewRow = viewQuery({
   name: 'overview',
   purpose: 'Read the figures of the overview.',
   text: `with first_minute as materialized (
@@ -201,13 +201,13 @@ select json_build_object(
   ) as held),
   ${measuredFields('=')}, 'dayBefore', json_build_object(${measuredFields('<')})
 ) as facts`,
+  // A select without a table in `from` has one row.
+  answer: ([row]: { facts: OverviewRow }[]) => row!.facts,
 });
 
 /** Reads them. */
 export async function readOverview(db: ViewDatabase): Promise<OverviewFacts> {
-  const { rows } = await db.query<{ facts: OverviewRow }>(OVERVIEW.prepared([]));
-  // A select without a table in `from` has one row.
-  const { lanes, ...facts } = rows[0]!.facts;
+  const { lanes, ...facts } = await readOverviewRow(db);
   return {
     ...facts,
     lanes: lanes.map(({ oldest, ...lane }) => ({

@@ -2,7 +2,7 @@
 // however much there is.
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL, type OldestTransaction } from '../../../database/event-ids.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
-import { literal } from '../../../database/statement.ts';
+import { viewQuery } from '../../../database/literal-query.ts';
 import { describeWait, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
 import { countChangesSql, UNPRICED_CALLS, UNREAD_EVENTS } from '../../costs/store/usage-rows.ts';
 import type { ViewDatabase } from '../../../database/page.ts';
@@ -55,7 +55,7 @@ const countedSql = (rows: string): string =>
 
 const ITEM_STATES = ['answered', 'silent', 'failed', 'cancelled', 'expired'] as const;
 
-export const SCRAPE_FIGURES = literal({
+export const readScrapeRow = viewQuery({
   name: 'scrape-figures',
   purpose:
     'Read what the metrics say of the service as a whole: what is open, how old it is, which processes run, and what keeps them from working.',
@@ -120,13 +120,13 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
   coalesce(${sinceMsSql(HELD_SINCE_SQL)}, 0) as "heldBackMs",
   (select ${sinceMsSql('e.created_at')} from holdfast.events e
     where e.id > (select p.after_id from holdfast.search_position p where p.singleton) order by e.id limit 1) as "searchLagMs"`,
+  // A select without a table in `from` has one row.
+  answer: ([row]: ScrapeRow[]) => row!,
 });
 
 /** Reads them. */
 export async function readScrapeFigures(db: ViewDatabase): Promise<ScrapeFigures> {
-  const { rows } = await db.query<ScrapeRow>(SCRAPE_FIGURES.prepared([]));
-  // A select without a table in `from` has one row.
-  const { parked, unclaimed, ...figures } = rows[0]!;
+  const { parked, unclaimed, ...figures } = await readScrapeRow(db);
   const first = unclaimed.map(({ lane, ageMs, wait }) => ({ lane, ageMs, code: describeWait(db, wait).code }));
   return { ...figures, oldestWaits: [...parked, ...first] };
 }

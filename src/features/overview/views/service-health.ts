@@ -1,7 +1,6 @@
 // Whether anything keeps the service from working: a provider, a budget or a pause for which turns wait, no process for what there is to do, a
 // part that has stalled, clocks and versions that differ, a transaction that holds back events. Of turns it reads those that are open. The attention, the readiness, the doctor, the log and
 // the metrics say the same, because all of them read these facts.
-import type { QueryResult } from 'pg';
 import type { HealthFact } from '../rules/service-health.ts';
 import {
   CLOCK_OFF_MS,
@@ -14,8 +13,8 @@ import { GATED_HEADS_SQL, headsOfChatsSql } from '../../deliveries/store/chat-he
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../../../database/event-ids.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
-import { literal, type PreparedQuery } from '../../../database/statement.ts';
 import { isPausedSql } from '../../../kernel/queue/pause-sql.ts';
+import { viewQuery } from '../../../database/literal-query.ts';
 
 /** Rows of one kind are counted up to this. */
 const COUNT_MAX = 10_000;
@@ -101,19 +100,10 @@ export const HEALTH_FACTS_SQL = `${PARKED_SQL}
   from (select o.*, coalesce(o.began_at, ${HELD_SINCE_SQL}) as since from (${OLDEST_TRANSACTION_SQL}) as o) as held
   where held.since < ${agoSql(HELD_BACK_MS)})`;
 
-export const SERVICE_HEALTH = literal({
+/** None: nothing is wrong. */
+export const readServiceHealth = viewQuery({
   name: 'service-health',
   purpose: 'Read what keeps the service from working.',
   text: `select kind, name, count, ${isoSql('since')} as since from (${HEALTH_FACTS_SQL}) as facts`,
+  answer: (facts: HealthFact[]) => facts,
 });
-
-/** Reads the facts; none: nothing is wrong. */
-export async function readServiceHealth(client: Queried): Promise<HealthFact[]> {
-  const { rows } = await client.query(SERVICE_HEALTH.prepared([]));
-  return rows as HealthFact[];
-}
-
-/** A connection, or a pool of them. */
-interface Queried {
-  query(query: PreparedQuery): Promise<QueryResult>;
-}

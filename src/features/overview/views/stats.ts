@@ -1,18 +1,13 @@
 // Counts of sessions, messages, turns and deliveries, in one snapshot. They are exact, and cost the same however many rows there are.
 import type { StatsView } from '../../../contract/overview.ts';
-import { literal } from '../../../database/statement.ts';
+import { viewQuery } from '../../../database/literal-query.ts';
 import { countChangesSql, UNREAD_EVENTS } from '../../costs/store/usage-rows.ts';
 import { PARKED_MESSAGES_SQL } from '../../../kernel/views/why-sql.ts';
 import type { ViewDatabase } from '../../../database/page.ts';
 
 /** Counts everything; a lane without work has depth 0. */
 export async function viewStats(db: ViewDatabase): Promise<StatsView> {
-  const counted = await db.query<{ stats: StatsView }>(STATS.prepared([]));
-  const [row] = counted.rows;
-  if (row !== undefined) return row.stats;
-  const result = await db.query<{ stats: StatsView }>(STATS_BY_ROWS.prepared([]));
-  // A select without a table in `from` has one row.
-  return result.rows[0]!.stats;
+  return (await readRolledUpStats(db)) ?? readStatsByRows(db);
 }
 
 // Rows that have come to an end are in the roll-ups, and the latest in the events after their cursor: in one snapshot, both together are
@@ -48,7 +43,7 @@ export const doorsSql = (columns = ''): string => `doors as materialized (
   ) as is_parked${columns} from holdfast.doorbells d
 )`;
 
-export const STATS = literal({
+export const readRolledUpStats = viewQuery({
   name: 'stats',
   purpose:
     'Count sessions, messages, turns, deliveries and what waits, without reading a table that grows. No row before `count-existing`.',
@@ -75,12 +70,13 @@ select json_build_object(
   ${LIVE_FIELDS}
 ) as stats
 from holdfast.roll_up_cursor cursor where cursor.singleton and cursor.counted_at is not null`,
+  answer: ([row]: { stats: StatsView }[]) => row?.stats,
 });
 
 const countedSql = (table: string): string =>
   byStatusSql(`select status, count(*) as count from holdfast.${table} group by status`);
 
-export const STATS_BY_ROWS = literal({
+export const readStatsByRows = viewQuery({
   name: 'stats-by-rows',
   purpose: 'The same from the tables themselves, for the time between an upgrade and `count-existing`.',
   text: `with ${doorsSql()}
@@ -90,4 +86,6 @@ select json_build_object('sessions', (select count(*) from holdfast.sessions), '
   'turns', ${countedSql('turns')}, 'deliveries', ${countedSql('deliveries')},
   ${LIVE_FIELDS}
 ) as stats`,
+  // A select without a table in `from` has one row.
+  answer: ([row]: { stats: StatsView }[]) => row!.stats,
 });

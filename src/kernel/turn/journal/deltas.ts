@@ -1,9 +1,8 @@
 // Deltas of texts and of reasoning: events only for clients that watch a turn live. The worker batches them briefly and writes them
 // together for all its turns; a worker that has lost a session's lock writes none for it.
 import type { SessionId, TurnId } from '../../../core/ids.ts';
-import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../events/events.ts';
-import { literal } from '../../../database/statement.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 
 export interface NewDelta {
   type: 'model.delta' | 'model.reasoning';
@@ -13,9 +12,11 @@ export interface NewDelta {
   data: { call: number; text: string };
 }
 
-export const DELTAS = literal({
+export const appendDeltas = literalQuery({
   name: 'deltas',
   purpose: 'Insert an event for each delta whose session still has its epoch and its turn.',
+  // Sent again, it would insert them twice.
+  retryMs: 0,
   text: `with inserted_events as (
   ${insertEventsSql(`select d.session_id, d.turn_id, d.type, d.data, d.n
     from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::json[], $5::text[])
@@ -23,17 +24,11 @@ export const DELTAS = literal({
     join holdfast.sessions s on s.id = d.session_id and s.epoch = d.epoch and s.turn_id = d.turn_id`)}
 )
 select 1`,
+  values: (deltas: NewDelta[]) => [
+    deltas.map((delta) => delta.sessionId),
+    deltas.map((delta) => delta.epoch),
+    deltas.map((delta) => delta.turnId),
+    deltas.map((delta) => JSON.stringify(delta.data)),
+    deltas.map((delta) => delta.type),
+  ],
 });
-
-/** Writes one event per delta whose session still has its epoch. */
-export async function appendDeltas(database: Database, deltas: NewDelta[]): Promise<void> {
-  await database.hot.query(
-    DELTAS.prepared([
-      deltas.map((delta) => delta.sessionId),
-      deltas.map((delta) => delta.epoch),
-      deltas.map((delta) => delta.turnId),
-      deltas.map((delta) => JSON.stringify(delta.data)),
-      deltas.map((delta) => delta.type),
-    ]),
-  );
-}
