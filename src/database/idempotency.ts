@@ -46,12 +46,13 @@ export function keyedPart(first: number, results: string): string {
 /** The same for a `literalQuery`, whose values have the fields of the request. */
 export const keyedSql = (results: string): string => keysSql(['$scope', '$key', '$sha256'], results);
 
-/** The same for a statement of CTEs; `pick` finds the key in its input. */
+/** The same for a statement of CTEs; `pick` finds the key in its input. `resource` is SQL of the message that the key names, if it may be one. */
 export function insertedKeys<Input>(
   results: string,
   pick: (input: Input) => KeyedRequest | null | undefined,
+  resource?: string,
 ): Cte<Input> {
-  return cte(keysSql(['$key_scope', '$key', '$key_sha'], results), {
+  return cte(keysSql(['$key_scope', '$key', '$key_sha'], results, resource), {
     binds: {
       key_scope: (input) => pick(input)?.scope ?? null,
       key: (input) => pick(input)?.key ?? null,
@@ -60,10 +61,10 @@ export function insertedKeys<Input>(
   });
 }
 
-function keysSql([scope, key, sha256]: [string, string, string], results: string): string {
+function keysSql([scope, key, sha256]: [string, string, string], results: string, resource = 'null::uuid'): string {
   return `inserted_keys as (
-  insert into holdfast.idempotency_keys (scope, key, request_sha256, result)
-  select ${scope}::text, ${key}::text, ${sha256}::text, made.result from (${results}) as made (result)
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, result, resource_id)
+  select ${scope}::text, ${key}::text, ${sha256}::text, made.result, ${resource} from (${results}) as made (result)
   where ${scope}::text is not null
 )`;
 }

@@ -17,17 +17,18 @@ const LONG_KINDS = [
   'open-turn',
   'commit-step',
   'spawn',
+  'commit',
   'yield',
   'waiting-inputs',
   'finish-turn',
   'take-effects',
   'end-runs',
 ];
-/** The points of the short form: the spawn, a message that joins, the end of a turn, and the transaction that announces. */
-const SHORT_KINDS = ['spawn', 'waiting-inputs', 'finish-turn', 'take-effects'];
+/** The points of the short form: the spawn and the commit of a transaction, a message that joins, the end of a turn, and the transaction that announces. */
+const SHORT_KINDS = ['spawn', 'commit', 'waiting-inputs', 'finish-turn', 'take-effects'];
 
 /** Of these, the long form leaves the end unknown: the writes within a turn, at its end, and after it. */
-const CUT_KINDS = ['commit-step', 'spawn', 'finish-turn', 'end-runs'];
+const CUT_KINDS = ['commit-step', 'spawn', 'commit', 'finish-turn', 'end-runs'];
 
 /** The short form plays one scenario, with children. */
 const PLAYED = SCENARIOS.filter((_, at) => isLongForm() || at === 0);

@@ -110,7 +110,8 @@ const familySafeguards: FamilySafeguard[] = [
       },
     ],
     scenario: 'spawn with two children',
-    point: { fault: 'kill', when: 'after', kind: 'spawn', ordinal: 1 },
+    // The first transaction of the worker that runs the turn is the spawn.
+    point: { fault: 'kill', when: 'after', kind: 'commit', ordinal: 1 },
     says: /runs were spawned twice/,
   },
   {

@@ -65,6 +65,8 @@ describe('a tick, a reminder and a poll', () => {
     'settle-heartbeats',
     'settle-fires',
     'ended-fires',
+    'lock-polls',
+    'commit',
   ];
 
   test.runIf(isLongForm())('happen once each without a fault', async () => {

@@ -43,3 +43,26 @@ test('a turn whose session is claimed for the next one is not undone: its messag
     { turnId: next, state: 'active', parentSeq: expect.any(Number) },
   ]);
 });
+
+test('of two retries at once, one finds nothing to do', async () => {
+  const { turnId } = await failedTurn();
+  const kinds = (await Promise.all([retryTurn(rig.database, turnId), retryTurn(rig.database, turnId)])).map(
+    ({ kind }) => kind,
+  );
+  expect(kinds.toSorted()).toEqual(['conflict', 'ok']);
+});
+
+test('the body of a message that is sent again is the text that was stored', async () => {
+  const { sessionId, turnId } = await failedTurn();
+  await rig.accept(rig.input(sessionId));
+  await rig.opened(sessionId);
+  const body = '{"text": "\\u00e4", "tags": {}, "n": 1.0e2, "n": 2}';
+  await rig.rows('update holdfast.inbox set body = $2::json where turn_id = $1', [turnId, body]);
+  const retried = await retryTurn(rig.database, turnId);
+  expect(retried.kind).toBe('ok');
+  expect(
+    await rig.rows('select body::text from holdfast.inbox where id = any ($1)', [
+      'messageIds' in retried && retried.messageIds,
+    ]),
+  ).toEqual([{ body }]);
+});

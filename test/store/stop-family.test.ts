@@ -147,6 +147,17 @@ test('a result that arrives while its recipient is stopped alone is cancelled wi
   expect(await inboxOf(sessionId)).toEqual([{ kind: 'announcement', status: 'waiting' }]);
 });
 
+test('a run that is spawned while its family is stopped is stopped with it (G24)', async () => {
+  const sessionId = await rig.session();
+  await queuedOn(
+    sessionId,
+    () => childOf(rig, sessionId),
+    () => stop(sessionId),
+  );
+  expect(await readSubagentRuns(rig, { rootId: sessionId }, 'status')).toEqual([{ status: 'killed' }]);
+  expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
+});
+
 test('a message that arrives while a run is stopped is cancelled with it (G24)', async () => {
   const sessionId = await rig.session();
   const { childId, runId } = await childOf(rig, sessionId);

@@ -129,7 +129,7 @@ async function settlePoll(parts: HeartbeatParts, poll: ClaimedPoll, lease: Lease
     throw error;
   });
   if (settlement === null) return;
-  for (const { status, reason } of publish(await settlePolls(database, [settlement])))
+  for (const { status, reason } of publish(await settlePolls(database, [settlement])).settled)
     onPolled?.(status === 'fired' ? 'made' : (reason ?? 'skipped'));
 }
 

@@ -1,7 +1,54 @@
-// Decisions about subagents: what the end of a run means (whether it ends at all, who receives the announcement, and how), and which sessions the tools
-// of an agent may read and write.
+// Decisions about subagents: whether one may be spawned, what the end of a run means (whether it ends at all, who receives the announcement, and
+// how), and which sessions the tools of an agent may read and write.
 import type { SubagentEnd } from '../../core/announcement.ts';
+import type { SpawnRefusal } from '../../core/subagent-spawn.ts';
 import type { EndingRun, FamilyState, RunResult } from '../../kernel/rules/family.ts';
+
+/** A session as the spawn that has locked it sees it. */
+export interface SpawnState extends Pick<
+  FamilyState,
+  'id' | 'ancestors' | 'runId' | 'turnId' | 'isArchived' | 'liveChildren'
+> {
+  /** Its turn is asked to stop. */
+  isStopping: boolean;
+  /** Runs of its family that have not ended; only at the top. */
+  liveDescendants: number;
+}
+
+export interface SpawnLimits {
+  depthMax: number;
+  childrenMax: number;
+  descendantsMax: number;
+}
+
+interface JudgedSpawn {
+  parent: SpawnState;
+  /** The top of the family. */
+  root: SpawnState;
+  /** The subagent that gets another task; undefined: it is a new one. */
+  child: SpawnState | undefined;
+  /** The turn whose tool call it is; null: it is spawned from outside. */
+  turnId: string | null;
+  limits: SpawnLimits;
+}
+
+/** Why a subagent is not spawned, with the number that was compared with the limit; null: it is. */
+export function judgeSpawn({
+  parent,
+  root,
+  child,
+  turnId,
+  limits,
+}: JudgedSpawn): { code: SpawnRefusal; count: number } | null {
+  const { liveChildren, ancestors } = parent;
+  if (parent.isArchived || (!isTop(parent) && parent.runId === null)) return { code: 'ended', count: 0 };
+  if (turnId !== null && (parent.turnId !== turnId || parent.isStopping)) return { code: 'stopped', count: 0 };
+  if (ancestors.length >= limits.depthMax) return { code: 'depth', count: ancestors.length };
+  if (liveChildren >= limits.childrenMax) return { code: 'children', count: liveChildren };
+  if (root.liveDescendants >= limits.descendantsMax) return { code: 'descendants', count: root.liveDescendants };
+  if (child !== undefined && (child.runId !== null || child.isArchived)) return { code: 'working', count: 0 };
+  return null;
+}
 
 export interface DecidedEnd {
   /** The session that receives the announcement; null: none is left. */
@@ -60,7 +107,7 @@ export function decideRunEnd(
   };
 }
 
-function isTop({ ancestors }: FamilyState): boolean {
+function isTop({ ancestors }: Pick<FamilyState, 'ancestors'>): boolean {
   return ancestors.length === 0;
 }
 

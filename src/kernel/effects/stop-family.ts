@@ -3,22 +3,24 @@
 // deadline of its run use it (G18, G24). A kill can also stop one run alone: the runs below it continue, and their ends are announced to the
 // nearest session above it that is still active, as after any other end of the run.
 //
-// Locking: the rows of the session, of all sessions above it and of all working sessions below it, in the order of their ids. The working
-// sessions below it are read before the rows are locked, and again afterwards: if a run was spawned meanwhile, nothing is written, and the
-// transaction begins again.
+// Locking: the rows of the session and of all sessions above it, in the order of their ids; then those of the working sessions below it. A spawn
+// locks the row at the top of its family, so from then on nothing is spawned below it, and the second statement finds every run. A session
+// below has a later id than those above, unless the clocks of processes differ: then two transactions may wait for each other, PostgreSQL ends one
+// of them, and it is made again.
 import type { Committed } from '../queue/after-commit.ts';
 import type { RunStatus } from '../../core/announcement.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { FamilyState } from '../rules/family.ts';
-import { commandParts, newCommands, readReplyRings, type NewCommand } from '../inbox/commands.ts';
+import { needStored, putCommand, type NewCommand } from '../inbox/commands.ts';
 import { NOTHING, type EffectParts } from './turn-effects.ts';
 import { FAMILY_SQL, RUN_SQL, type RunRow } from '../sessions/family-rows.ts';
 import { insertedEvents } from '../events/events.ts';
-import { insertedKeys, type KeyedRequest } from '../../database/idempotency.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 import { putInputs, type NotNeeded } from '../inbox/put-inputs.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { mergeAll, buildRings, type RungColumns, wakeSql } from '../queue/rings.ts';
-import { cte, literal, statement } from '../../database/statement.ts';
+import { cte, statement } from '../../database/statement.ts';
 import { transaction, type Committing, type Transaction } from '../../database/transaction.ts';
 
 export interface FamilyStop {
@@ -42,7 +44,7 @@ export interface FamilyStop {
   command?: StopCommand;
 }
 
-/** The reply to it lists what was stopped, so the statement writes it. */
+/** Its reply lists what was stopped. */
 export type StopCommand = Omit<NewCommand, 'reply'>;
 
 /** `stopped`: `runs` counts the runs that ended, the session's own among them. `ended`: it was not working on that run any more. */
@@ -50,34 +52,47 @@ export type FamilyStopResult =
   | { kind: 'stopped'; aborted: TurnId | null; cancelled: number; runs: number }
   | { kind: 'ended' };
 
-/** How often it tries again when the family has changed meanwhile. */
-const STALE_ATTEMPTS_MAX = 50;
-
 const BELOW_SQL = `holdfast.sessions self
   join holdfast.subagent_runs run on run.root_id = coalesce(self.ancestors[1], self.id) and run.status = 'running'
   join holdfast.sessions s on s.id = run.child_id
   where self.id = $1 and (s.id = self.id or s.ancestors @> array[self.id] and not $2::boolean)`;
 
-export const LOCK_FAMILY = literal({
+export const lockFamily = literalQuery({
   name: 'lock-family',
-  purpose: 'Lock a session, the sessions above it and the working sessions below it. Answers a row for each.',
+  purpose: 'Lock a session and the sessions above it. Answers a row for each.',
   locking: 'The session rows in the order of their ids.',
   text: `select ${FAMILY_SQL} as state from holdfast.sessions s
-where s.id = any (array[$1::uuid] || (select self.ancestors from holdfast.sessions self where self.id = $1)
-  || array(select s.id from ${BELOW_SQL}) || array(select unnest(s.ancestors) from ${BELOW_SQL}))
+where s.id = any (array[$1::uuid] || (select self.ancestors from holdfast.sessions self where self.id = $1))
 order by s.id for no key update`,
+  values: (sessionId: SessionId) => [sessionId],
+  answer: (rows: { state: FamilyState }[]) => rows.map(({ state }) => state),
 });
 
-export const FAMILY_RUNS = literal({
+export const lockBelow = literalQuery({
+  name: 'lock-below',
+  purpose: 'Lock the working sessions below a locked session, and the sessions between them. Answers a row for each.',
+  locking: 'The session rows in the order of their ids.',
+  text: `select ${FAMILY_SQL} as state from holdfast.sessions s
+where s.id = any (array(select s.id from ${BELOW_SQL}) || array(select unnest(s.ancestors) from ${BELOW_SQL}))
+order by s.id for no key update`,
+  values: (...place: Place) => place,
+  answer: (rows: { state: FamilyState }[]) => rows.map(({ state }) => state),
+});
+
+export const readFamilyRuns = literalQuery({
   name: 'family-runs',
   purpose: 'Read the runs that work, of a session and of the sessions below it.',
   text: `select ${RUN_SQL} as run from ${BELOW_SQL}`,
+  values: (...place: Place) => place,
+  answer: (rows: { run: RunRow }[]) => rows.map(({ run }) => run),
 });
+
+/** A session, and whether the runs below it continue. */
+type Place = [sessionId: SessionId, keepsBelow: boolean];
 
 interface SessionsStop {
   stop: FamilyStop;
   stopping: readonly string[];
-  stopped: { aborted: TurnId | null; cancelled: number; runs: number };
 }
 
 export const STOP_SESSIONS = statement<SessionsStop>({
@@ -85,7 +100,6 @@ export const STOP_SESSIONS = statement<SessionsStop>({
   purpose: 'Ask the turns of locked sessions to stop, and cancel what waits in them. Answers the rings.',
   locking: 'The session rows are locked by the transaction; then rows that belong to them.',
   ctes: [
-    newCommands(({ stop }) => stop.command),
     cte(
       `cancelled as (
   update holdfast.inbox i set status = 'cancelled', settled_at = clock_timestamp(),
@@ -99,8 +113,6 @@ export const STOP_SESSIONS = statement<SessionsStop>({
           stopping: ({ stopping }) => stopping,
           keeps_queued: ({ stop }) => stop.keepsQueued,
           reason: ({ stop }) => stop.reason,
-          result: ({ stopped }) => JSON.stringify(stopped),
-          reply: ({ stopped }) => describeStop(stopped),
         },
       },
     ),
@@ -109,11 +121,8 @@ export const STOP_SESSIONS = statement<SessionsStop>({
   set stop_kind = case when s.turn_id is not null or s.owner is not null then 'stopped' end,
     stop_reason = case when s.turn_id is not null or s.owner is not null then $reason::text end,
     waiting = s.waiting - (select count(*) from cancelled where cancelled.session_id = s.id)::int,
-    inbox_seq = s.inbox_seq + own.commands, delivery_seq = s.delivery_seq + own.deliveries, updated_at = clock_timestamp(),
-    last_message_at = case when own.commands > 0 then clock_timestamp() else s.last_message_at end
-  from unnest($stopping::uuid[]) as stopping (id) cross join lateral (
-    select count(c.id) as commands, count(c.delivery_id) as deliveries from new_commands c where stopping.id = $session::uuid
-  ) as own
+    updated_at = clock_timestamp()
+  from unnest($stopping::uuid[]) as stopping (id)
   where s.id = stopping.id
   returning s.*
 )`),
@@ -131,65 +140,50 @@ export const STOP_SESSIONS = statement<SessionsStop>({
     cte(`rung_doorbells as (
   ${wakeSql('updated_sessions', 's.turn_id is not null and (s.owner is null or s.lease_expires_at <= clock_timestamp())')}
 )`),
-    insertedKeys('select $result::json', ({ stop }) => stop.idempotency),
-    ...commandParts({
-      session: '(select updated_sessions.* from updated_sessions where updated_sessions.id = $session::uuid)',
-      reply: '$reply::text',
-    }),
     cte(`cancelled_events as (
   select session_id, null::uuid as turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data, seq as n
   from cancelled
 )`),
-    insertedEvents('cancelled_events', 'command_events'),
+    insertedEvents('cancelled_events'),
   ],
   select: 'select session_id as "sessionId", lane, rings from rung_doorbells',
 });
 
 /** The reply to a `/stop`. */
-function describeStop({ cancelled, runs }: SessionsStop['stopped']): string {
+function describeStop({ cancelled, runs }: { cancelled: number; runs: number }): string {
   const counted = (verb: string, count: number, what: string): string =>
     count === 0 ? '' : ` ${verb} ${count} ${what}${count === 1 ? '' : 's'}.`;
   return `⚙️ Agent was aborted.${counted('Cancelled', cancelled, 'waiting message')}${counted('Stopped', runs, 'sub-agent')}`;
 }
 
 /** Stops it; resolves once that is committed. Workers notice within a second. Throws when there is no such session. */
-export async function stopFamily(parts: EffectParts, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
-  const { sessionId, command } = stop;
-  for (let attempt = 1; attempt <= STALE_ATTEMPTS_MAX; attempt += 1) {
-    const stopped = await transaction(parts.database.hot, (tx) => stopLocked(tx, stop, parts), {
-      retryMs: TURN_RETRY_MS,
-    });
-    if (stopped === 'stale') continue;
-    if (command === undefined || stopped.kind === 'ended') return stopped;
-    const reply = { changed: [], rings: await readReplyRings(parts.database, sessionId, command) };
-    return { ...stopped, after: mergeAll([stopped, { after: reply }]) };
-  }
-  throw new Error(
-    `The family of the session ${sessionId} was changed by other requests at each attempt to stop it. Try again later.`,
-  );
+export function stopFamily(parts: EffectParts, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
+  return transaction(parts.database.hot, (tx) => stopLocked(tx, stop, parts), { retryMs: TURN_RETRY_MS });
 }
 
 async function stopLocked(
   tx: Transaction,
   stop: FamilyStop,
   { config, effects: { 'run-stopped': endRun = () => NOTHING } }: EffectParts,
-): Promise<Committing<Committed<FamilyStopResult> | 'stale'>> {
-  const { sessionId, reason, status, result, isOwn: isTold } = stop;
-  const place = [sessionId, stop.keepsBelow ?? false];
-  const locked = await tx.query<{ state: FamilyState }>(LOCK_FAMILY.prepared(place));
-  const family = new Map(locked.map(({ state }) => [state.id, state]));
+): Promise<Committing<Committed<FamilyStopResult>>> {
+  const { sessionId, reason, status, result, isOwn: isTold, command, idempotency: request = null } = stop;
+  const place: Place = [sessionId, stop.keepsBelow ?? false];
+  const [above, under, runs] = await Promise.all([
+    lockFamily(tx, sessionId),
+    lockBelow(tx, ...place),
+    readFamilyRuns(tx, ...place),
+  ]);
+  const family = new Map([...above, ...under].map((state) => [state.id, state]));
   const self = family.get(sessionId);
   if (self === undefined) throw new Error(`There is no session ${sessionId}.`);
-  const runs = (await tx.query<{ run: RunRow }>(FAMILY_RUNS.prepared(place))).map(({ run }) => run);
-  if (runs.some(({ childId }) => !family.has(childId))) return 'stale';
   if (stop.runId !== undefined && self.runId !== stop.runId) {
-    const stopped = { aborted: null, cancelled: 0, runs: 0 };
-    tx.write(STOP_SESSIONS.prepared({ stop, stopping: [], stopped }));
+    void putInputs(tx, { inputs: [], keyed: { request, result: { aborted: null, cancelled: 0, runs: 0 } } });
     return { kind: 'ended' };
   }
   const own = runs.find(({ childId }) => childId === sessionId);
   const ending = !stop.keepsQueued || (self.turnId === null && self.waiting === 0) ? own : undefined;
   const below = runs.filter((run) => run !== own);
+  // The sessions of all runs are locked.
   const stopping = new Map([self, ...below.map(({ childId }) => family.get(childId)!)].map((one) => [one.id, one]));
   const stopped = {
     aborted: self.turnId as TurnId | null,
@@ -197,7 +191,7 @@ async function stopLocked(
     runs: below.length + (ending === undefined ? 0 : 1),
   };
   const rung = tx.query<RungColumns & { sessionId: SessionId }>(
-    STOP_SESSIONS.prepared({ stop, stopping: [...stopping.keys()], stopped }),
+    STOP_SESSIONS.prepared({ stop, stopping: [...stopping.keys()] }),
   );
   const end = { status, result, error: reason, isSuppressed: false, modes: config.messages.queue };
   const told = ending === undefined ? NOTHING : endRun(tx, { run: ending, end, settled: isTold ? TOLD : null }, family);
@@ -205,9 +199,13 @@ async function stopLocked(
   const top = new Map([...stopping, [sessionId, { ...self, ancestors: [] }]]);
   const killed = { ...end, status: 'killed', result: null } as const;
   const inputs = below.flatMap((run) => endRun(tx, { run, end: killed, settled: STOPPED }, top).inputs);
-  const put = putInputs(tx, { inputs: [...told.inputs, ...inputs], events: told.events });
+  const all = { inputs: [...told.inputs, ...inputs], events: told.events };
+  const reply = command && { ...command, reply: describeStop(stopped) };
+  const put = reply
+    ? needStored(await putCommand(tx, sessionId, reply, all))
+    : putInputs(tx, { ...all, keyed: { request, result: stopped } }).then(({ after }) => after);
   return async () => {
-    const [rows, { after }] = await Promise.all([rung, put]);
+    const [rows, after] = await Promise.all([rung, put]);
     // The turns that it stops.
     const rings = rows.flatMap((row) =>
       buildRings(row.sessionId === sessionId ? 'inbound' : 'announce', row.sessionId, row),

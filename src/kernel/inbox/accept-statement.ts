@@ -1,4 +1,5 @@
-// The statement that accepts messages, and the one that says why some were not stored (accept-messages.ts).
+// Not `putInputs`: one statement, which many messages share, accepts them, because it is the plain path of each message. Here are that statement and
+// the one that says why some were not stored (accept-messages.ts).
 import type { MessageView } from '../../contract/views.ts';
 import type { MessageId } from '../../core/ids.ts';
 import { chargedPart } from './charged-inputs.ts';

@@ -10,12 +10,6 @@ export function chargeOfTurnSql(turnId: string): string {
     from holdfast.inbox i where i.turn_id = ${turnId} order by i.seq limit 1)`;
 }
 
-/** SQL of the body of an input that counts for that; `body` is SQL of an object with fields. It is not converted to jsonb, which accepts less. */
-export function chargedBodySql(body: string, charge: string): string {
-  return `case when coalesce(${charge}::text, '{}') = '{}' then ${body}
-      else (left((${body})::text, -1) || ',"chargedTo":' || ${charge}::text || '}')::json end`;
-}
-
 /** A CTE that stores the rows of the inputs of `source` (id, charged_to). */
 export function chargedPart(source: string): string {
   return `charged as (

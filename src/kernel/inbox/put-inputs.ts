@@ -16,7 +16,7 @@ import type { Transaction } from '../../database/transaction.ts';
 export interface PutInput {
   id: MessageId;
   sessionId: SessionId;
-  kind: 'announcement' | 'batch' | 'cron' | 'heartbeat' | 'message';
+  kind: 'announcement' | 'batch' | 'compaction' | 'cron' | 'followup' | 'heartbeat' | 'message';
   /** As JSON text. */
   body: string;
   route: string;
@@ -37,12 +37,13 @@ export interface NotNeeded {
   error: { code: string; message: string };
 }
 
-interface Put {
+/** What a transaction puts into inboxes. */
+export interface Put {
   inputs: readonly PutInput[];
   /** What has happened before they arrive. */
   events?: readonly (NewEvent & { sessionId: SessionId })[];
-  /** The key of the request, and what it made; not stored when no input of it is. */
-  keyed?: { request: KeyedRequest | null; result: object };
+  /** The key of the request, with what it made or the message that it is; not stored when no input of it is. */
+  keyed?: { request: KeyedRequest | null; result: object } | { request: KeyedRequest | null; messageId: MessageId };
   /** The job that rings for them; absent: that of their kind. */
   ring?: TurnRing['kind'];
 }
@@ -51,7 +52,9 @@ interface Put {
 const RINGS: Record<PutInput['kind'], TurnRing['kind']> = {
   announcement: 'announce',
   batch: 'inbound',
+  compaction: 'inbound',
   cron: 'cron',
+  followup: 'followup',
   heartbeat: 'heartbeat',
   message: 'inbound',
 };
@@ -117,6 +120,7 @@ export const PUT_INPUTS = statement<Put>({
     insertedKeys(
       'select $result::json where exists (select from inserted_inputs) or not exists (select from incoming)',
       ({ keyed }) => keyed?.request,
+      '$message_id::uuid',
     ),
     rows('new_events', ({ events = [] }) => events, {
       session_id: ['uuid', ({ sessionId }) => sessionId],
@@ -133,7 +137,12 @@ export const PUT_INPUTS = statement<Put>({
   select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), seq * 2 + 1
   from inserted_inputs where status <> 'waiting'
 )`,
-      { binds: { result: ({ keyed }) => JSON.stringify(keyed?.result ?? null) } },
+      {
+        binds: {
+          result: ({ keyed }) => (keyed && 'result' in keyed ? JSON.stringify(keyed.result) : null),
+          message_id: ({ keyed }) => (keyed && 'messageId' in keyed ? keyed.messageId : null),
+        },
+      },
     ),
     insertedLaterEvents('new_events', 'put_events'),
   ],

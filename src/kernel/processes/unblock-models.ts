@@ -8,7 +8,7 @@ import { ALL_MODELS, BACK_UNTIL_SQL } from '../queue/model-blocks.ts';
 import { BLOCK_JSON } from '../views/pauses.ts';
 import { wokenSql } from '../queue/wake-parked.ts';
 import { MODEL_CODES } from '../turn/wait-reasons.ts';
-import { literalQuery } from '../../../database/literal-query.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 /** Rejects with a violated primary key when another request has stored the key. */
 export const unblockModels = literalQuery({

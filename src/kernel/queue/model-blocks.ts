@@ -3,7 +3,7 @@
 import type { Database } from '../../database/database.ts';
 import type { ModelTraits } from '../../core/model-traits.ts';
 import { cutHead, storableText } from '../../core/text.ts';
-import { literalQuery } from '../../../database/literal-query.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 
 /** The most that is kept of what a provider said, in characters. */
 const DETAIL_CHARS_MAX = 500;

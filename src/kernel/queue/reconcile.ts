@@ -6,7 +6,7 @@
 // that a person has paused are left out: otherwise they would take the room of those that can run.
 import type { Lane } from '../../config.ts';
 import type { Committed } from './after-commit.ts';
-import { buildRings, type RungColumns } from './rings.ts';
+import { buildRings, type NeededRing, type RungColumns } from './rings.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { WorkQuestion } from './work-watch.ts';
 import { isPausedSql } from './pause-sql.ts';

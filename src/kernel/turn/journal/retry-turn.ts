@@ -1,16 +1,17 @@
 // Retries a turn that ended badly, for a person (G17). The last turn of its session is undone: its messages wait again, and its entries are
 // hidden. When the session has newer turns, those must not change: each message is inserted into the inbox again, as a new one that
 // names the old one as its cause. Either way its dead letter is closed, and a second retry finds nothing to do.
+//
+// One transaction locks the session, then reads the turn, decides and writes. A turn of the session cannot end, begin or be retried in between.
+import { buildAfter, mergeAll, ringSql, type RungColumns } from '../../queue/rings.ts';
 import type { Committed } from '../../queue/after-commit.ts';
-import type { SessionId } from '../../../core/ids.ts';
-import { chargedPart } from '../../inbox/charged-inputs.ts';
+import type { MessageId, SessionId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
-import { insertEventsSql } from '../../events/events.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
-import { NEW_ID_SQL } from '../../../database/page.ts';
-import { buildAfter, type RungColumns, ringSql } from '../../queue/rings.ts';
-import { sendQuery } from '../../../database/send-query.ts';
-import { literal } from '../../../database/statement.ts';
+import type { KeyedRequest } from '../../../database/idempotency.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
+import { transaction, type Committing, type Transaction } from '../../../database/transaction.ts';
+import { newId } from '../../../ids.ts';
+import { putInputs, type PutInput } from '../../inbox/put-inputs.ts';
 
 /** SQL of the message that an inbox row is a retry of; null for any other. */
 export function retryOfSql(causeKey: string): string {
@@ -39,126 +40,160 @@ join holdfast.batch_items i on i.batch_id = split_part(x.cause_key, ':', 2)::uui
 where x.turn_id = ${turnId} and x.kind = 'batch' and x.cause_key like 'batch:%' and i.status <> 'cancelled'`;
 }
 
-export const RETRIED_ITEM = literal({
-  name: 'retried-item',
-  purpose: 'Read the item of a batch that a turn answered and that only the batch retries.',
-  text: `select i.batch_id as "batchId", i.n from ${itemOfTurnSql('$1')} limit 1`,
+/** Lets the messages of a turn that ended badly wait again, once. */
+export function retryTurn(
+  database: Database,
+  turnId: string,
+  idempotency: KeyedRequest | null = null,
+): Promise<Committed<RetryResult>> {
+  // One attempt: the second one would answer `conflict` if the first was committed and its answer was lost.
+  return transaction(database.hot, (tx) => retryLocked(tx, turnId, idempotency), { retryMs: 0 });
+}
+
+async function retryLocked(
+  tx: Transaction,
+  turnId: string,
+  idempotency: KeyedRequest | null,
+): Promise<Committing<Committed<RetryResult>>> {
+  void lockForRetry(tx, turnId);
+  const [turn, failed] = await Promise.all([readRetriedTurn(tx, turnId), readFailedInputs(tx, turnId)]);
+  if (turn === undefined) return { kind: 'unknown' };
+  // Otherwise the answer would be missing in the results and the cost of the batch, and a retry of the item would do its work once more.
+  if (turn.item !== null) return { kind: 'item', ...turn.item };
+  const way = decideRetry(turn, failed);
+  if (way === 'conflict') return { kind: 'conflict' };
+  const { sessionId } = turn;
+  const copies = way === 'moved-on' ? failed.map((input) => copyInput(sessionId, input)) : [];
+  const messageIds = (way === 'moved-on' ? copies : failed).map(({ id }) => id);
+  const undone = way === 'last' ? undoTurn(tx, turnId) : undefined;
+  void closeLetters(tx, turnId);
+  const put = putInputs(tx, {
+    inputs: copies,
+    events: way === 'last' ? failed.map((input) => buildEvent(sessionId, input)) : [],
+    keyed: { request: idempotency, result: { retried: turnId, messageIds } },
+  });
+  return async () => {
+    const [rung, { after }] = await Promise.all([undone, put]);
+    const again = rung && { after: buildAfter('inbound', sessionId, rung) };
+    return { kind: 'ok', messageIds, after: mergeAll([{ after }, again ?? {}]) };
+  };
+}
+
+/** `last`: the turn is undone. `moved-on`: newer turns continue its transcript, so its messages are sent again. */
+function decideRetry(turn: RetriedTurn, failed: readonly FailedInput[]): 'last' | 'moved-on' | 'conflict' {
+  const isBad = ['failed', 'aborted', 'timedOut'].includes(turn.status);
+  if (!isBad || turn.isOpen || failed.length === 0 || failed.some(({ isRetried }) => isRetried)) return 'conflict';
+  // A worker that has claimed the session and not opened its turn yet assembles a prompt on the transcript as it is.
+  return turn.isFree && !turn.hasLater ? 'last' : 'moved-on';
+}
+
+function copyInput(sessionId: SessionId, { id, kind, body, route, mode }: FailedInput): PutInput {
+  return { id: newId<MessageId>(), sessionId, kind, body, route, mode, causeKey: `retry:${id}` };
+}
+
+function buildEvent(sessionId: SessionId, { id, seq, kind, status }: FailedInput) {
+  const data = { messageId: id, seq: Number(seq), kind, disposition: 'queued', previousStatus: status };
+  return { sessionId, type: 'message.accepted' as const, data };
+}
+
+export const lockForRetry = literalQuery({
+  name: 'lock-for-retry',
+  purpose: 'Lock the session of a turn.',
+  locking: 'The session row.',
+  text: `select from holdfast.sessions s
+where s.id = (select t.session_id from holdfast.turns t where t.id = $1) for no key update`,
+  values: (turnId: string) => [turnId],
 });
 
-/** How often it tries again when its session has changed meanwhile. */
-const STALE_ATTEMPTS_MAX = 20;
+interface RetriedTurn {
+  sessionId: SessionId;
+  status: string;
+  /** It has not ended. */
+  isOpen: boolean;
+  /** No turn of the session is open, and no worker has claimed it. */
+  isFree: boolean;
+  hasLater: boolean;
+  /** The item of a batch that it answered and that only the batch retries. */
+  item: RetriedItem | null;
+}
 
-export const RETRY_TURN = literal({
-  name: 'retry-turn',
+export const readRetriedTurn = literalQuery({
+  name: 'retried-turn',
+  purpose: 'Read a turn that is to be retried.',
+  text: `select s.id as "sessionId", t.status, coalesce(s.turn_id = t.id, false) as "isOpen", s.turn_id is null and s.owner is null as "isFree",
+  exists (select from holdfast.turns later where later.session_id = s.id and later.id > t.id) as "hasLater",
+  (select json_build_object('batchId', i.batch_id, 'n', i.n) from ${itemOfTurnSql('t.id')} limit 1) as item
+from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = $1`,
+  values: (turnId: string) => [turnId],
+  answer: ([turn]: RetriedTurn[]) => turn,
+});
+
+interface FailedInput {
+  id: MessageId;
+  seq: string;
+  kind: PutInput['kind'];
+  /** JSON text, which is stored again as it is. */
+  body: string;
+  route: string;
+  mode: string | null;
+  status: string;
+  isRetried: boolean;
+}
+
+export const readFailedInputs = literalQuery({
+  name: 'failed-inputs',
+  purpose: 'Read the inputs of a turn that it has not answered.',
+  text: `select i.id, i.seq, i.kind, i.body::text, i.route, i.mode, i.status,
+  exists (select from holdfast.inbox j where j.cause_key = 'retry:' || i.id) as "isRetried"
+from holdfast.inbox i where i.turn_id = $1 and i.status in ('failed', 'cancelled') order by i.seq`,
+  values: (turnId: string) => [turnId],
+  answer: (inputs: FailedInput[]) => inputs,
+});
+
+export const undoTurn = literalQuery({
+  name: 'undo-turn',
   purpose:
-    'Let the messages of a turn that ended badly wait again. Answers `stale` when the session has changed meanwhile.',
-  locking:
-    'The session row. Whether a later turn exists is read before the row is held, so a row that has changed meanwhile (`xmin`) is not used.',
-  text: `with turn as materialized (select t.* from holdfast.turns t where t.id = $1),
-seen as materialized (select s.id, s.xmin as version from holdfast.sessions s join turn on turn.session_id = s.id),
-locked as materialized (
-  select s.*, s.xmin as version from holdfast.sessions s join turn on s.id = turn.session_id for no key update of s
-),
-own as materialized (
-  select i.* from holdfast.inbox i join turn on i.turn_id = turn.id where i.status in ('failed', 'cancelled')
-),
-verdict as materialized (
-  select case
-      when seen.version <> locked.version then 'stale'
-      when turn.status not in ('failed', 'aborted', 'timedOut') or locked.turn_id = turn.id or not exists (select from own)
-        or exists (select from holdfast.inbox j join own on j.cause_key = 'retry:' || own.id) then 'conflict'
-      -- A worker that has claimed the session and not opened its turn yet assembles a prompt on the transcript as it is.
-      when locked.turn_id is null and locked.owner is null
-        and not exists (select from holdfast.turns later where later.session_id = locked.id and later.id > turn.id) then 'last'
-      else 'moved-on'
-    end as verdict
-  from turn join locked on locked.id = turn.session_id join seen on seen.id = locked.id
-),
-fit as materialized (
-  select locked.*, turn.id as retried_id, turn.prompt_seq, verdict.verdict
-  from verdict cross join turn join locked on locked.id = turn.session_id where verdict.verdict in ('last', 'moved-on')
+    'Undo the last turn of a locked session: its messages wait again, and its entries are hidden. Answers the ring.',
+  locking: 'The session row, which the transaction has locked.',
+  text: `with turn as materialized (
+  select t.id, t.prompt_seq, s.id as session_id, s.entry_seq from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = $1
 ),
 again as (
   -- It waits since now, as a new message does.
   update holdfast.inbox i set status = 'waiting', turn_id = null, error = null, settled_at = null, received_at = clock_timestamp()
-  from fit join own on true where fit.verdict = 'last' and i.id = own.id
+  from turn where i.turn_id = turn.id and i.status in ('failed', 'cancelled')
   returning i.id
-),
-copied as (
-  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key, disposition)
-  select ${NEW_ID_SQL}, fit.id, fit.inbox_seq + row_number() over (order by own.seq), own.kind, own.body, own.route, own.mode,
-    'retry:' || own.id, 'queued'
-  from fit join own on true where fit.verdict = 'moved-on'
-  returning id, session_id, seq, kind, body -> 'chargedTo' as charged_to
 ),
 -- What they cost again counts, too.
 charged_again as (
   update holdfast.charged_inputs c set is_counted = false from again where c.message_id = again.id
 ),
-${chargedPart('copied')},
 hidden as (
-  update holdfast.entries e set state = 'hidden', retired_seq = fit.entry_seq + 1
-  from fit
-  where fit.verdict = 'last' and e.session_id = fit.id and e.turn_id = fit.retried_id and e.state = 'active' and e.kind <> 'summary'
+  update holdfast.entries e set state = 'hidden', retired_seq = turn.entry_seq + 1
+  from turn where e.session_id = turn.session_id and e.turn_id = turn.id and e.state = 'active' and e.kind <> 'summary'
 ),
 updated_sessions as (
   update holdfast.sessions s
-  set waiting = s.waiting + (select count(*) from own)::int,
-    inbox_seq = s.inbox_seq + (select count(*) from copied)::int,
-    transcript_version = s.transcript_version + (fit.verdict = 'last')::int,
-    leaf_seq = case when fit.verdict = 'last' and s.leaf_seq >= fit.prompt_seq
-      then (select e.parent_seq from holdfast.entries e where e.session_id = fit.id and e.seq = fit.prompt_seq)
+  set waiting = s.waiting + (select count(*) from again)::int, transcript_version = s.transcript_version + 1,
+    leaf_seq = case when s.leaf_seq >= turn.prompt_seq
+      then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = turn.prompt_seq)
       else s.leaf_seq end,
     updated_at = clock_timestamp()
-  from fit where s.id = fit.id
+  from turn where s.id = turn.session_id
   returning s.*
 ),
 rung_doorbells as (
   ${ringSql('updated_sessions')}
-),
-letters as (
-  update holdfast.dead_letters l set state = 'redriven', settled_at = clock_timestamp()
-  from fit where l.turn_id = fit.retried_id and l.kind = 'turn' and l.state = 'open'
-),
-waiting_now as materialized (
-  select json_agg(id order by id) as ids from (select id from again union all select id from copied) as both_ways
-),
-inserted_events as (
-  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
-    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued') as data, seq as n from copied
-    union all select own.session_id, null, 'message.accepted', json_build_object('messageId', own.id, 'seq', own.seq, 'kind', own.kind,
-      'disposition', 'queued', 'previousStatus', own.status), own.seq from own join again on again.id = own.id`)}
-),
-${keyedPart(2, `select json_build_object('retried', fit.retried_id, 'messageIds', waiting_now.ids) from fit cross join waiting_now`)}
-select verdict.verdict, turn.session_id, updated_sessions.lane, rung_doorbells.rings, waiting_now.ids
-from turn cross join verdict cross join waiting_now
-left join updated_sessions on updated_sessions.id = turn.session_id left join rung_doorbells on rung_doorbells.session_id = turn.session_id`,
+)
+select s.lane, rung_doorbells.rings from updated_sessions s left join rung_doorbells on rung_doorbells.session_id = s.id`,
+  values: (turnId: string) => [turnId],
+  answer: ([rung]: RungColumns[]) => rung,
 });
 
-/** Lets the messages of a turn that ended badly wait again, once. */
-export async function retryTurn(
-  database: Database,
-  turnId: string,
-  idempotency?: KeyedRequest | null,
-): Promise<Committed<RetryResult>> {
-  // Otherwise the answer would be missing in the results and the cost of the batch, and a retry of the item would do its work once more.
-  const [item] = await sendQuery<RetriedItem & Record<string, unknown>>(database.hot, RETRIED_ITEM.prepared([turnId]));
-  if (item !== undefined) return { kind: 'item', ...item };
-  const values = [turnId, ...keyValues(idempotency)];
-  for (let attempt = 1; attempt <= STALE_ATTEMPTS_MAX; attempt += 1) {
-    const [row] = (await database.hot.query<RetryRow>(RETRY_TURN.prepared(values))).rows;
-    if (row === undefined) return { kind: 'unknown' };
-    if (row.verdict === 'conflict') return { kind: 'conflict' };
-    if (row.verdict === 'stale') continue;
-    return { kind: 'ok', messageIds: row.ids ?? [], after: buildAfter('inbound', row.session_id, row) };
-  }
-  throw new Error(
-    `The session of the turn ${turnId} was changed by other requests at each attempt to retry the turn. Try again later.`,
-  );
-}
-
-interface RetryRow extends RungColumns {
-  verdict: 'last' | 'moved-on' | 'conflict' | 'stale';
-  session_id: SessionId;
-  ids: string[] | null;
-}
+export const closeLetters = literalQuery({
+  name: 'close-letters-of-turn',
+  purpose: 'Close the dead letter of a turn that is retried.',
+  text: `update holdfast.dead_letters l set state = 'redriven', settled_at = clock_timestamp()
+where l.turn_id = $1 and l.kind = 'turn' and l.state = 'open'`,
+  values: (turnId: string) => [turnId],
+});

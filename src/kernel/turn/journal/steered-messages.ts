@@ -1,4 +1,5 @@
-// Waiting messages that join running turns, and the follow-ups that some of them leave: a part of `commit-step`.
+// Follow-ups do not use `putInputs`: they are fenced and numbered with the step that leaves them (G3). They and the waiting messages that join
+// running turns are a part of `commit-step`.
 import type { JournalWrite } from './journal.ts';
 import { cte, optional, rows } from '../../../database/statement.ts';
 
