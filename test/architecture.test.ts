@@ -479,7 +479,7 @@ test('what follows from a write is published where the write is called', () => {
   calls.push(...files.flatMap((file) => callsOf(file, methods)));
   expect(calls.length).toBeGreaterThan(20);
   const isDirect =
-    /publish\(\s*await (?:retryPassingFaults\(\(\) => |(?:turn\.)?journal\.store\(write, \(rows\) =>\s*)?$/;
+    /publish\(\s*await (?:retryPassingFaults\(\(\) => |transaction\(database\.hot, \(tx\) => |(?:turn\.)?journal\.store\(write, \(rows\) =>\s*)?$/;
   expect(calls.filter(({ before }) => !isDirect.test(before)).map(({ file, call }) => `${file}: ${call}`)).toEqual([]);
 });
 

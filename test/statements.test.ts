@@ -4,8 +4,6 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { printedForms } from '../scripts/printed-statement.ts';
 import { STATEMENTS, TURN_STATEMENTS } from '../scripts/statement-catalogue.ts';
-import { COMMIT_STEP } from '../src/features/approvals/store/approval-parts.ts';
-import { createStepStatement } from '../src/kernel/turn/journal/commit-step.ts';
 import { PARK_TURN } from '../src/features/provider-batches/store/hop-parts.ts';
 import { createParkStatement } from '../src/kernel/turn/journal/park-turn.ts';
 import { cte, optional, render, rows, statement, type Cte } from '../src/database/statement.ts';
@@ -183,8 +181,6 @@ test('a literal statement has no sender of its own; a file that has none any mor
 test('park-turn has the parts of features that are there, and no other', () => {
   const without = createParkStatement([]);
   expect(PARK_TURN.options.filter((option) => !without.options.includes(option))).toEqual(['requests', 'awaited']);
-  const bare = createStepStatement([]);
-  expect(COMMIT_STEP.options.filter((option) => !bare.options.includes(option))).toEqual(['approvals']);
   expect(without.render(new Set(without.options)).text).not.toMatch(/provider_requests|waiting_requests/);
 });
 

@@ -128,7 +128,7 @@ function createStore(database: Database, features: readonly TurnFeature[]): Turn
     openTurn: createOpenTurn(database),
     commitStep: createCommitStep(
       database,
-      features.flatMap(({ commit }) => commit ?? []),
+      new Map(features.flatMap(({ holds }) => (holds?.keep === undefined ? [] : [[holds.code, holds.keep] as const]))),
     ),
     parkTurn: createParkTurn(database, parks),
     finishTurn: createFinishTurn(database),

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EntryId } from '../../src/core/ids.ts';
 import { readEntries } from '../rows/entries.ts';
+import { readToolCalls } from '../rows/calls.ts';
+import { createCommitStep, type KeepHeld } from '../../src/kernel/turn/journal/commit-step.ts';
 import { answer, createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -48,6 +50,34 @@ test('a step of an earlier epoch is fenced, and the other turns of its statement
   expect(verdicts).toMatchObject([{ kind: 'fenced' }, { kind: 'ok' }]);
   expect(await entriesOf(stale.turnId)).toHaveLength(1);
   expect(await entriesOf(current.turnId)).toHaveLength(2);
+});
+
+test('a step is stored with what features keep of its held calls, or neither is, and is fenced before that (G7, G36)', async () => {
+  const { turnId, write } = await running();
+  const held = { step: 1, ordinal: 1, callId: 'call', name: 'tool', isIdempotent: false, forMs: 1000, events: [] };
+  const heldIntents = [{ ...held, code: 'approval' as const, isNoticed: false }];
+  const step = { ...write, entries: [answer('held')], heldIntents };
+  const kept: string[] = [];
+  const committing = (keep: KeepHeld) => createCommitStep(rig.database, new Map([['approval', keep]]));
+  const refused = committing(async () => {
+    throw new Error('refused');
+  });
+  await expect(refused(step)).rejects.toThrow('refused');
+  expect([await entriesOf(turnId), await readToolCalls(rig, { turnId }, 'heldFor')]).toEqual([
+    [{ kind: 'prompt', seq: 1 }],
+    [],
+  ]);
+  // A fault that passes: all of it is sent again.
+  const lost = Object.assign(new Error('lost'), { code: '08006' });
+  const commit = committing(async (_tx, id, calls) => {
+    if (kept.push(`${id} ${calls.length}`) === 1) throw lost;
+  });
+  expect(await commit(step)).toMatchObject({ kind: 'ok' });
+  expect(kept).toEqual([`${turnId} 1`, `${turnId} 1`]);
+  expect(await readToolCalls(rig, { turnId }, 'heldFor', 'runs')).toEqual([{ heldFor: 'approval', runs: 0 }]);
+  const stale = { ...step, fence: { ...step.fence, epoch: step.fence.epoch - 1 } };
+  expect(await commit(stale)).toEqual({ kind: 'fenced' });
+  expect(kept).toHaveLength(2);
 });
 
 test('a step that PostgreSQL refuses fails alone, although it shares a statement with others', async () => {

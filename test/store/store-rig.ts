@@ -80,7 +80,7 @@ export async function createStoreRig() {
     release: createRelease(database),
     parkTurn: createParkTurn(database, [HOP_PARK]),
     openTurn,
-    commitStep: createCommitStep(database, []),
+    commitStep: createCommitStep(database, new Map()),
     finishTurn: createFinishTurn(database),
     session,
     input,

@@ -6,7 +6,6 @@ import { viewApproval, viewApprovals } from '../../src/features/approvals/views.
 import type { ApprovalView } from '../../src/contract/approvals.ts';
 import type { HoldCode } from '../../src/core/hold-codes.ts';
 import { newId } from '../../src/ids.ts';
-import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts';
 import { abortSession, abortTurn } from '../../src/kernel/effects/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
@@ -22,6 +21,7 @@ import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isFullForm, isLongForm } from '../servers/test-form.ts';
+import { answerCall } from './answer-calls.ts';
 import { runAndLose } from './lose-worker.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
@@ -198,11 +198,9 @@ describe('ways round an approval', () => {
     };
 
   const result =
-    (code: HoldCode): Way =>
+    (kind: HoldCode): Way =>
     async ({ turnId, name }) => {
-      const results = [{ ordinal: 1, content: 'kept', isError: false }];
-      const stored = await storeHeldResults(rig.database, { turnId, step: 1, code, results });
-      expect(stored.isStored).toBe(false);
+      expect(await answerCall(rig.database, { turnId, kind, content: 'kept' })).toEqual({ settled: [] });
       await makeDue(name);
     };
 
@@ -344,8 +342,7 @@ describe('ways round an approval', () => {
     'a result of another program': result('external_tool'),
     'a result of a task': result('task'),
     'a result for the approval': async ({ turnId, worker, name }) => {
-      const results = [{ ordinal: 1, content: 'kept', isError: false }];
-      await storeHeldResults(rig.database, { turnId, step: 1, code: 'approval', results });
+      await answerCall(rig.database, { turnId, kind: 'approval', content: 'kept' });
       await worker.run(name);
     },
     'a message that joins the turn': async ({ name }) => {

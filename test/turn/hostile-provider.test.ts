@@ -3,7 +3,8 @@
 // A failure names the seed; `HOLDFAST_SEED` repeats a run.
 import { expect, onTestFinished, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts';
+import { transaction } from '../../src/database/transaction.ts';
+import { settleCalls } from '../../src/kernel/turn/journal/settle-calls.ts';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { png } from '../requests/rig/png.ts';
@@ -65,11 +66,10 @@ test('every session answers its next message after mistakes of every kind', { ti
       if (row?.turn?.parkCode !== 'caller') return row;
       const results = Array.from({ length: 5 }, (_, index) => ({
         ordinal: index + 1,
-        content: 'rain',
-        isError: false,
+        result: { content: 'rain', isError: false },
       }));
-      const place = { turnId: row.turn.id, step: row.turn.steps };
-      await storeHeldResults(rig.database, { ...place, code: 'caller', results });
+      const answers = { turnId: row.turn.id, step: row.turn.steps, kind: 'caller' as const, results };
+      await transaction(rig.database.hot, (tx) => settleCalls(tx, answers), { retryMs: 0 });
       return row;
     };
     let last: { status: string; code: string | null } | undefined;

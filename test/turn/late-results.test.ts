@@ -6,9 +6,7 @@ import { viewApprovals } from '../../src/features/approvals/views.ts';
 import type { TurnFeature } from '../../src/kernel/turn/context.ts';
 import type { Resumption } from '../../src/kernel/turn/hold-kind.ts';
 import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
-import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts';
 import { abortSession } from '../../src/kernel/effects/control.ts';
-import { taskReason } from '../../src/kernel/rules/why.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { laterOutcome, type Tool } from '../../src/tools/tool.ts';
@@ -21,6 +19,7 @@ import { ago, now } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { answerCall } from './answer-calls.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 /** The keys of the tasks that were begun, and the results of those that have ended. */
@@ -65,7 +64,7 @@ const tasks: TurnFeature = {
           return [ordinal, { kind: 'known', outcome: { content, isError: false }, status: 'done' }];
         }),
       ),
-    explain: (_turn, calls) => ({ reason: taskReason(calls.map(({ call, ref }) => ({ id: ref, tool: call.name }))) }),
+    explain: (_turn, [first]) => ({ text: `The turn waits for ${first?.call.name}.`, by: first?.ref ?? null }),
   },
 };
 
@@ -213,10 +212,9 @@ test('a wait that is sent again is stored once, and does not undo a result that 
     if (rows.heldIntents === undefined) return await send(rows);
     await send(rows);
     turnId = rows.progress.turnId;
-    const results = [{ ordinal: 1, content: 'from outside', isError: false }];
-    expect(await storeHeldResults(rig.database, { turnId, step: 1, code: 'task', results })).toMatchObject({
-      isStored: true,
-    });
+    const answer = { turnId, kind: 'task', content: 'from outside' } as const;
+    expect(await answerCall(rig.database, answer)).toMatchObject({ settled: [1] });
+    expect(await answerCall(rig.database, { ...answer, content: 'a second one' })).toEqual({ settled: [] });
     return await send(rows);
   };
   // The result came before the turn was parked: it is due at once.

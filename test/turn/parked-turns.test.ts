@@ -6,7 +6,6 @@ import type { InboundMessage } from '../../src/core/inbound.ts';
 import { toMicros } from '../../src/core/prices/call-cost.ts';
 import { newId } from '../../src/ids.ts';
 import { createBudget, patchBudget } from '../../src/features/budgets/store/budgets.ts';
-import { storeHeldResults } from '../../src/kernel/turn/journal/held-results.ts';
 import { decideApproval } from '../../src/features/approvals/store/approvals.ts';
 import { viewApprovals } from '../../src/features/approvals/views.ts';
 import { createClaim } from '../../src/kernel/sessions/claim-session.ts';
@@ -21,6 +20,7 @@ import { now } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { answerCall } from './answer-calls.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const effects: string[] = [];
@@ -102,8 +102,7 @@ const WAITS: Wait[] = [
       return {
         message: { text: `[[tool: weather {}]] ${script(name)}`, caller: { tools: [weather] } },
         async endWait(turnId) {
-          const results = [{ ordinal: 1, content: 'rain', isError: false }];
-          const { after } = await storeHeldResults(rig.database, { turnId, step: 1, code: 'caller', results });
+          const { after } = await answerCall(rig.database, { turnId, kind: 'caller', content: 'rain' });
           return after?.rings.length ?? 0;
         },
       };
@@ -256,8 +255,7 @@ test('a result that comes while other calls of its answer still run makes the tu
   const messageId = await rig.send(name, text, { text, caller: { tools: [weather] } });
   whileNoted.set(name, async () => {
     const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'id');
-    const results = [{ ordinal: 1, content: 'rain', isError: false }];
-    await storeHeldResults(rig.database, { turnId: String(turn?.['id']), step: 1, code: 'caller', results });
+    await answerCall(rig.database, { turnId: String(turn?.['id']), kind: 'caller', content: 'rain' });
   });
   expect(await worker.run(name)).toMatchObject({ kind: 'parked', after: { rings: [{}] } });
   expect(await worker.run(name)).toMatchObject({ kind: 'ended' });

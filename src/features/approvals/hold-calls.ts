@@ -10,11 +10,16 @@ import { newId } from '../../ids.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { Known, NewHold, PlannedCall, Resumption } from '../../kernel/turn/hold-kind.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
-import { approvalReason } from '../../kernel/rules/why.ts';
 import { chatToAsk } from './ask-in-chat.ts';
 import { canonicalInput, findRule, isOfOthers, type CertainSandbox } from './rules.ts';
-import { findGiven, readShownInput, settleApprovals, type SettledApproval } from './store/approvals.ts';
-import { APPROVAL_PARTS, type NewApproval } from './store/approval-parts.ts';
+import {
+  findGiven,
+  readShownInput,
+  settleApprovals,
+  storeApprovals,
+  type NewApproval,
+  type SettledApproval,
+} from './store/approvals.ts';
 
 /** What holds a call whose tool says so, where no rule does. */
 const FORCED = { rule: { ask: 'always', timeout: APPROVAL_MS }, reasons: ['tool'] } as const;
@@ -24,7 +29,6 @@ const AGAIN_MS = 100;
 
 export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
   return {
-    commit: APPROVAL_PARTS,
     holds: {
       code: 'approval',
       async hold(turn, calls) {
@@ -62,15 +66,8 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
           const facts: NewApproval = { id, tool: name, input, folder: workspaceDir, whatSha256, reasons };
           const data = { approvalId: id, callId: call.id, tool: name, expiresInMs: rule.timeout };
           const events = [{ type: 'approval.requested' as const, data }];
-          found.set(ordinal, {
-            kind: 'held',
-            code: 'approval',
-            forMs: rule.timeout,
-            facts,
-            events,
-            ref: id,
-            isNoticed,
-          });
+          const wait = { forMs: rule.timeout, facts, events, ref: id, isNoticed };
+          found.set(ordinal, { kind: 'held', code: 'approval', ...wait });
         }
         return found;
       },
@@ -83,10 +80,12 @@ export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
           }),
         );
       },
+      keep: storeApprovals,
       readShown: (turn, place) => readShownInput(database, { turnId: turn.id, ...place }),
       explain(_turn, calls) {
         const approvals = calls.map(({ call, ref }) => ({ id: ref, tool: call.name }));
-        return { reason: approvalReason(approvals), facts: { approvals } };
+        const text = `The turn waits for an approval of ${approvals.map(({ tool }) => tool).join(', ')}.`;
+        return { text, by: approvals[0]?.id ?? null, facts: { approvals } };
       },
     },
   };

@@ -5,7 +5,7 @@ import type { CallerCall } from '../../core/client-ids.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
-import { IS_HELD_SQL } from '../../kernel/turn/journal/held-results.ts';
+import { IS_HELD_SQL } from '../../kernel/turn/journal/settle-calls.ts';
 
 // A call that has a result from outside ended before its time was over; one that was cancelled was settled as a call of a turn that is stopped.
 const STATUS_SQL = `case when t.ended_at is null and ${IS_HELD_SQL} then case when c.held_until <= clock_timestamp() then 'expired' else 'waiting' end

@@ -4,7 +4,6 @@ import { cutHead } from '../../core/text.ts';
 import type { TurnFeature } from '../../kernel/turn/context.ts';
 import type { HeldCall, Known, Resumption } from '../../kernel/turn/hold-kind.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
-import { taskReason } from '../../kernel/rules/why.ts';
 import { neutralise } from '../../prompt/untrusted-text.ts';
 import { boundOutcome } from '../../tools/bound-outcome.ts';
 import { fitImages } from '../../tools/fit-images.ts';
@@ -17,9 +16,9 @@ import { toOutcome } from './result-content.ts';
 import {
   endMcpTask,
   readMcpTasks,
+  storeMcpTasks,
   takeLeftMcpTasks,
   type NewTask,
-  TASK_PARTS,
   type WaitingTask,
 } from './store/tasks.ts';
 
@@ -40,12 +39,8 @@ function pollMs(proposed: number | null): number {
   return Math.min(Math.max(proposed ?? POLL_MS.default, POLL_MS.min), POLL_MS.max);
 }
 
-export function tasksInTurns(parts: {
-  database: Database;
-  connections: Connections;
-}): Pick<TurnFeature, 'holds' | 'commit'> {
+export function tasksInTurns(parts: { database: Database; connections: Connections }): Pick<TurnFeature, 'holds'> {
   return {
-    commit: TASK_PARTS,
     holds: {
       code: 'task',
       hold: () => Promise.resolve(new Map()),
@@ -60,7 +55,11 @@ export function tasksInTurns(parts: {
         );
         return new Map(found.filter((one) => one !== null));
       },
-      explain: (_turn, calls) => ({ reason: taskReason(calls.map(({ call, ref }) => ({ id: ref, tool: call.name }))) }),
+      keep: storeMcpTasks,
+      explain(_turn, calls) {
+        const tools = calls.map(({ call }) => call.name).join(', ');
+        return { text: `The turn waits for a task of ${tools} to end.`, by: calls[0]?.ref ?? null };
+      },
     },
   };
 }

@@ -4,7 +4,8 @@ import type { SessionKey } from '../../core/ids.ts';
 import { channelOf, type InboundMessage } from '../../core/inbound.ts';
 import type { ClientEntry } from './rules/conversation.ts';
 import { beginHistory } from './store/client-requests.ts';
-import { storeHeldResults } from '../../kernel/turn/journal/held-results.ts';
+import { transaction } from '../../database/transaction.ts';
+import { settleCalls } from '../../kernel/turn/journal/settle-calls.ts';
 import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { acceptMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
@@ -52,8 +53,9 @@ export async function answerCallerCalls(
   { database, publish }: Service,
   { results, ...place }: { turnId: string; step: number; results: readonly CallerResult[] },
 ): Promise<void> {
-  const given = results.map((result) => ({ ...result, isError: false }));
-  publish(await storeHeldResults(database, { ...place, code: 'caller', results: given }));
+  const given = results.map(({ ordinal, content }) => ({ ordinal, result: { content, isError: false } }));
+  const answers = { ...place, kind: 'caller' as const, results: given };
+  publish(await transaction(database.hot, (tx) => settleCalls(tx, answers)));
 }
 
 /** Cancels a message that still waits, for its client; false: it does not wait any more, or a worker is just taking it. */

@@ -6,7 +6,6 @@ import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { NewHold, Known, Resumption } from '../../kernel/turn/hold-kind.ts';
 import { CALLER_TIMEOUT } from '../../kernel/turn/wait-reasons.ts';
 import { TurnFailed } from '../../kernel/turn/turn-stop.ts';
-import { callerReason } from '../../kernel/rules/why.ts';
 
 const ONE_AT_A_TIME: Known = {
   kind: 'known',
@@ -55,7 +54,8 @@ export function clientTools({ config }: TurnParts): TurnFeature {
       explain({ id: turnId, journal }, calls) {
         const step = journal.at.progress.steps;
         return {
-          reason: callerReason(calls.map(({ call }) => call.name)),
+          text: `The turn waits for the client: it has not sent the results of ${calls.map(({ call }) => call.name).join(', ')} yet.`,
+          by: null,
           facts: {
             step,
             calls: calls.map(({ call, ordinal }) => ({

@@ -1,5 +1,7 @@
-// Why something waits: every reason with its code, its text, its order among the others, and what a person can do about it. Two features state
-// reasons of their own: budgets, and batches those of their items (src/features/batches/rules/batch.ts).
+// Why something waits: every reason with its code, its text, its order among the others, and what a person can do about it. Features that hold calls
+// say the texts of their waits (`explain` in src/kernel/turn/hold-kind.ts), as do budgets, and batches for their items
+// (src/features/batches/rules/batch.ts).
+import type { HoldCode } from '../../core/hold-codes.ts';
 import { isUuid } from '../../core/ids.ts';
 import { providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
 
@@ -50,7 +52,7 @@ const STEPS = {
   lane_full: 'Start more workers, or give the lane more slots (HOLDFAST_CONCURRENCY).',
   queue_unreachable: 'Start the queue again: "holdfast doctor" says what is wrong with it.',
   ring_lost: `${BY_ITSELF} If it stays longer than a minute, run "holdfast doctor".`,
-};
+} satisfies Record<HoldCode, string> & Record<string, string>;
 type Code = keyof typeof STEPS;
 
 /** The codes that have a step. */
@@ -98,25 +100,6 @@ export const retryWait = (model: NamedModel, fault: string): Reason =>
 
 export const providerBatch = (model: NamedModel): Reason =>
   reason('provider_batch', 'The request waits for a batch of the provider.', providerOf(model));
-
-export const callerReason = (tools: readonly string[]): Reason =>
-  reason('caller', `The turn waits for the client: it has not sent the results of ${tools.join(', ')} yet.`, null);
-
-export function approvalReason(approvals: readonly { id: string | null; tool: string }[]): Reason {
-  const [first] = approvals;
-  const tools = approvals.map(({ tool }) => tool).join(', ');
-  return reason('approval', `The turn waits for an approval of ${tools}.`, first?.id ?? null);
-}
-
-export function externalToolReason(calls: readonly { id: string; tool: string }[]): Reason {
-  const tools = calls.map(({ tool }) => tool).join(', ');
-  return reason('external_tool', `The turn waits for the result of ${tools}.`, calls[0]?.id ?? null);
-}
-
-export function taskReason(tasks: readonly { id: string | null; tool: string }[]): Reason {
-  const tools = tasks.map(({ tool }) => tool).join(', ');
-  return reason('task', `The turn waits for a task of ${tools} to end.`, tasks[0]?.id ?? null);
-}
 
 /** The same with times in milliseconds since the epoch. */
 type Wait = Reason & { since: number; until: number | null };

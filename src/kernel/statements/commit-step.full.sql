@@ -1,9 +1,9 @@
 -- commit-step
 -- Purpose: Store one step of each turn. Answers a verdict per write.
 -- Locking: The session rows in the order of their ids.
--- Options: entries, model_calls, tool_intents, tool_results, holds, approvals, steers, events (of entries, model_calls, tool_intents, tool_results, holds, approvals, steers, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_holds json, $8 new_hold_events json, $9 new_approvals json, $10 joining_messages json, $11 new_followups json, $12 new_events json
-prepare "commit-step" (json, uuid[], json, json, json, json, json, json, json, json, json, json) as
+-- Options: entries, model_calls, tool_intents, tool_results, holds, steers, events (of entries, model_calls, tool_intents, tool_results, holds, steers, events)
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_holds json, $8 new_hold_events json, $9 joining_messages json, $10 new_followups json, $11 new_events json
+prepare "commit-step" (json, uuid[], json, json, json, json, json, json, json, json, json) as
 /* commit-step */
 with head as (
   select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micros, unpriced_calls, is_simulated, session_view::json
@@ -102,19 +102,9 @@ inserted_hold_events as (
     from (select 1 as phase, source.* from (select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n from new_hold_events e join fence on fence.n = e.n
       join stored_holds h on h.turn_id = fence.turn_id and h.step = e.step and h.ordinal = e.ordinal) as source) as happened
 ),
-new_approvals as (
-  select n, step, ordinal, call_id, for_ms, id, tool, input::json, folder, what_sha256, reasons::json
-  from json_to_recordset($9::json) as records (n int, step int, ordinal int, call_id text, for_ms bigint, id uuid, tool text, input text, folder text, what_sha256 text, reasons text)
-),
-stored_approvals as (
-  insert into holdfast.approvals (id, session_id, turn_id, step, ordinal, call_id, tool, input, folder, what_sha256, reasons, requested_at, expires_at)
-  select a.id, fence.session_id, fence.turn_id, a.step, a.ordinal, a.call_id, a.tool, a.input, a.folder, a.what_sha256, a.reasons,
-    statement_timestamp(), statement_timestamp() + a.for_ms * interval '1 millisecond'
-  from new_approvals a join fence on fence.n = a.n
-),
 joining_messages as (
   select n, id
-  from json_to_recordset($10::json) as records (n int, id uuid)
+  from json_to_recordset($9::json) as records (n int, id uuid)
 ),
 steered as (
   update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
@@ -124,7 +114,7 @@ steered as (
 ),
 new_followups as (
   select n, pos, id, cause_key, body::json, route
-  from json_to_recordset($11::json) as records (n int, pos int, id uuid, cause_key text, body text, route text)
+  from json_to_recordset($10::json) as records (n int, pos int, id uuid, cause_key text, body text, route text)
 ),
 followed as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
@@ -152,7 +142,7 @@ updated_sessions as (
 ),
 new_events as (
   select n, pos, type, data::json
-  from json_to_recordset($12::json) as records (n int, pos int, type text, data text)
+  from json_to_recordset($11::json) as records (n int, pos int, type text, data text)
 ),
 step_events as (
   select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n

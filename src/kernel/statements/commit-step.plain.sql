@@ -1,7 +1,7 @@
 -- commit-step
 -- Purpose: Store one step of each turn. Answers a verdict per write.
 -- Locking: The session rows in the order of their ids.
--- Options: none (of entries, model_calls, tool_intents, tool_results, holds, approvals, steers, events)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, holds, steers, events)
 -- Parameters: $1 head json, $2 sessions uuid[]
 prepare "commit-step" (json, uuid[]) as
 /* commit-step */

@@ -29,7 +29,6 @@ import type { Effects } from '../effects/turn-effects.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { HoldKind } from './hold-kind.ts';
-import type { StepPart } from './journal/commit-step.ts';
 import type { GateCheck } from './gate-check.ts';
 import type { ModelStates } from './model-states.ts';
 import type { OutputHistory } from './recent-outputs.ts';
@@ -122,8 +121,6 @@ export interface TurnFeature {
   readonly standIns?: (turn: OpenedTurn, calls: readonly ToolUseBlock[]) => Promise<ReadonlyMap<string, Tool> | null>;
   /** Calls that wait for something outside before they run or have a result. */
   readonly holds?: HoldKind;
-  /** What `commit-step` stores for the calls that it holds. */
-  readonly commit?: readonly StepPart[];
   /** Called after a write that has stored model calls of the turn. */
   readonly callsStored?: (turnId: TurnId) => Promise<void>;
   /** Ends the turn in a way of its own when the model has said its last word; null: it ends as any other. */

@@ -2,7 +2,7 @@
 import type { HoldCode } from '../../core/hold-codes.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
 import type { Later, Tool, ToolCall, ToolOutcome } from '../../tools/tool.ts';
-import type { Reason } from '../rules/why.ts';
+import type { KeepHeld } from './journal/commit-step.ts';
 import type { ToolSettlement } from './journal/journal.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import type { TurnFailed } from './turn-stop.ts';
@@ -44,11 +44,13 @@ export interface HoldKind {
   readonly hold: (turn: OpenedTurn, calls: readonly PlannedCall[]) => Promise<ReadonlyMap<number, NewHold | Known>>;
   /** What becomes of its calls that have no result, by their places. */
   readonly resume: (turn: OpenedTurn, calls: readonly HeldCall[]) => Promise<ReadonlyMap<number, Resumption>>;
-  /** Why the turn waits for these calls, and what its event says beside that. */
+  /** Stores what it keeps of calls that begin to wait, in one transaction with their step: both are stored, or neither. Absent: nothing. */
+  readonly keep?: KeepHeld;
+  /** Why the turn waits for these calls, as `Reason` has it, and what its event says beside that. */
   readonly explain: (
     turn: OpenedTurn,
     calls: readonly { call: ToolUseBlock; ordinal: number; ref: string | null }[],
-  ) => { reason: Reason; facts?: Record<string, unknown> };
+  ) => { text: string; by: string | null; facts?: Record<string, unknown> };
   /** What was shown of a call that it has held, before the call ran; undefined: it has held none at this place. Absent: nothing is shown. */
   readonly readShown?: (turn: OpenedTurn, place: ToolCall['place']) => Promise<unknown>;
   /** The failure that ends a turn in which the time of such a call is over; absent: the turn continues with its results. */

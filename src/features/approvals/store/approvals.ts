@@ -1,14 +1,55 @@
 // Requests for approvals. The row of the call in the ledger says whether it still waits: a request is open only as long as it does.
-import type { Committed } from '../../../kernel/queue/after-commit.ts';
-import type { Lane } from '../../../config.ts';
-import type { SessionId } from '../../../core/ids.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
-import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
+import type { Database } from '../../../database/database.ts';
+import { storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
+import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/record-set.ts';
+import { transaction, type Transaction } from '../../../database/transaction.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
-import { buildRings } from '../../../kernel/queue/rings.ts';
-import { heldWokenSql, IS_HELD_SQL } from '../../../kernel/turn/journal/held-results.ts';
+import type { Committed } from '../../../kernel/queue/after-commit.ts';
+import type { HeldIntent } from '../../../kernel/turn/journal/journal.ts';
+import { IS_HELD_SQL, settleCalls } from '../../../kernel/turn/journal/settle-calls.ts';
 import type { ApprovalStatus } from '../rules.ts';
+
+/** A request as it is stored with its call. */
+export interface NewApproval {
+  id: string;
+  tool: string;
+  input: unknown;
+  folder: string;
+  whatSha256: string;
+  reasons: readonly string[];
+}
+
+const NEW_APPROVALS: SqlColumns<HeldIntent & { facts: NewApproval }> = {
+  step: ['int', ({ step }) => step],
+  ordinal: ['int', ({ ordinal }) => ordinal],
+  for_ms: ['bigint', ({ forMs }) => Math.ceil(forMs)],
+  id: ['uuid', ({ facts }) => facts.id],
+  tool: ['text', ({ facts }) => facts.tool],
+  input: ['json', ({ facts }) => JSON.stringify(facts.input) ?? 'null'],
+  folder: ['text', ({ facts }) => facts.folder],
+  what_sha256: ['text', ({ facts }) => facts.whatSha256],
+  reasons: ['json', ({ facts }) => JSON.stringify(facts.reasons)],
+};
+
+export const storeApprovals = literalQuery({
+  name: 'store-approvals',
+  purpose: 'Store the requests of calls of a turn that wait for approvals, with the times of the calls.',
+  locking: 'None beside the session of the turn, which the transaction has locked.',
+  text: `insert into holdfast.approvals (id, session_id, turn_id, step, ordinal, call_id, tool, input, folder, what_sha256, reasons, requested_at, expires_at)
+select a.id, t.session_id, t.id, c.step, c.ordinal, c.call_id, a.tool, a.input, a.folder, a.what_sha256, a.reasons,
+  c.held_until - a.for_ms * interval '1 millisecond', c.held_until
+from (${selectRecordsSql('$approvals', NEW_APPROVALS)}) as a
+join holdfast.turns t on t.id = $turnId
+join holdfast.tool_calls c on c.turn_id = t.id and c.step = a.step and c.ordinal = a.ordinal
+on conflict (turn_id, step, ordinal) do nothing`,
+  values: (turnId: string, calls: readonly HeldIntent[]) => ({
+    turnId,
+    // This feature has made the facts of the calls that it holds.
+    approvals: toRecords(calls as (HeldIntent & { facts: NewApproval })[], NEW_APPROVALS),
+  }),
+});
 
 export interface SettledApproval {
   id: string;
@@ -32,7 +73,8 @@ const decidedEvents = (rows: string): string => `inserted_events as (
  * read all turns.
  */
 export const HOLDS_CALL_SQL = `(select true from holdfast.turns t join holdfast.tool_calls c on c.turn_id = t.id
-    where t.id = a.turn_id and t.ended_at is null and c.step = a.step and c.ordinal = a.ordinal and ${IS_HELD_SQL} limit 1)`;
+    where t.id = a.turn_id and t.ended_at is null and c.step = a.step and c.ordinal = a.ordinal and c.call_id = a.call_id
+      and c.held_for = 'approval' and ${IS_HELD_SQL} limit 1)`;
 
 /** True for an approval that was given in the session for a call that is the same. */
 export const findGiven = literalQuery({
@@ -78,48 +120,49 @@ export interface Decision {
   note: string | null;
 }
 
-interface DecidedRow {
-  sessionId: SessionId;
-  lane: Lane;
-  rings: string;
-}
+export const findCall = literalQuery({
+  name: 'find-call-of-request',
+  purpose: 'Read which call a request is about.',
+  text: `select a.turn_id as "turnId", a.step, a.ordinal from holdfast.approvals a where a.id = $id`,
+  values: (id: string) => ({ id }),
+  answer: ([row]: { turnId: string; step: number; ordinal: number }[]) => row ?? null,
+});
 
-/** Decides about a request that is open, and makes its turn due. The first decision holds; `isFirst` is false for another. */
-export const decideApproval = literalQuery({
-  name: 'decide-approval',
+export const noteDecision = literalQuery({
+  name: 'note-decision',
   purpose:
-    'Decide about a request whose call waits and whose time is not over, and make its turn due. Answers its ring if it did.',
-  locking: 'The session row, then the call, the request and the doorbell.',
-  text: `with locked as materialized (
-  select s.id, s.turn_id from holdfast.approvals a join holdfast.sessions s on s.id = a.session_id where a.id = $id for no key update of s
-),
-waiting as materialized (
-  select c.turn_id from locked join holdfast.approvals a on a.id = $id
-  join holdfast.tool_calls c on c.turn_id = locked.turn_id and c.step = a.step and c.ordinal = a.ordinal
-  where a.turn_id = locked.turn_id and c.held_for = 'approval' and c.call_id = a.call_id and ${IS_HELD_SQL}
-  for update of c
-),
-decided as (
+    'Note the decision about a request that is open, whose call waits and whose time is not over. Answers whether it is the first.',
+  locking: 'The request, after the session of its call, which the transaction has locked.',
+  text: `with decided as (
   update holdfast.approvals a set status = $status, decided_by = $by, decided_at = clock_timestamp(), note = $note
-  from waiting where a.id = $id and a.turn_id = waiting.turn_id and a.status = 'open' and a.expires_at > clock_timestamp()
+  where a.id = $id and a.status = 'open' and a.expires_at > clock_timestamp() and ${HOLDS_CALL_SQL}
   returning a.*
 ),
-${decidedEvents('decided')},
-${keyedSql(`select json_build_object('status', status) from decided`)},
-${heldWokenSql('decided')}
-select woken.session_id as "sessionId", woken.lane, woken.rings from woken`,
-  values: ({ id, status, by, note }: Decision, idempotency: KeyedRequest | null) => ({
-    id,
-    status,
-    by,
-    note,
-    ...idempotency,
-  }),
-  answer: ([row]: DecidedRow[]): Committed<{ isFirst: boolean }> =>
-    row === undefined
-      ? { isFirst: false }
-      : { isFirst: true, after: { changed: [row.sessionId], rings: buildRings('followup', row.sessionId, row) } },
+${decidedEvents('decided')}
+select from decided`,
+  values: (decision: Decision) => decision,
+  answer: (rows: object[]) => rows.length > 0,
 });
+
+/** Decides about a request that is open and whose call waits, and makes its turn due. The first decision holds; `isFirst` is false for another. */
+export async function decideApproval(
+  database: Database,
+  decision: Decision,
+  idempotency: KeyedRequest | null,
+): Promise<Committed<{ isFirst: boolean }>> {
+  const call = await findCall(database, decision.id);
+  if (call === null) return { isFirst: false };
+  const { turnId, step, ordinal } = call;
+  const decide = async (tx: Transaction) => {
+    const before = () => noteDecision(tx, decision);
+    const answers = { turnId, step, kind: 'approval' as const, results: [{ ordinal, result: null }], before };
+    const { settled, ...committed } = await settleCalls(tx, answers);
+    const isFirst = settled.length > 0;
+    if (isFirst) await storeKey(tx, idempotency, { status: decision.status });
+    return { isFirst, ...committed };
+  };
+  return await transaction(database.hot, decide);
+}
 
 /** How many requests one round settles. */
 const SETTLED_MAX = 500;
@@ -135,12 +178,13 @@ export const settleLeft = literalQuery({
   from holdfast.approvals a where a.status = 'open'
 ),
 left_over as materialized (
-  select id, case when holds then 'expired' else 'cancelled' end as status from open_requests
-  where is_late or holds is not true order by id limit ${SETTLED_MAX}
+  select a.id, case when o.holds then 'expired' else 'cancelled' end as status
+  from open_requests o join holdfast.approvals a on a.id = o.id
+  where a.status = 'open' and (o.is_late or o.holds is not true) order by a.id limit ${SETTLED_MAX} for update of a skip locked
 ),
 settled as (
   update holdfast.approvals a set status = left_over.status, decided_at = clock_timestamp()
-  from left_over where a.id = left_over.id and a.status = 'open'
+  from left_over where a.id = left_over.id
   returning a.*
 ),
 ${decidedEvents('settled')}

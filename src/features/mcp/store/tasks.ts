@@ -1,7 +1,6 @@
 // Tasks of MCP servers that calls wait for: stored in one commit with the wait, so that any worker can ask for them.
 import { literalQuery } from '../../../database/literal-query.ts';
-import { cte, optional, rows } from '../../../database/statement.ts';
-import type { JournalWrite } from '../../../kernel/turn/journal/journal.ts';
+import type { HeldIntent } from '../../../kernel/turn/journal/journal.ts';
 
 /** A task as it is stored with its call. */
 export interface NewTask {
@@ -9,34 +8,26 @@ export interface NewTask {
   taskId: string;
 }
 
-type Writes = readonly JournalWrite[];
-
-function pickTasks(writes: Writes) {
-  return writes.flatMap(({ heldIntents = [] }, index) =>
-    heldIntents.flatMap(({ code, step, ordinal, facts }) =>
-      // This feature has made the facts of the calls that it holds.
-      code === 'task' ? [{ n: index + 1, step, ordinal, row: facts as NewTask }] : [],
-    ),
-  );
-}
-
-export const TASK_PARTS = [
-  ...optional('mcp_tasks', (writes: Writes) => pickTasks(writes).length > 0)(
-    rows('new_mcp_tasks', pickTasks, {
-      n: ['int', ({ n }) => n],
-      step: ['int', ({ step }) => step],
-      ordinal: ['int', ({ ordinal }) => ordinal],
-      server: ['text', ({ row }) => row.server],
-      task_id: ['text', ({ row }) => row.taskId],
-    }),
-    cte(`stored_mcp_tasks as (
-  insert into holdfast.mcp_tasks (turn_id, step, ordinal, server, task_id)
-  select fence.turn_id, t.step, t.ordinal, t.server, t.task_id from new_mcp_tasks t join fence on fence.n = t.n
-  -- A call whose task the server has lost has begun another one; its time counts from the first.
-  on conflict (turn_id, step, ordinal) do update set server = excluded.server, task_id = excluded.task_id, is_over = false
-)`),
-  ),
-];
+// A call whose task the server has lost has begun another one; its time counts from the first.
+export const storeMcpTasks = literalQuery({
+  name: 'store-mcp-tasks',
+  purpose: 'Store the tasks that calls of a turn have begun.',
+  locking: 'The tasks, after the session of the turn, which the transaction has locked.',
+  text: `insert into holdfast.mcp_tasks (turn_id, step, ordinal, server, task_id)
+select $turnId, t.* from unnest($steps::int[], $ordinals::int[], $servers::text[], $taskIds::text[]) as t
+on conflict (turn_id, step, ordinal) do update set server = excluded.server, task_id = excluded.task_id, is_over = false`,
+  values(turnId: string, calls: readonly HeldIntent[]) {
+    // This feature has made the facts of the calls that it holds.
+    const tasks = calls.map(({ facts }) => facts as NewTask);
+    return {
+      turnId,
+      steps: calls.map(({ step }) => step),
+      ordinals: calls.map(({ ordinal }) => ordinal),
+      servers: tasks.map(({ server }) => server),
+      taskIds: tasks.map(({ taskId }) => taskId),
+    };
+  },
+});
 
 /** A task that a call waits for. */
 export interface WaitingTask extends NewTask {

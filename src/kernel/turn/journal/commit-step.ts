@@ -1,30 +1,67 @@
 // `commit-step`: one step in the middle of a turn. See journal.ts.
+//
+// The statement is shared by many turns. A step with calls that begin to wait, and of which a feature keeps something in a table of its own, is a
+// transaction instead: the statement, then what the feature writes. So a request for an approval exists exactly when its call waits for it, and a
+// crash between the two leaves neither.
 import type { Committed } from '../../queue/after-commit.ts';
+import type { HoldCode } from '../../../core/hold-codes.ts';
+import type { TurnId } from '../../../core/ids.ts';
+import type { SessionStop } from '../../../core/statuses.ts';
 import { estimateChars } from '../../../core/token-estimate.ts';
+import { TURN_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
+import { transaction, type Transaction } from '../../../database/transaction.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertedEvents } from '../../events/events.ts';
-import type { JournalWrite, Verdict } from './journal.ts';
+import type { HeldIntent, JournalWrite, Verdict } from './journal.ts';
 import { buildChange } from '../../queue/rings.ts';
-import { cte, optional, statement, type Cte, type PreparedQuery } from '../../../database/statement.ts';
+import { cte, optional, statement } from '../../../database/statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { STEERED_SQL, steeredMessages } from './steered-messages.ts';
 import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedHeld, storedSteps } from './write-parts.ts';
 
-/** What a feature stores with the calls that it holds: a CTE that reads `new_holds` and `fence`. */
-export type StepPart = Cte<readonly JournalWrite[]>;
+/**
+ * Stores what a feature keeps of calls of a turn that begin to wait. Called again with the same calls when the write is sent again, and then writes
+ * the same.
+ */
+export type KeepHeld = (tx: Transaction, turnId: TurnId, calls: readonly HeldIntent[]) => Promise<void>;
 
-/** Makes the function that commits a step; steps of different turns share statements. */
+/** Makes the function that commits a step. `keeps`: the features that keep something of calls that wait, by the code of the wait. */
 export function createCommitStep(
   database: Database,
-  parts: readonly StepPart[],
+  keeps: ReadonlyMap<HoldCode, KeepHeld>,
 ): RowSubmitter<JournalWrite, Committed<Verdict>> {
-  const step = createStepStatement(parts);
-  return shareStatement(
+  const commitShared = shareStatement(
     'commit-step',
-    (writes) => commitSteps(database, step.prepared(writes), writes),
+    async (writes: JournalWrite[]) => {
+      const { rows } = await database.hot.query<VerdictRow>(COMMIT_STEP.prepared(writes));
+      const found = new Map(rows.map((row) => [Number(row.n), row]));
+      return writes.map((write, index) => toVerdict(write, found.get(index + 1)));
+    },
     ({ entries }) => estimateChars(entries),
   );
+  return async (write) => {
+    const { heldIntents = [] } = write;
+    const kept = [...keeps]
+      .map(([code, keep]) => ({ keep, calls: heldIntents.filter((held) => held.code === code) }))
+      .filter(({ calls }) => calls.length > 0);
+    return kept.length === 0 ? await commitShared(write) : await commitAndKeep(database, write, kept);
+  };
+}
+
+async function commitAndKeep(
+  database: Database,
+  write: JournalWrite,
+  kept: readonly { keep: KeepHeld; calls: readonly HeldIntent[] }[],
+): Promise<Committed<Verdict>> {
+  const commit = async (tx: Transaction) => {
+    const [row] = await tx.query<VerdictRow>(COMMIT_STEP.prepared([write]));
+    const verdict = toVerdict(write, row);
+    // Before the commit: what a feature cannot write undoes the step.
+    if (verdict.kind === 'ok') for (const { keep, calls } of kept) await keep(tx, write.progress.turnId, calls);
+    return verdict;
+  };
+  return await transaction(database.hot, commit, { retryMs: TURN_RETRY_MS });
 }
 
 const progressedTurns = cte(`progressed_turns as (
@@ -50,43 +87,35 @@ const stepEvents = cte(`step_events as (
     or exists (select from stored_calls c where c.turn_id = fence.turn_id)
 )`);
 
-const FACTS = {
+export const COMMIT_STEP = statement<readonly JournalWrite[]>({
   name: 'commit-step',
   purpose: 'Store one step of each turn. Answers a verdict per write.',
   locking: 'The session rows in the order of their ids.',
-};
+  ctes: [
+    head,
+    locked,
+    verdict,
+    fence,
+    ...storedSteps,
+    ...storedHeld,
+    ...steeredMessages,
+    progressedTurns,
+    updatedSessions,
+    ...optional('events', haveEvents)(newEvents, stepEvents, insertedEvents('step_events')),
+  ],
+  select: 'select n, is_ok, stop, waiting, steer_seq from verdict order by n',
+});
 
-/** The statement, with what features store by it. */
-export const createStepStatement = (parts: readonly StepPart[]) =>
-  statement<readonly JournalWrite[]>({
-    ...FACTS,
-    ctes: [
-      head,
-      locked,
-      verdict,
-      fence,
-      ...storedSteps,
-      ...storedHeld,
-      ...parts,
-      ...steeredMessages,
-      progressedTurns,
-      updatedSessions,
-      ...optional('events', haveEvents)(newEvents, stepEvents, insertedEvents('step_events')),
-    ],
-    select: 'select n, is_ok, stop, waiting, steer_seq from verdict order by n',
-  });
+interface VerdictRow {
+  n: number;
+  is_ok: boolean;
+  stop: SessionStop | null;
+  waiting: number;
+  steer_seq: string;
+}
 
-async function commitSteps(
-  database: Database,
-  query: PreparedQuery,
-  writes: JournalWrite[],
-): Promise<Committed<Verdict>[]> {
-  const result = await database.hot.query(query);
-  const verdicts = new Map(result.rows.map((row) => [Number(row.n), row]));
-  return writes.map(({ fence: { sessionId } }, index) => {
-    const row = verdicts.get(index + 1);
-    if (row === undefined || !row.is_ok) return { kind: 'fenced' };
-    const { stop, waiting, steer_seq: steerSeq } = row;
-    return { kind: 'ok', stop, waiting, steerSeq: Number(steerSeq), after: buildChange(sessionId) };
-  });
+function toVerdict({ fence: { sessionId } }: JournalWrite, row: VerdictRow | undefined): Committed<Verdict> {
+  if (row === undefined || !row.is_ok) return { kind: 'fenced' };
+  const { stop, waiting, steer_seq: steerSeq } = row;
+  return { kind: 'ok', stop, waiting, steerSeq: Number(steerSeq), after: buildChange(sessionId) };
 }

@@ -12,6 +12,7 @@ import type { ToolUseBlock } from '../../../core/content.ts';
 import type { ToolCall } from '../../../tools/tool.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { HeldIntent } from '../journal/journal.ts';
+import { readAnswers } from '../journal/settle-calls.ts';
 import type { TurnContext } from '../context.ts';
 import { isHeld } from '../wait-reasons.ts';
 import { waitStop } from '../gate/store-park.ts';
@@ -45,11 +46,13 @@ const CANNOT_ASK: Known = {
   status: 'skipped',
 };
 
+const isOver = (leftMs: number | null): boolean => (leftMs ?? 0) <= 0;
+
 const NONE_HELD: ResumedHolds = { found: new Map(), failure: null };
 
 /** Asks the features what becomes of the calls of a resumed turn that wait, or have waited, for something outside. */
 export async function resumeHolds(
-  { features }: Pick<TurnContext, 'features'>,
+  { features, database }: Pick<TurnContext, 'features' | 'database'>,
   turn: OpenedTurn,
   calls: readonly ToolUseBlock[],
 ): Promise<ResumedHolds> {
@@ -58,9 +61,14 @@ export async function resumeHolds(
   // A call that was released runs only while its turn may: a stop comes first.
   turn.held.assertHeld();
   const found = new Map<number, Resumption & { code: HoldCode }>();
+  // An answer may have been stored in time although the claim, by its clock, has found the time over and no answer yet.
+  const late = held.find(({ heldLeftMs }) => isOver(heldLeftMs));
+  const answers = late === undefined ? [] : await readAnswers(database, turn.id, late.step);
+  for (const { ordinal, code, status, outcome } of answers)
+    found.set(ordinal, { kind: 'known', outcome, status, code });
   let failure: TurnFailed | null = null;
   for (const { holds } of features) {
-    const own = held.filter(({ heldFor }) => heldFor === holds?.code);
+    const own = held.filter(({ heldFor, ordinal }) => heldFor === holds?.code && !found.has(ordinal));
     if (holds === undefined || own.length === 0) continue;
     const waiting = own.flatMap(({ ordinal, step, heldLeftMs }): HeldCall[] => {
       const call = calls[ordinal - 1];
@@ -69,7 +77,7 @@ export async function resumeHolds(
         : [{ call, ordinal, step, tool: turn.toolset.findTool(call.name), leftMs: heldLeftMs }];
     });
     for (const [ordinal, one] of await holds.resume(turn, waiting)) found.set(ordinal, { ...one, code: holds.code });
-    const isLate = waiting.some(({ ordinal, leftMs }) => found.get(ordinal)?.kind === 'known' && (leftMs ?? 0) <= 0);
+    const isLate = waiting.some(({ ordinal, leftMs }) => found.get(ordinal)?.kind === 'known' && isOver(leftMs));
     if (isLate) failure ??= holds.lateFailure?.() ?? null;
   }
   return { found, failure };
@@ -95,10 +103,10 @@ export function heldStop(context: TurnContext, turn: OpenedTurn, plans: readonly
   const calls = held.filter((plan) => plan.code === code);
   const kind = context.features.find(({ holds }) => holds?.code === code)?.holds;
   if (kind === undefined) throw new Error(`No feature holds calls for ${String(code)}.`);
-  const { reason, facts } = kind.explain(turn, calls);
+  const { text, by, facts } = kind.explain(turn, calls);
   const untilMs = Math.min(...held.map((plan) => plan.untilMs));
   return waitStop({
-    reason,
+    reason: { code: kind.code, text, by },
     ...(facts === undefined ? {} : { facts }),
     hasCalled: false,
     delayMs: Math.max(0, untilMs - context.clock.monotonicMs()),
