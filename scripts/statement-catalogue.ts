@@ -6,7 +6,7 @@ import type { VisibleStatement } from '../src/database/statement.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-const SENDS = /\b(?:literal|statement|createParkStatement|literalQuery|viewQuery)(?:<[^(]*>)?\(/;
+const SENDS = /\b(?:literal|statement|literalQuery|viewQuery)(?:<[^(]*>)?\(/;
 
 const modules: object[] = await Promise.all(
   globSync('src/{database,kernel,features}/**/*.ts', { cwd: ROOT })
@@ -31,6 +31,7 @@ const OF_A_TURN = new Set([
   'compaction-completed',
   'compaction-failed',
   'park-turn',
+  'store-request',
   'finish-turn',
   'renew',
   'watch',

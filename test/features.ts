@@ -2,4 +2,4 @@
 import { FEATURES } from '../src/features.ts';
 import { loadHooks } from '../workers/load-modules.ts';
 
-export const { effects: EFFECTS, endOverdue, chat: CHAT } = await loadHooks(FEATURES);
+export const { effects: EFFECTS, chat: CHAT } = await loadHooks(FEATURES);

@@ -4,8 +4,6 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { printedForms } from '../scripts/printed-statement.ts';
 import { STATEMENTS, TURN_STATEMENTS } from '../scripts/statement-catalogue.ts';
-import { PARK_TURN } from '../src/features/provider-batches/store/hop-parts.ts';
-import { createParkStatement } from '../src/kernel/turn/journal/park-turn.ts';
 import { cte, optional, render, rows, statement, type Cte } from '../src/database/statement.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -153,35 +151,11 @@ const WITH_OTHER_SENDERS = [
   'src/kernel/views/transcript.ts',
   'src/kernel/views/waiting.ts',
   // To be declared with their functions, too.
-  'src/features/crons/store/cron-event-fires.ts',
-  'src/features/crons/store/cron-fires.ts',
-  'src/features/crons/store/run-cron.ts',
-  'src/features/heartbeats/store/answer-poll.ts',
-  'src/features/heartbeats/store/settle-polls.ts',
-  'src/features/openai/store/client-requests.ts',
-  'src/features/provider-batches/store/store-results.ts',
-  'src/features/subagents/store/end-runs.ts',
-  'src/features/subagents/store/overdue.ts',
-  'src/features/subagents/store/spawn.ts',
-  'src/features/subagents/store/subagents.ts',
-  'src/kernel/effects/carry-out.ts',
-  'src/kernel/inbox/commands.ts',
-  'src/kernel/queue/wake-parked.ts',
-  'src/kernel/sessions/control.ts',
-  'src/kernel/sessions/stop-family.ts',
-  'src/kernel/turn/journal/held-results.ts',
-  'src/kernel/turn/journal/retry-turn.ts',
 ];
 
 test('a literal statement has no sender of its own; a file that has none any more leaves the list', () => {
   const withLiterals = sources().filter(({ text }) => /= literal\(\{/.test(text));
   expect(withLiterals.map(({ file }) => file).toSorted(byText)).toEqual(WITH_OTHER_SENDERS.toSorted(byText));
-});
-
-test('park-turn has the parts of features that are there, and no other', () => {
-  const without = createParkStatement([]);
-  expect(PARK_TURN.options.filter((option) => !without.options.includes(option))).toEqual(['requests', 'awaited']);
-  expect(without.render(new Set(without.options)).text).not.toMatch(/provider_requests|waiting_requests/);
 });
 
 test('the names of all statements differ', () => {

@@ -25,18 +25,18 @@ interface ReconcilerParts {
 
 /** Makes the reconciler of a process, which is not started. */
 export function createReconciler(
-  { live: { config }, roles, logger }: { live: LiveConfig; roles: readonly Role[]; logger: Logger },
+  { live, roles, logger }: { live: LiveConfig; roles: readonly Role[]; logger: Logger },
   { modules, service, backend, parts, watch, onRepeated, worker }: ReconcilerParts,
 ) {
   return new modules.Reconciler({
+    config: service.config,
     database: service.database,
+    effects: service.effects,
     publish: service.publish,
     logger,
     onRepeated,
-    reconcileMs: config.runtime.reconcileMs,
+    reconcileMs: live.config.runtime.reconcileMs,
     watch,
-    endOverdue: () => modules.endOverdue(service),
-    overdueWork: modules.overdueWork,
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),
     due: parts.flatMap(({ due }) => due ?? []),
     pingQueue: () => backend.ping(),

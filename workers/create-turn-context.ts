@@ -23,6 +23,7 @@ import type { TurnContext, TurnFeature, TurnParts } from '../src/kernel/turn/con
 import { DeltaWriter } from '../src/kernel/turn/delta-writer.ts';
 import { LockKeeper } from '../src/kernel/turn/held-session.ts';
 import { ModelStates } from '../src/kernel/turn/model-states.ts';
+import { listKinds } from '../src/kernel/turn/loop/held-calls.ts';
 import { patienceCheck } from '../src/kernel/turn/gate/store-park.ts';
 import { OutputHistory } from '../src/kernel/turn/recent-outputs.ts';
 import type { RateMetrics } from './process-metrics.ts';
@@ -121,16 +122,15 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
 
 /** The statements of turns. */
 function createStore(database: Database, features: readonly TurnFeature[]): TurnContext['store'] {
-  const parks = features.flatMap(({ park }) => park ?? []);
   return {
     claim: createClaim(database),
     release: createRelease(database),
     openTurn: createOpenTurn(database),
     commitStep: createCommitStep(
       database,
-      new Map(features.flatMap(({ holds }) => (holds?.keep === undefined ? [] : [[holds.code, holds.keep] as const]))),
+      new Map(listKinds({ features }).flatMap(({ code, keep }) => (keep === undefined ? [] : [[code, keep] as const]))),
     ),
-    parkTurn: createParkTurn(database, parks),
+    parkTurn: createParkTurn(database),
     finishTurn: createFinishTurn(database),
     beginCompaction: createBeginCompaction(database),
     writeCompaction: createWriteCompaction(database),

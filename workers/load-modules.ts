@@ -29,20 +29,13 @@ function loadParts(roles: readonly Role[], features: readonly Feature[]): Promis
 
 /** What features carry out in every process. */
 export async function loadHooks(features: readonly Feature[]) {
-  const [{ joinEffects }, { createEndOverdue, overdueWork }, effects, overdue, chat] = await Promise.all([
+  const [{ joinEffects }, effects, chat] = await Promise.all([
     import('../src/kernel/effects/carry-out.ts'),
-    import('../src/kernel/effects/end-overdue.ts'),
+
     Promise.all(features.map(async (feature) => (await feature.effects?.()) ?? {})),
-    Promise.all(features.map(async (feature) => (await feature.overdue?.()) ?? [])),
     Promise.all(features.map(async (feature) => (await feature.chat?.()) ?? [])),
   ]);
-  const [joined, kinds] = [joinEffects(effects), overdue.flat()];
-  return {
-    effects: joined,
-    endOverdue: createEndOverdue(kinds),
-    overdueWork: overdueWork(kinds, Object.keys(joined)),
-    chat: chat.flat(),
-  };
+  return { effects: joinEffects(effects), chat: chat.flat() };
 }
 
 /** What every process needs. */

@@ -8,13 +8,14 @@
 // outage of the queue costs about an interval per message and no more.
 //
 // It asks every `reconcileMs` whether there is work, and runs then, and earlier when it knows an earlier deadline: a lease that expires, a retry that
-// becomes due, the deadline of a subagent, the end of a wait. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
+// becomes due. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
 // for a worker there are ten thousand jobs, not more each second.
 import type { QueueName, Ring } from '../jobs/index.ts';
-import type { Committed, Publish } from '../src/kernel/queue/after-commit.ts';
+import type { Publish } from '../src/kernel/queue/after-commit.ts';
 import { LANES } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
-import type { Database } from '../src/database/database.ts';
+import { carryOutLeftEffects, leftWork } from '../src/kernel/effects/carry-out.ts';
+import type { EffectParts } from '../src/kernel/effects/turn-effects.ts';
 import { pause } from '../src/clock.ts';
 import type { DueDeliveries } from '../src/kernel/process-part.ts';
 import {
@@ -24,19 +25,15 @@ import {
   selectStaleRings,
   type StaleRing,
 } from '../src/kernel/queue/reconcile.ts';
-import { anyOf, createWorkWatch, type WorkQuestion, type WorkWatch } from '../src/kernel/queue/work-watch.ts';
+import { mergeAll } from '../src/kernel/queue/rings.ts';
+import { anyOf, createWorkWatch, type WorkWatch } from '../src/kernel/queue/work-watch.ts';
 
-export interface ReconcilerOptions {
-  database: Database;
+export interface ReconcilerOptions extends EffectParts {
   publish: Publish;
   logger: Logger;
   reconcileMs: number;
   /** Asks whether there is work, for all rounds of the process. */
   watch?: WorkWatch;
-  /** Ends what has a deadline; resolves with the milliseconds until the next one. */
-  endOverdue: () => Promise<Committed<{ nextInMs: number | null }>>;
-  /** Whether a deadline lies within so many milliseconds; absent: it is asked in each round. */
-  overdueWork?: (withinMs: number) => WorkQuestion;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: StaleRing[]) => Promise<Set<string>>;
   due: readonly DueDeliveries[];
@@ -119,11 +116,10 @@ export class Reconciler {
 
   /** Returns the function that asks whether there is work, within an interval. */
   #openQuestion(): () => Promise<boolean> {
-    const { database, reconcileMs, due, overdueWork = () => ({ sql: 'true' }) } = this.#options;
+    const { database, effects, reconcileMs, due } = this.#options;
     const { watch = createWorkWatch(database) } = this.#options;
     // What is due until then is work, because a round learns when it is due.
-    const aheadMs = 2 * reconcileMs;
-    const ask = watch.add(anyOf([ringWork(aheadMs), overdueWork(aheadMs), ...due.map(({ work }) => work)]));
+    const ask = watch.add(anyOf([ringWork(2 * reconcileMs), leftWork(effects), ...due.map(({ work }) => work)]));
     return async () => {
       try {
         const hasWork = await ask(reconcileMs, this.#stopped.signal);
@@ -139,7 +135,7 @@ export class Reconciler {
   /** One round; resolves with the milliseconds until the next one. */
   async #work(): Promise<number> {
     const { reconcileMs, database } = this.#options;
-    const parts = await Promise.allSettled([this.#ringFaded(), this.#ringDue(), this.#endOverdue()]);
+    const parts = await Promise.allSettled([this.#ringFaded(), this.#ringDue(), this.#carryOutLeft()]);
     let nextMs = reconcileMs;
     let hasFailed = false;
     for (const part of parts) {
@@ -202,9 +198,9 @@ export class Reconciler {
     }
   }
 
-  async #endOverdue(): Promise<number | null> {
-    const { publish, endOverdue } = this.#options;
-    return publish(await endOverdue()).nextInMs;
+  async #carryOutLeft(): Promise<null> {
+    this.#options.publish({ after: mergeAll(await carryOutLeftEffects(this.#options)) });
+    return null;
   }
 
   async #ringDue(): Promise<null> {

@@ -5,7 +5,7 @@ import type { CreateApiPart } from '../api/part.ts';
 import type { Route } from '../api/route.ts';
 import type { CommandFile } from '../cli/command.ts';
 import type { Effects } from './effects/turn-effects.ts';
-import type { Overdue } from './effects/end-overdue.ts';
+
 import type { Tool } from '../tools/tool.ts';
 import type { TurnFeature, TurnParts } from './turn/context.ts';
 import type { ChatWord, Service } from './use-cases/service.ts';
@@ -28,8 +28,6 @@ export interface Feature {
   readonly chat?: () => Promise<readonly ChatWord[]>;
   /** Carries out what ends of turns leave to it. */
   readonly effects?: () => Promise<Effects>;
-  /** What of it ends at a deadline. */
-  readonly overdue?: () => Promise<readonly Overdue[]>;
   /** Its tools; what each agent has of them is for its policy to say. */
   readonly tools?: () => Promise<(service: Service) => Tool[]>;
   /** Its part in the turns of a worker. */

@@ -135,7 +135,7 @@ describe('a batch by way of batches of the provider', () => {
   });
 
   test.each(faults)('processes each item once when its worker suffers a %s (G7, G11)', async (fault) => {
-    const kinds = ['claim', 'reserve-cost', 'park-turn', 'commit-step', 'finish-turn'];
+    const kinds = ['claim', 'reserve-cost', 'store-request', 'park-turn', 'commit-step', 'finish-turn'];
     const points = { victims: rig.workers, kinds, fault, ofEach: HOPS };
     expect(await sweepScenes(providerBatches, points)).toEqual({ faults: [], missed: [] });
   });

@@ -14,7 +14,7 @@ export const {
     'text?':
       'parentId label channel queueMode queueDrop model thinking owner turnId stopReason lastEventText forkedFromId runId reasoning stopKind',
     'int?': 'queueDebounceMs queueCap leafSeq costMicros collectMax',
-    int: 'epoch inboxSeq waiting transcriptNo entrySeq transcriptVersion inputTokens outputTokens contextTokens liveChildren liveDescendants lostClaims unpricedCalls',
+    int: 'epoch inboxSeq waiting heldSeq transcriptNo entrySeq transcriptVersion inputTokens outputTokens contextTokens liveChildren liveDescendants lostClaims unpricedCalls',
     'time?': 'leaseExpiresAt archivedAt lastMessageAt',
     bool: 'wasAborted isSimulated',
     time: 'createdAt updatedAt',

@@ -6,7 +6,6 @@ import { endBatch, readOpenBatches } from '../../src/features/batches/store/guar
 import { carryOutEffects, carryOutLeftEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';
 import type { TurnEffect } from '../../src/kernel/effects/turn-effects.ts';
 import { endStalled } from '../../src/features/subagents/store/overdue.ts';
-import { endOverdue } from '../features.ts';
 import { fenceSessions } from '../../src/features/erasure/store/erase-sessions.ts';
 import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
 import { childOf, familyCounts } from './family-builders.ts';
@@ -57,8 +56,8 @@ test('the end of a run that a crash has left is announced once, by whichever of 
   const { parentId, childId, runId } = await killedAtItsEnd();
   expect(await runOf(runId)).toEqual({ status: 'running', result: null });
   expect(await familyCounts(rig, parentId)).toEqual({ waiting: 0, children: 1, descendants: 1 });
-  const rounds = await Promise.all(Array.from({ length: 4 }, () => endOverdue(rig)));
-  const rings = rounds.flatMap(({ after }) => after?.rings ?? []);
+  const rounds = await Promise.all(Array.from({ length: 4 }, () => carryOutLeftEffects(rig)));
+  const rings = rounds.flat().flatMap(({ after }) => after?.rings ?? []);
   expect(rings).toMatchObject([{ kind: 'announce', sessionId: parentId }]);
   expect(await runOf(runId)).toEqual({ status: 'ok', result: 'reply' });
   expect(await inboxOf(parentId)).toEqual([
@@ -107,7 +106,6 @@ test('a run whose end could not be carried out for a minute is stuck', async () 
 test('what a process has just committed is left to it', async () => {
   const { childId, runId } = await killedAtItsEnd();
   await age(childId, '-1 hour');
-  await endOverdue(rig);
   await carryOutLeftEffects(rig);
   expect(await runOf(runId)).toMatchObject({ status: 'running' });
 });

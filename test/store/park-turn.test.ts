@@ -24,7 +24,7 @@ async function openedTurn(): Promise<{ sessionId: SessionId; park: TurnPark; tur
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   const { write, turnId } = await rig.opened(sessionId);
-  return { sessionId, turnId, park: { ...write, reason: away, delayMs: 60_000, notBeforeMs: 0, parks: 1 } };
+  return { sessionId, turnId, park: { ...write, reason: away, delayMs: 60_000, notBeforeMs: 0, heldSeq: 0, parks: 1 } };
 }
 
 const claim = (sessionId: SessionId) =>

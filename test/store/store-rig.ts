@@ -1,5 +1,4 @@
 // Builders for tests of the store: a migrated database, and the calls that bring a session to the state in which a test begins.
-import { HOP_PARK } from '../../src/features/provider-batches/store/hop-parts.ts';
 import type { EntryId, MessageId, SessionId, SystemEventId, TurnId } from '../../src/core/ids.ts';
 import { canonicalSessionKey } from '../../src/core/session-key.ts';
 import { newId } from '../../src/ids.ts';
@@ -78,7 +77,7 @@ export async function createStoreRig() {
     accept,
     claim,
     release: createRelease(database),
-    parkTurn: createParkTurn(database, [HOP_PARK]),
+    parkTurn: createParkTurn(database),
     openTurn,
     commitStep: createCommitStep(database, new Map()),
     finishTurn: createFinishTurn(database),

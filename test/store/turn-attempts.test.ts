@@ -31,7 +31,7 @@ test('a turn shows how each of its attempts ended, and no span of it is negative
   await rig.accept(rig.input(sessionId));
   const { turnId, write } = await rig.opened(sessionId, 'worker-1');
   const reason = { code: 'rate_limited', text: 'A rate limit.', by: 'anthropic/m' };
-  await rig.parkTurn({ ...write, reason, delayMs: 0, notBeforeMs: 0, parks: 1 });
+  await rig.parkTurn({ ...write, reason, delayMs: 0, notBeforeMs: 0, heldSeq: 0, parks: 1 });
   expect((await see(turnId)).spans.at(-1)).toMatchObject({ kind: 'rate.wait', endedAt: null });
   await rig.claimed(sessionId, 'worker-2');
   await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: now });

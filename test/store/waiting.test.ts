@@ -133,7 +133,7 @@ describe('a message waits', () => {
     const { turnId, write } = await rig.opened(sessionId, 'worker-1');
     const id = await send(sessionId);
     const reason = { code: 'model_blocked', text: 'The model is not to be called.', by: 'anthropic/m' };
-    await rig.parkTurn({ ...write, reason, delayMs: 60_000, notBeforeMs: 0, parks: 1 });
+    await rig.parkTurn({ ...write, reason, delayMs: 60_000, notBeforeMs: 0, heldSeq: 0, parks: 1 });
     expect(await whyOf(id)).toMatchObject({ ...reason, until: expect.any(String) });
     expect(await whyOf(claimed)).toMatchObject(reason);
     const { items, count } = await listWaiting(views(), {}, { limit: 10, after: null });

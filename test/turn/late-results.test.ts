@@ -53,7 +53,7 @@ const quick: Tool = {
 };
 
 const tasks: TurnFeature = {
-  holds: {
+  calls: {
     code: 'task',
     hold: async () => new Map(),
     resume: async (_turn, calls) =>

@@ -7,8 +7,8 @@ import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
 import { carryOutEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';
 import { abortSession } from '../../src/kernel/effects/control.ts';
-import { endStalled } from '../../src/features/subagents/store/overdue.ts';
-import { endOverdue } from '../features.ts';
+import { endOverdue, endStalled } from '../../src/features/subagents/store/overdue.ts';
+import { PASS } from '../../src/kernel/turn/gate-check.ts';
 import { killRun } from '../../src/features/subagents/store/subagents.ts';
 import { viewFamily } from '../../src/features/subagents/views.ts';
 import { runTurn } from '../../src/kernel/turn/run/run-turn.ts';
@@ -126,10 +126,10 @@ describe('spawning', () => {
   test('comes after the costs of its last call are settled', async () => {
     const { worker, runs } = await parentOf('settling', ['[[reply: done]]']);
     const statuses: unknown[] = [];
-    const callsStored = async (): Promise<void> => {
+    const stored = async (): Promise<void> => {
       statuses.push(...(await rig.runsOf('settling')).map(({ status }) => status));
     };
-    worker.context.features = [{ callsStored }, ...worker.context.features];
+    worker.context.checks = [{ ask: () => PASS, stored }, ...worker.context.checks];
     await worker.runSession(runs[0]!.childId);
     expect(statuses.at(-1)).toBe('running');
     expect(await rig.runsOf('settling')).toMatchObject([{ status: 'ok' }]);

@@ -6,7 +6,6 @@ import { openDueDeliveries } from '../../src/features/deliveries/relay.ts';
 import { createPublish } from '../../src/kernel/queue/publish.ts';
 import { createWake } from '../../src/kernel/queue/wake.ts';
 import { Reconciler, type ReconcilerOptions } from '../../workers/reconciler.ts';
-import { endOverdue } from '../features.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
 let rig: StoreRig;
@@ -32,12 +31,13 @@ function reconcilerOf(
 ) {
   const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
   const reconciler = new Reconciler({
+    config: rig.config,
     database: rig.database,
+    effects: rig.effects,
     publish: createPublish({ wake: createWake(), doorbell }),
     logger,
     due: [openDueDeliveries({ service: rig, logger }).due!],
     reconcileMs: more.reconcileMs ?? 20,
-    endOverdue: () => endOverdue(rig),
     stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),
     pingQueue: more.pingQueue ?? (() => Promise.resolve()),
     onQueueFault: () => undefined,

@@ -62,6 +62,26 @@ test('a round is begun when there is work for it, and one beside it is not', asy
   expect(idle.begun).toBe(0);
 });
 
+test('a round that says when there will be work is begun then, without being asked about', async () => {
+  const { seen, database } = seenDatabase();
+  const begunAtMs: number[] = [];
+  const stop = startRounds({
+    database,
+    watch: createWorkWatch(database),
+    work: { sql: 'true' },
+    async round() {
+      begunAtMs.push(performance.now());
+      return begunAtMs.length === 1 ? 100 : 1e9;
+    },
+    failure: 'Failed',
+    pauseMs: { first: 0, min: 1, max: 600_000 },
+  });
+  onTestFinished(stop);
+  await expect.poll(() => begunAtMs.length).toBe(2);
+  expect(begunAtMs[1]! - begunAtMs[0]!).toBeGreaterThanOrEqual(99);
+  expect(seen.asked).toEqual([]);
+});
+
 test('a round with a longer pause is asked about at its own pace', async () => {
   const { seen, database } = seenDatabase();
   const watch = createWorkWatch(database);

@@ -29,7 +29,7 @@ const AGAIN_MS = 100;
 
 export function approvalsInTurns({ config, database }: TurnParts): TurnFeature {
   return {
-    holds: {
+    calls: {
       code: 'approval',
       async hold(turn, calls) {
         const { rules, webhook } = config.tools.approvals;

@@ -39,8 +39,8 @@ export function budgetsOfTurns(worker: TurnParts): TurnFeature {
     check: {
       applies: ({ turn }) => book.isInUse || toBudgetFacts(turn).batchId !== null,
       ask: (call, stayedMs) => reserveCost(parts, call, stayedMs),
+      stored: (turnId) => book.settle(turnId),
     },
-    callsStored: (turnId) => book.settle(turnId),
   };
 }
 

@@ -21,7 +21,7 @@ export function externalToolsInTurns({ config }: TurnParts): TurnFeature {
             .filter((tool) => isAllowed(tool) && !isTaken(tool.spec.name)),
       };
     },
-    holds: {
+    calls: {
       code: 'external_tool',
       // A call begins, and waits from then on.
       hold: async () => NONE_HELD,

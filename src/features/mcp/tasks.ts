@@ -39,9 +39,9 @@ function pollMs(proposed: number | null): number {
   return Math.min(Math.max(proposed ?? POLL_MS.default, POLL_MS.min), POLL_MS.max);
 }
 
-export function tasksInTurns(parts: { database: Database; connections: Connections }): Pick<TurnFeature, 'holds'> {
+export function tasksInTurns(parts: { database: Database; connections: Connections }): Pick<TurnFeature, 'calls'> {
   return {
-    holds: {
+    calls: {
       code: 'task',
       hold: () => Promise.resolve(new Map()),
       async resume(turn, calls) {

@@ -21,7 +21,7 @@ const NO_RESULT: Known = {
 
 export function clientTools({ config }: TurnParts): TurnFeature {
   return {
-    holds: {
+    calls: {
       code: 'caller',
       async hold({ journal }, calls) {
         const caller = findCaller(journal.at.inputs);

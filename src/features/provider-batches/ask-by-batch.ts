@@ -1,5 +1,5 @@
-// Asks the model through a batch of the provider. One round is a hop: the call is charged, its request is stored and the turn is parked by one
-// write; a later claim of the turn finds the answer and uses it as if it had been streamed. What becomes of the request in between is not
+// Asks the model through a batch of the provider. One round is a hop: one write charges the call and stores its request, the next one parks the
+// turn; a later claim of the turn finds the answer and uses it as if it had been streamed. What becomes of the request in between is not
 // the turn's business (src/features/provider-batches/provider-lane.ts).
 import { gzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
@@ -12,30 +12,34 @@ import { estimatePrefixTokens } from '../../core/token-estimate.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../kernel/turn/journal/journal.ts';
 import type { OpenHop } from '../../kernel/sessions/claim-session.ts';
-import type { NewProviderRequest } from './store/new-request.ts';
+import type { NewProviderRequest, StoreRequest } from './store/store-request.ts';
 import { readTookMs } from './store/follow-submissions.ts';
 import { compactAfterOverflow, compactWhenFull } from '../../kernel/turn/compact/compact-when-full.ts';
 import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
 import type { TurnContext } from '../../kernel/turn/context.ts';
 import { takeKey } from '../../kernel/turn/open/asked-model.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
-import { TurnFailed, type TurnStopped, type TurnWait } from '../../kernel/turn/turn-stop.ts';
+import { TurnFailed, type TurnStopped } from '../../kernel/turn/turn-stop.ts';
 import { assertRetryable, chargeNext } from '../../kernel/turn/loop/after-failed-call.ts';
 import { enterNextGate, nextRequest, pruneWhenCold } from '../../kernel/turn/loop/begin-call.ts';
 import { askOnce, sampled } from '../../kernel/turn/loop/ask-model.ts';
-import type { AnsweredCall } from '../../kernel/turn/turn-write.ts';
+import { NO_ROWS, type AnsweredCall } from '../../kernel/turn/turn-write.ts';
 import { waitStop } from '../../kernel/turn/gate/store-park.ts';
 import { providerBatch } from '../../kernel/rules/why.ts';
 import { nextCallNo } from '../../kernel/turn/position.ts';
 import { createInputTransform } from '../../kernel/turn/input-transform.ts';
 import { CallRecord, failedBy } from '../../kernel/turn/model-call.ts';
-import { turnResumed } from '../../kernel/turn/model-events.ts';
+import { modelStarted, turnResumed } from '../../kernel/turn/model-events.ts';
+
+interface LaneContext extends TurnContext {
+  storeRequest: StoreRequest;
+}
 
 /**
  * Resolves with the answer of a batch, or with null for a call that is made live. Throws `TurnStopped` (parked) while there is no answer,
  * `TurnFailed` when there will be none.
  */
-export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall | null> {
+export async function askByBatch(context: LaneContext, turn: OpenedTurn): Promise<AnsweredCall | null> {
   const { hop } = turn.journal.attempt;
   if (hop === null ? readVia(turn.journal.at.inputs) !== 'live' : hop.status === 'answered')
     takeKey(context, turn, 'batch');
@@ -47,7 +51,7 @@ export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promis
     case 'queued':
     case 'assigned':
     case 'canceled':
-      throw parked(turn, { awaits: hop.callNo, hasCalled: false });
+      throw parked(turn, { hasCalled: false });
     case 'live':
       turn.journal.note({ hop: null });
       return null;
@@ -60,8 +64,8 @@ export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promis
   }
 }
 
-/** Parks the turn with the request of its next call. Returns when that call is made live; throws `TurnFailed` when it may not be. */
-async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void> {
+/** Stores the request of the next call, and parks the turn. Returns when that call is made live; throws `TurnFailed` when it may not be. */
+async function parkForHop(context: LaneContext, turn: OpenedTurn): Promise<void> {
   const { inputs } = turn.journal.at;
   if (readVia(inputs) === 'live') return;
   const { batchId, fallback, cache, viaReason } = readBatchSettings(inputs);
@@ -82,23 +86,32 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
   if (isLate) throw unansweredFailure();
   const body = JSON.stringify(params);
   await enterNextGate(context, turn, 'batch');
-  throw parked(turn, {
-    hasCalled: true,
-    request: {
-      callNo: nextCallNo(turn.journal.at),
-      model: request.model,
-      batchId,
-      fallback,
-      hop: turn.journal.at.progress.steps + 1,
-      reason: viaReason ?? 'Asked for (via).',
-      cache,
-      liveShare: computeLiveShare(turn),
-      params: gzipSync(body),
-      paramsBytes: Buffer.byteLength(body),
-      paramsSha256: hash('sha256', body, 'hex'),
-      leaveAt: new Date(leaveAt),
-    },
+  await store(context, turn, {
+    callNo: nextCallNo(turn.journal.at),
+    model: request.model,
+    batchId,
+    fallback,
+    hop: turn.journal.at.progress.steps + 1,
+    reason: viaReason ?? 'Asked for (via).',
+    cache,
+    liveShare: computeLiveShare(turn),
+    params: gzipSync(body),
+    paramsBytes: Buffer.byteLength(body),
+    paramsSha256: hash('sha256', body, 'hex'),
+    leaveAt: new Date(leaveAt),
   });
+  throw parked(turn, { hasCalled: true });
+}
+
+/** Charges the call, unless it is charged, and stores its request. */
+async function store(
+  { storeRequest }: LaneContext,
+  { id, journal }: OpenedTurn,
+  request: NewProviderRequest,
+): Promise<void> {
+  const { callNo } = request;
+  const events = callNo > journal.at.progress.calls ? [modelStarted(id, callNo)] : [];
+  await journal.store({ ...NO_ROWS, totals: { calls: callNo }, events }, (rows) => storeRequest({ ...rows, request }));
 }
 
 /** The part of the next prompt that the call before it, or another conversation of the agent, has put into the cache of live calls. */
@@ -113,15 +126,11 @@ function unansweredFailure(): TurnFailed {
   return new TurnFailed('expired', 'No batch of the provider answered before the deadline (deadlineSeconds).');
 }
 
-function parked(
-  turn: OpenedTurn,
-  wait: Pick<TurnWait, 'hasCalled' | 'awaits'> & { request?: NewProviderRequest },
-): TurnStopped {
-  const reason = providerBatch(turn.journal.attempt.request);
-  return waitStop({ reason, delayMs: null, notBeforeMs: 0, ...wait });
+function parked(turn: OpenedTurn, { hasCalled }: { hasCalled: boolean }): TurnStopped {
+  return waitStop({ reason: providerBatch(turn.journal.attempt.request), delayMs: null, notBeforeMs: 0, hasCalled });
 }
 
-async function receive(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Promise<AnsweredCall | null> {
+async function receive(context: LaneContext, turn: OpenedTurn, hop: OpenHop): Promise<AnsweredCall | null> {
   const { park } = turn.journal.at;
   const result = await askOnce(context, turn, { hop });
   if ('fault' in result) return await afterFault(context, turn, result);
@@ -129,7 +138,7 @@ async function receive(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Pr
   return park === null ? result : { ...result, resumed: [turnResumed(park)] };
 }
 
-async function afterRefusal(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Promise<null> {
+async function afterRefusal(context: LaneContext, turn: OpenedTurn, hop: OpenHop): Promise<null> {
   const record = new CallRecord(context, turn, {
     callNo: hop.callNo,
     view: null,
@@ -145,7 +154,7 @@ async function afterRefusal(context: TurnContext, turn: OpenedTurn, hop: OpenHop
  * the next one are stored first, because the next one may be a live call or a compaction.
  */
 async function afterFault(
-  context: TurnContext,
+  context: LaneContext,
   turn: OpenedTurn,
   { fault, row }: { fault: ModelError; row: ModelCallRow },
 ): Promise<null> {

@@ -4,7 +4,10 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const subagents: Feature = {
   name: 'subagents',
-  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openRunRounds }],
+  inRoles: [
+    { roles: ['worker', 'scheduler'], load: async () => (await import('./rounds.ts')).openDeadlineRounds },
+    { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openStalledRounds },
+  ],
   routes: [() => import('./routes.ts')],
   commands: [
     [
@@ -19,7 +22,6 @@ export const subagents: Feature = {
     ],
   ],
   effects: async () => (await import('./store/end-runs.ts')).EFFECTS,
-  overdue: async () => (await import('./store/overdue.ts')).OVERDUE,
   async tools() {
     const [tools, port] = await Promise.all([import('./tools.ts'), import('./sessions-port.ts')]);
     return (service) => tools.createSessionTools(port.createSessionsPort(service));

@@ -12,29 +12,31 @@ import { readTriedEntries } from './store/read-tried.ts';
 
 export function triesInTurns({ database }: TurnParts): TurnFeature {
   return {
-    async standIns(turn, calls) {
-      if (hasEffects(turn.session)) return null;
-      const tried = triedTurn(turn);
-      const recorded = tried === null ? [] : listRecorded(await readTriedEntries(database, tried));
-      const found = matchCalls(recorded, listEarlier(turn, calls), calls);
-      const named = calls.flatMap((call, index): [string, Tool][] => {
-        const result = found[index]?.result;
-        if (result !== undefined)
-          return [
-            [
-              call.id,
-              saying(call, { content: result.content as ToolOutcome['content'], isError: result.is_error === true }),
-            ],
-          ];
-        const tool = turn.toolset.findTool(call.name);
-        const { callerNames = [] } = turn.journal.attempt.requests.rules.view;
-        const isKnown =
-          tool !== undefined ||
-          findCallerTool(findCaller(turn.journal.at.inputs), callerNames, call.name) !== undefined;
-        if (!isKnown || (tool !== undefined && onlyReads(tool, call.input))) return [];
-        return [[call.id, saying(call, textOutcome(notRunText(call.name)))]];
-      });
-      return new Map(named);
+    calls: {
+      async standIns(turn, calls) {
+        if (hasEffects(turn.session)) return null;
+        const tried = triedTurn(turn);
+        const recorded = tried === null ? [] : listRecorded(await readTriedEntries(database, tried));
+        const found = matchCalls(recorded, listEarlier(turn, calls), calls);
+        const named = calls.flatMap((call, index): [string, Tool][] => {
+          const result = found[index]?.result;
+          if (result !== undefined)
+            return [
+              [
+                call.id,
+                saying(call, { content: result.content as ToolOutcome['content'], isError: result.is_error === true }),
+              ],
+            ];
+          const tool = turn.toolset.findTool(call.name);
+          const { callerNames = [] } = turn.journal.attempt.requests.rules.view;
+          const isKnown =
+            tool !== undefined ||
+            findCallerTool(findCaller(turn.journal.at.inputs), callerNames, call.name) !== undefined;
+          if (!isKnown || (tool !== undefined && onlyReads(tool, call.input))) return [];
+          return [[call.id, saying(call, textOutcome(notRunText(call.name)))]];
+        });
+        return new Map(named);
+      },
     },
   };
 }

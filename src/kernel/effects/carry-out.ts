@@ -8,6 +8,7 @@ import { chargeOfTurnSql } from '../inbox/charged-inputs.ts';
 import { chargedBody, putInputs } from '../inbox/put-inputs.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { mergeAll } from '../queue/rings.ts';
+import type { WorkQuestion } from '../queue/work-watch.ts';
 import { literal } from '../../database/statement.ts';
 import { transaction, type Committing, type Transaction } from '../../database/transaction.ts';
 import { FAMILY_SQL, RUN_SQL, type LockedFamily, type RunRow } from '../sessions/family-rows.ts';
@@ -24,7 +25,7 @@ import {
 const SESSIONS_MAX = 100;
 
 /** SQL of whether an effect `e` of some kinds is left: the process that has committed it carries it out sooner. */
-export const isLeftSql = (kinds: string): string =>
+const isLeftSql = (kinds: string): string =>
   `e.kind = any (${kinds}::text[]) and e.created_at < clock_timestamp() - interval '250 milliseconds'`;
 
 export const TAKE_EFFECTS = literal({
@@ -106,6 +107,12 @@ export const LEFT_EFFECTS = literal({
   name: 'left-effects',
   purpose: 'Read which sessions have the oldest effects of these kinds that are left.',
   text: `select e.session_id as "sessionId" from holdfast.effects e where ${isLeftSql('$1')} group by e.session_id order by min(e.created_at) limit ${SESSIONS_MAX}`,
+});
+
+/** Whether effects of these kinds are left. */
+export const leftWork = (effects: Effects): WorkQuestion => ({
+  sql: `exists (select from holdfast.effects e where ${isLeftSql('$leftKinds')})`,
+  values: () => ({ leftKinds: Object.keys(effects) }),
 });
 
 /** Carries out what processes have left that crashed. One that fails is reported, and tried again the next time. */

@@ -11,8 +11,11 @@ export interface Rounds {
   watch?: WorkWatch;
   /** Whether there may be work: after the longest pause, a round is begun only then. Absent: it is always begun. */
   work?: WorkQuestion;
-  /** Resolves with true when there was work, and the next round follows after the shortest pause. */
-  round: (signal: AbortSignal) => Promise<boolean | void>;
+  /**
+   * Resolves with true when there was work, and the next round follows after the shortest pause; with a number when there will be work in so many
+   * milliseconds, and the next round follows then, or after the longest pause.
+   */
+  round: (signal: AbortSignal) => Promise<boolean | number | void>;
   /** The message of the warning when a round has failed. The next one follows. */
   failure: string;
   /** The pauses in milliseconds: before the first round, after one with work, and at most while there is none; each is twice the last. */
@@ -44,7 +47,9 @@ export function startRounds(rounds: Rounds): () => Promise<void> {
       return;
     }
     if (signal.aborted) return;
-    waitMs = (await round(signal)) ? pauseMs.min : Math.min(Math.max(waitMs * 2, pauseMs.min), pauseMs.max);
+    const next = await round(signal);
+    const longerMs = Math.max(waitMs * 2, pauseMs.min);
+    waitMs = next === true ? pauseMs.min : Math.min(typeof next === 'number' ? next : longerMs, pauseMs.max);
   }
 
   const running = (async () => {

@@ -1,9 +1,9 @@
 -- park-turn
 -- Purpose: Park each turn. Answers a row per write, with the ring of its session.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: entries, model_calls, tool_intents, tool_results, requests, awaited, events (of entries, model_calls, tool_intents, tool_results, requests, awaited, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_parks json, $8 new_requests json, $9 new_events json
-prepare "park-turn" (json, uuid[], json, json, json, json, json, json, json) as
+-- Options: entries, model_calls, tool_intents, tool_results, events (of entries, model_calls, tool_intents, tool_results, events)
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_parks json, $8 new_events json
+prepare "park-turn" (json, uuid[], json, json, json, json, json, json) as
 /* park-turn */
 with head as (
   select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micros, unpriced_calls, is_simulated, session_view::json
@@ -75,28 +75,16 @@ settled_calls as (
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
 ),
 new_parks as (
-  select n, code, text, by, delay_ms, not_before_ms, parks, awaits, held_seq
-  from json_to_recordset($7::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int, awaits int, held_seq bigint)
+  select n, code, text, by, delay_ms, not_before_ms, parks, held_seq
+  from json_to_recordset($7::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int, held_seq bigint)
 ),
 tail as materialized (
-  select new_parks.*, fence.session_id, fence.turn_id from new_parks join fence on fence.n = new_parks.n
+  select new_parks.*, fence.session_id, fence.turn_id, fence.calls from new_parks join fence on fence.n = new_parks.n
   join holdfast.turns t on t.id = fence.turn_id and t.status <> 'parked'
-),
-new_requests as (
-  select n, call_no, model, batch_id, params, params_bytes, params_sha256, leave_at, fallback, hop, reason, cache, live_share
-  from json_to_recordset($8::json) as records (n int, call_no int, model text, batch_id uuid, params text, params_bytes int, params_sha256 text, leave_at timestamptz, fallback text, hop int, reason text, cache text, live_share real)
-),
-stored_requests as (
-  insert into holdfast.provider_requests (turn_id, call_no, session_id, batch_id, model, params, params_bytes, params_sha256, leave_at, fallback,
-    hop, reason, cache, live_share)
-  select tail.turn_id, r.call_no, tail.session_id, r.batch_id, r.model, decode(r.params, 'base64'), r.params_bytes, r.params_sha256, r.leave_at,
-    r.fallback, r.hop, r.reason, r.cache, r.live_share
-  from new_requests r join tail on tail.n = r.n
-  on conflict (turn_id, call_no) do nothing
 ),
 waiting_requests as materialized (
   select r.turn_id from holdfast.provider_requests r
-  where (r.turn_id, r.call_no) in (select tail.turn_id, tail.awaits from tail) and r.status in ('queued', 'assigned')
+  where (r.turn_id, r.call_no) in (select tail.turn_id, tail.calls from tail where tail.code = 'provider_batch') and r.status in ('queued', 'assigned')
   for update of r
 ),
 parked_turns as (
@@ -114,7 +102,8 @@ released_sessions as (
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), view = coalesce(fence.session_view, s.view)
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.lane, s.inbox_seq, s.epoch, case
-      when s.stop_reason is not null or s.held_seq <> tail.held_seq or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
+      when s.stop_reason is not null or s.held_seq <> tail.held_seq
+        or tail.code = 'provider_batch' and tail.turn_id not in (select turn_id from waiting_requests) then 0
       else tail.delay_ms
     end as delay_ms
 ),
@@ -130,7 +119,7 @@ deleted_doorbells as (
 ),
 new_events as (
   select n, pos, type, data::json
-  from json_to_recordset($9::json) as records (n int, pos int, type text, data text)
+  from json_to_recordset($8::json) as records (n int, pos int, type text, data text)
 ),
 park_events as (
   select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n

@@ -1,7 +1,7 @@
 -- park-turn
 -- Purpose: Park each turn. Answers a row per write, with the ring of its session.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: none (of entries, model_calls, tool_intents, tool_results, requests, awaited, events)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_parks json
 prepare "park-turn" (json, uuid[], json) as
 /* park-turn */
@@ -27,14 +27,18 @@ fence as materialized (
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
 new_parks as (
-  select n, code, text, by, delay_ms, not_before_ms, parks, awaits, held_seq
-  from json_to_recordset($3::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int, awaits int, held_seq bigint)
+  select n, code, text, by, delay_ms, not_before_ms, parks, held_seq
+  from json_to_recordset($3::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int, held_seq bigint)
 ),
 tail as materialized (
-  select new_parks.*, fence.session_id, fence.turn_id from new_parks join fence on fence.n = new_parks.n
+  select new_parks.*, fence.session_id, fence.turn_id, fence.calls from new_parks join fence on fence.n = new_parks.n
   join holdfast.turns t on t.id = fence.turn_id and t.status <> 'parked'
 ),
-waiting_requests as (select null::uuid as turn_id where false),
+waiting_requests as materialized (
+  select r.turn_id from holdfast.provider_requests r
+  where (r.turn_id, r.call_no) in (select tail.turn_id, tail.calls from tail where tail.code = 'provider_batch') and r.status in ('queued', 'assigned')
+  for update of r
+),
 parked_turns as (
   update holdfast.turns t
   set status = 'parked', park_code = tail.code, park_text = tail.text, park_by = tail.by, parks = tail.parks,
@@ -50,7 +54,8 @@ released_sessions as (
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), view = coalesce(fence.session_view, s.view)
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.lane, s.inbox_seq, s.epoch, case
-      when s.stop_reason is not null or s.held_seq <> tail.held_seq or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
+      when s.stop_reason is not null or s.held_seq <> tail.held_seq
+        or tail.code = 'provider_batch' and tail.turn_id not in (select turn_id from waiting_requests) then 0
       else tail.delay_ms
     end as delay_ms
 ),

@@ -1,6 +1,5 @@
 // The dependencies of a turn on its process. Built once by the entry point of a worker; tests build their own.
 import type { TurnEffect } from '../effects/turn-effects.ts';
-import type { TurnId } from '../../core/ids.ts';
 import type { Committed, Publish } from '../queue/after-commit.ts';
 import type { Clock } from '../../clock.ts';
 import type { AgentSettings, Config } from '../../config.ts';
@@ -15,20 +14,18 @@ import type { JournalWrite, Verdict } from './journal/journal.ts';
 import type { CompactionBegin, CompactionStart } from './journal/begin-compaction.ts';
 import type { FinishResult } from './journal/finish-turn.ts';
 import type { NewTurn, Opening } from './journal/open-turn.ts';
-import type { Parking, ParkPart, TurnPark } from './journal/park-turn.ts';
+import type { Parking, TurnPark } from './journal/park-turn.ts';
 import type { TurnEnd } from './journal/turn-end.ts';
 import type { CompactionVerdict, CompactionWrite } from './journal/write-compaction.ts';
 import type { Claim, ClaimRequest } from '../sessions/claim-session.ts';
 import type { HeldLock, Release } from '../sessions/session-locks.ts';
 import type { RowSubmitter } from '../../database/share-statement.ts';
-import type { ToolUseBlock } from '../../core/content.ts';
-import type { Tool } from '../../tools/tool.ts';
 import type { ChangingTools, Toolset } from '../../tools/toolset.ts';
 import type { Tracing } from '../../tracing.ts';
 import type { Effects } from '../effects/turn-effects.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
-import type { HoldKind } from './hold-kind.ts';
+import type { HoldKind, StandInKind } from './hold-kind.ts';
 import type { GateCheck } from './gate-check.ts';
 import type { ModelStates } from './model-states.ts';
 import type { OutputHistory } from './recent-outputs.ts';
@@ -104,7 +101,7 @@ export interface TurnParts extends Pick<
 
 /** What a feature may do in turns. Where several answer, the first in the order of src/features.ts does. */
 export interface TurnFeature {
-  /** Asked before a model call, between the kernel's own checks. */
+  /** Asked before a model call, between the kernel's own checks, and called when it is stored. */
   readonly check?: GateCheck;
   /** Called before each answer is asked for: may commit what the model has to read first. Throws what stops, parks or ends the turn. */
   readonly prepare?: (context: TurnContext, turn: OpenedTurn) => Promise<void>;
@@ -112,17 +109,8 @@ export interface TurnFeature {
   readonly ask?: (context: TurnContext, turn: OpenedTurn) => Promise<AnsweredCall | null>;
   /** Its tools that may be others at the next turn: asked when a turn opens, and when another worker resumes it; null: none for this agent. */
   readonly tools?: (agentId: string, agent: Pick<AgentSettings, 'externalTools'>) => Promise<ChangingTools | null>;
-  /** What `park-turn` stores for it. */
-  readonly park?: ParkPart;
-  /**
-   * Puts something else in place of the tools that these calls of one answer name, by the ids of the calls; null: nothing. Asked again when
-   * the turn is resumed with calls that have no results, and then says the same.
-   */
-  readonly standIns?: (turn: OpenedTurn, calls: readonly ToolUseBlock[]) => Promise<ReadonlyMap<string, Tool> | null>;
-  /** Calls that wait for something outside before they run or have a result. */
-  readonly holds?: HoldKind;
-  /** Called after a write that has stored model calls of the turn. */
-  readonly callsStored?: (turnId: TurnId) => Promise<void>;
+  /** What it does with tool calls: something else runs in place of their tools, or they wait for something outside before they run or have a result. */
+  readonly calls?: StandInKind | HoldKind;
   /** Ends the turn in a way of its own when the model has said its last word; null: it ends as any other. */
   readonly judge?: (
     context: TurnContext,

@@ -10,6 +10,7 @@ import type { ModelCallRow } from './journal/journal.ts';
 import type { Reason } from '../rules/why.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import type { TurnFailed, TurnWait } from './turn-stop.ts';
+import type { TurnId } from '../../core/ids.ts';
 
 /** A call that is about to be made. */
 export interface ComingCall {
@@ -75,6 +76,8 @@ export interface GateCheck {
   applies?(call: ComingCall): boolean;
   /** May wait by itself for a few seconds, where it keeps a queue. `stayedMs`: how long the call has waited in its slot. */
   ask(call: ComingCall, stayedMs: number): CheckAnswer | Promise<CheckAnswer>;
+  /** Called after a write that has stored model calls of the turn. */
+  stored?(turnId: TurnId): Promise<void>;
   /** False while calls of the model would not be let through soon. */
   isOpen?(model: NamedModel): boolean;
   /** Ends its timers. */

@@ -1,4 +1,4 @@
-// What a feature says that holds tool calls of turns, see loop/held-calls.ts.
+// What a feature does with tool calls of turns: it puts something else in place of their tools (loop/plan-calls.ts), or holds them (loop/held-calls.ts).
 import type { HoldCode } from '../../core/hold-codes.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
 import type { Later, Tool, ToolCall, ToolOutcome } from '../../tools/tool.ts';
@@ -36,6 +36,15 @@ export interface HeldCall extends PlannedCall {
 
 /** What becomes of a held call: it runs now, it has an outcome, or it waits for this long. */
 export type Resumption = { kind: 'run' } | Known | { kind: 'held'; forMs: number; ref?: string };
+
+/** How a feature answers calls itself. */
+export interface StandInKind {
+  /**
+   * Puts something else in place of the tools that these calls of one answer name, by the ids of the calls; null: nothing. Asked again when
+   * the turn is resumed with calls that have no results, and then says the same.
+   */
+  readonly standIns: (turn: OpenedTurn, calls: readonly ToolUseBlock[]) => Promise<ReadonlyMap<string, Tool> | null>;
+}
 
 /** Why a feature holds calls. */
 export interface HoldKind {

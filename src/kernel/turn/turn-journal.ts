@@ -56,7 +56,7 @@ interface JournalOwner {
   readonly session: ClaimedSession;
   readonly held: HeldSession;
   readonly transcript: Transcript;
-  readonly features: readonly { callsStored?: (turnId: TurnId) => Promise<void> }[];
+  readonly checks: readonly { stored?(turnId: TurnId): Promise<void> }[];
 }
 
 type Fenced = { kind: 'fenced' };
@@ -98,8 +98,7 @@ export class TurnJournal {
     if (isFenced(answer)) throw lockLost(this.#owner.held);
     // A compaction that is resumed, not begun, has written nothing.
     if (answer.kind !== 'answered' && answer.kind !== 'exhausted') this.#moveTo(write, rows, answer.steerSeq);
-    if (rows.modelCalls.length > 0)
-      for (const { callsStored } of this.#owner.features) await callsStored?.(rows.progress.turnId);
+    if (rows.modelCalls.length > 0) for (const check of this.#owner.checks) await check.stored?.(rows.progress.turnId);
     // Not `fenced`, as was just asked.
     return answer as Exclude<Answer, Fenced>;
   }

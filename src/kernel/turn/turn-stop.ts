@@ -22,8 +22,8 @@ export function callCodeOf({ kind }: StopReason): string {
   return kind === 'interrupted' || kind === 'rolledBack' ? 'stopped' : kind;
 }
 
-/** Why a turn is parked, and for how long. A call in `request` is charged and stored with the park. */
-export interface TurnWait extends Omit<TurnPark, keyof JournalWrite | 'parks'> {
+/** Why a turn is parked, and for how long. */
+export interface TurnWait extends Omit<TurnPark, keyof JournalWrite | 'heldSeq' | 'parks'> {
   /** Further fields of the event, besides the reason. */
   facts?: Record<string, unknown>;
   /** True when a call of the turn itself has failed; false when none was made. */

@@ -9,7 +9,7 @@ const polls = new Set([
   'reconcile',
   'count-rings',
   'due-deliveries',
-  'overdue',
+  'next-deadline',
   'left-effects',
   'deltas',
   'lost-processes',

@@ -133,7 +133,7 @@ export const safeguards: readonly Safeguard[] = [
     find: 'callNo: nextCallNo(turn.journal.at)',
     replace: 'callNo: turn.journal.at.progress.calls + 1',
     test: 'test/turn/batch-hops.test.ts',
-    title: 'is parked with its request by one write',
+    title: 'is parked after its request is stored',
   },
   {
     name: 'the reservation before a call',

@@ -6,7 +6,6 @@ import { createPublish } from '../../../src/kernel/queue/publish.ts';
 import { createWake } from '../../../src/kernel/queue/wake.ts';
 import { stillWaiting } from '../../../workers/create-reconciler.ts';
 import { Reconciler } from '../../../workers/reconciler.ts';
-import { endOverdue } from '../../features.ts';
 import { shareAmongTests } from '../../servers/share-among-tests.ts';
 import { isLongForm } from '../../servers/test-form.ts';
 import { createStoreRig } from '../../store/store-rig.ts';
@@ -85,12 +84,13 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await expect.poll(() => pending(rig)).toBe(count);
     let looks = 0;
     const reconciler = new Reconciler({
+      config: store.config,
       database: store.database,
+      effects: store.effects,
       publish,
       logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
       due: [],
       reconcileMs: 20,
-      endOverdue: () => endOverdue(store),
       stillWaiting(stale) {
         looks += stale.length;
         return stillWaiting(rig.backend, stale);

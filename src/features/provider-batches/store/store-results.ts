@@ -52,9 +52,10 @@ const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_wri
 
 /** CTEs that wake the turns of requests (session_id, turn_id) that have left the lane. */
 const wokenTurnsSql = (source: string, condition = 'true'): string =>
-  // Every write that concerns a session updates its row: a claim that has read an older state is refused.
+  // Every write that concerns a session updates its row: a claim that has read an older state is refused. A turn that is about to be parked
+  // is due at once, because its claim knows another number of answers.
   `updated_sessions as (
-  update holdfast.sessions s set updated_at = clock_timestamp() from ${source} where s.id = ${source}.session_id and ${condition}
+  update holdfast.sessions s set held_seq = s.held_seq + 1, updated_at = clock_timestamp() from ${source} where s.id = ${source}.session_id and ${condition}
   returning s.*, s.turn_id = ${source}.turn_id and (s.owner is null or s.lease_expires_at <= clock_timestamp()) as is_waiting
 ),
 rung_doorbells as (

@@ -7,12 +7,14 @@ import { chargeOfTurnSql } from '../../../kernel/inbox/charged-inputs.ts';
 import type { Database } from '../../../database/database.ts';
 import { announcementBody, putInputs, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
 import { sendQuery } from '../../../database/send-query.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 import { literal } from '../../../database/statement.ts';
 import { transaction } from '../../../database/transaction.ts';
 import type { EffectParts } from '../../../kernel/effects/turn-effects.ts';
-import type { Overdue } from '../../../kernel/effects/end-overdue.ts';
+import { carryOutLeftEffects } from '../../../kernel/effects/carry-out.ts';
 import { mergeAll } from '../../../kernel/queue/rings.ts';
 import { abortRun } from '../../../kernel/effects/control.ts';
+import { SOON_SQL } from '../../../kernel/queue/work-watch.ts';
 
 const DUE_MAX = 100;
 
@@ -129,18 +131,34 @@ interface OverdueRun {
   reason: string;
 }
 
-export const OVERDUE: readonly Overdue[] = [
-  {
-    earliest: `select min(r.deadline_at) from holdfast.subagent_runs r where r.status = 'running' and r.deadline_at is not null`,
-    async end(parts) {
-      return endRuns(parts, (await parts.database.hot.query(DUE_RUNS.prepared([]))).rows);
-    },
-  },
-  {
-    earliest: 'select min(y.due_at) from holdfast.yields y',
-    end: async ({ database }) => [{ after: await wakeOverdue(database) }],
-  },
-];
+/** SQL of the earliest deadline of a run or a wait; null: there is none. */
+const EARLIEST_SQL = `least(
+  (select min(r.deadline_at) from holdfast.subagent_runs r where r.status = 'running' and r.deadline_at is not null),
+  (select min(y.due_at) from holdfast.yields y))`;
+
+/** SQL of whether one of them is near. */
+export const HAS_DEADLINE_SOON_SQL = `${EARLIEST_SQL} <= ${SOON_SQL}`;
+
+export const readNextDeadline = literalQuery({
+  name: 'next-deadline',
+  purpose:
+    'Read in how many milliseconds the next run or wait is over; not positive: it is, and nothing has ended it yet.',
+  text: `select (extract(epoch from ${EARLIEST_SQL} - clock_timestamp()) * 1000)::float8 as "inMs"`,
+  answer: ([row]: { inMs: number | null }[]) => row?.inMs ?? null,
+});
+
+/** Ends the runs and waits whose time is over; resolves with the milliseconds until the next one. Null: there is none, or another process is ending it. */
+export async function endOverdue(parts: EffectParts): Promise<Committed<{ nextInMs: number | null }>> {
+  const { database } = parts;
+  const inMs = await readNextDeadline(database);
+  if (inMs === null || inMs > 0) return { nextInMs: inMs, after: mergeAll([]) };
+  // First: a run that has ended by itself is not over time.
+  const ended = await carryOutLeftEffects(parts);
+  ended.push(...(await endRuns(parts, (await database.hot.query(DUE_RUNS.prepared([]))).rows)));
+  ended.push({ after: await wakeOverdue(database) });
+  const nextInMs = await readNextDeadline(database);
+  return { nextInMs: nextInMs !== null && nextInMs > 0 ? nextInMs : null, after: mergeAll(ended) };
+}
 
 /** Ends runs that are stuck, so that their parents are notified. No cause of stuck runs is known: this is a safety net. */
 export async function endStalled(parts: EffectParts): Promise<Committed<{ runs: number }>> {

@@ -6,7 +6,7 @@ import { lastExpiry } from '../../rules/message-expiry.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { Reason } from '../../rules/why.ts';
 import type { TurnContext } from '../context.ts';
-import { modelBlocked, modelEnded, modelStarted } from '../model-events.ts';
+import { modelBlocked, modelEnded } from '../model-events.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped, type TurnWait } from '../turn-stop.ts';
 import { reportCalls } from '../turn-log.ts';
@@ -76,7 +76,7 @@ export async function storePark(context: TurnContext, turn: OpenedTurn, wait: Tu
   const { journal, session } = turn;
   const { park } = journal.at;
   const failed = journal.attempt.unstoredCall;
-  const { reason, delayMs, retries, request, hasCalled } = wait;
+  const { reason, delayMs, retries, hasCalled } = wait;
   const events: NewEvent[] = failed === null ? [] : [modelEnded(turn, failed, delayMs ?? undefined)];
   // A turn that was woken and not let through continues to wait: that is no new event.
   if (park?.code !== reason.code || hasCalled) {
@@ -86,14 +86,13 @@ export async function storePark(context: TurnContext, turn: OpenedTurn, wait: Tu
   if (wait.isNews === true) events.push(modelBlocked(reason));
   await context.deltas.take({ sessionId: session.id, epoch: turn.held.epoch, turnId: turn.id });
   const modelCalls = failed === null ? [] : [failed];
-  if (request !== undefined && request.callNo > journal.at.progress.calls)
-    events.push(modelStarted(turn.id, request.callNo));
-  const write = { ...NO_ROWS, modelCalls, events, totals: given({ retries, calls: request?.callNo }) };
+  const write = { ...NO_ROWS, modelCalls, events, totals: given({ retries }) };
   // The wait counts from the model's last answer, whatever the current reason is: alternating reasons must not extend it.
   // After a wait that has another bound, the next one starts a new count.
   const isFirst = park === null || (!isOutage(park.code) && park.code !== reason.code);
   const parks = isFirst ? 1 : park.parks + (hasCalled ? 1 : 0);
-  const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wait, parks }));
+  const { heldSeq } = session;
+  const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wait, heldSeq, parks }));
   reportCalls(context, turn, modelCalls);
   context.transcripts.keep(session.id, turn.transcript);
   wait.onParked?.();

@@ -14,7 +14,7 @@
 //   - Signals return with the same round trip: whether to stop, and how many messages wait.
 //
 // Statements are shared by all turns of a worker (share-statement.ts). Nothing else in Holdfast writes entries, turns, model calls
-// or tool calls.
+// or tool calls, but for the request to a batch of the provider, which charges its call (features/provider-batches/store/store-request.ts).
 import type { HoldCode } from '../../../core/hold-codes.ts';
 import type { CallPurpose } from '../../../core/call-purposes.ts';
 import type { ContentBlock } from '../../../core/content.ts';

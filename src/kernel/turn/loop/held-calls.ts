@@ -16,24 +16,27 @@ import { readAnswers } from '../journal/settle-calls.ts';
 import type { TurnContext } from '../context.ts';
 import { isHeld } from '../wait-reasons.ts';
 import { waitStop } from '../gate/store-park.ts';
-import type { HeldCall, NewHold, Holds, Known, PlannedCall, ResumedHolds, Resumption } from '../hold-kind.ts';
+import type { HeldCall, HoldKind, NewHold, Holds, Known, PlannedCall, ResumedHolds, Resumption } from '../hold-kind.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { TurnFailed, TurnStopped } from '../turn-stop.ts';
 import type { TurnWrite } from '../turn-write.ts';
 import type { Plan } from './plan-calls.ts';
 
+/** Why features hold calls, in their order. */
+export const listKinds = ({ features }: Pick<TurnContext, 'features'>): HoldKind[] =>
+  features.flatMap(({ calls }) => (calls !== undefined && 'hold' in calls ? [calls] : []));
+
 /** What features hold of the calls of a new answer. */
 export async function findHolds(
-  { features }: Pick<TurnContext, 'features'>,
+  context: Pick<TurnContext, 'features'>,
   turn: OpenedTurn,
   calls: readonly PlannedCall[],
 ): Promise<Holds> {
   const found = new Map<number, NewHold | Known>();
-  for (const { holds } of features) {
-    if (holds === undefined) continue;
+  for (const kind of listKinds(context)) {
     // Where several hold a call, the first decides.
     const left = calls.filter(({ ordinal }) => !found.has(ordinal));
-    for (const [ordinal, hold] of await holds.hold(turn, left)) found.set(ordinal, hold);
+    for (const [ordinal, hold] of await kind.hold(turn, left)) found.set(ordinal, hold);
   }
   for (const { call, ordinal, tool } of calls)
     if (!found.has(ordinal) && tool?.needsApproval?.(call.input) === true) found.set(ordinal, CANNOT_ASK);
@@ -52,7 +55,7 @@ const NONE_HELD: ResumedHolds = { found: new Map(), failure: null };
 
 /** Asks the features what becomes of the calls of a resumed turn that wait, or have waited, for something outside. */
 export async function resumeHolds(
-  { features, database }: Pick<TurnContext, 'features' | 'database'>,
+  context: Pick<TurnContext, 'features' | 'database'>,
   turn: OpenedTurn,
   calls: readonly ToolUseBlock[],
 ): Promise<ResumedHolds> {
@@ -63,34 +66,34 @@ export async function resumeHolds(
   const found = new Map<number, Resumption & { code: HoldCode }>();
   // An answer may have been stored in time although the claim, by its clock, has found the time over and no answer yet.
   const late = held.find(({ heldLeftMs }) => isOver(heldLeftMs));
-  const answers = late === undefined ? [] : await readAnswers(database, turn.id, late.step);
+  const answers = late === undefined ? [] : await readAnswers(context.database, turn.id, late.step);
   for (const { ordinal, code, status, outcome } of answers)
     found.set(ordinal, { kind: 'known', outcome, status, code });
   let failure: TurnFailed | null = null;
-  for (const { holds } of features) {
-    const own = held.filter(({ heldFor, ordinal }) => heldFor === holds?.code && !found.has(ordinal));
-    if (holds === undefined || own.length === 0) continue;
+  for (const kind of listKinds(context)) {
+    const own = held.filter(({ heldFor, ordinal }) => heldFor === kind.code && !found.has(ordinal));
+    if (own.length === 0) continue;
     const waiting = own.flatMap(({ ordinal, step, heldLeftMs }): HeldCall[] => {
       const call = calls[ordinal - 1];
       return call === undefined
         ? []
         : [{ call, ordinal, step, tool: turn.toolset.findTool(call.name), leftMs: heldLeftMs }];
     });
-    for (const [ordinal, one] of await holds.resume(turn, waiting)) found.set(ordinal, { ...one, code: holds.code });
+    for (const [ordinal, one] of await kind.resume(turn, waiting)) found.set(ordinal, { ...one, code: kind.code });
     const isLate = waiting.some(({ ordinal, leftMs }) => found.get(ordinal)?.kind === 'known' && isOver(leftMs));
-    if (isLate) failure ??= holds.lateFailure?.() ?? null;
+    if (isLate) failure ??= kind.lateFailure?.() ?? null;
   }
   return { found, failure };
 }
 
 /** What was shown of a call to the person who let it run; undefined: none was asked. */
 export async function readShown(
-  { features }: Pick<TurnContext, 'features'>,
+  context: Pick<TurnContext, 'features'>,
   turn: OpenedTurn,
   place: ToolCall['place'],
 ): Promise<unknown> {
-  for (const { holds } of features) {
-    const shown = await holds?.readShown?.(turn, place);
+  for (const kind of listKinds(context)) {
+    const shown = await kind.readShown?.(turn, place);
     if (shown !== undefined) return shown;
   }
   return undefined;
@@ -101,7 +104,7 @@ export function heldStop(context: TurnContext, turn: OpenedTurn, plans: readonly
   const held = plans.filter((plan) => plan.kind === 'held');
   const code = HOLD_CODES.find((one) => held.some((plan) => plan.code === one));
   const calls = held.filter((plan) => plan.code === code);
-  const kind = context.features.find(({ holds }) => holds?.code === code)?.holds;
+  const kind = listKinds(context).find((one) => one.code === code);
   if (kind === undefined) throw new Error(`No feature holds calls for ${String(code)}.`);
   const { text, by, facts } = kind.explain(turn, calls);
   const untilMs = Math.min(...held.map((plan) => plan.untilMs));
@@ -111,7 +114,6 @@ export function heldStop(context: TurnContext, turn: OpenedTurn, plans: readonly
     hasCalled: false,
     delayMs: Math.max(0, untilMs - context.clock.monotonicMs()),
     notBeforeMs: 0,
-    heldSeq: turn.session.heldSeq,
   });
 }
 

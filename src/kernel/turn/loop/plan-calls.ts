@@ -41,9 +41,9 @@ export async function findStandIns(
   turn: OpenedTurn,
   calls: readonly ToolUseBlock[],
 ): Promise<StandIns> {
-  for (const { standIns } of features) {
-    const found = await standIns?.(turn, calls);
-    if (found) return found;
+  for (const { calls: part } of features) {
+    const found = part !== undefined && 'standIns' in part ? await part.standIns(turn, calls) : null;
+    if (found !== null) return found;
   }
   return NO_STAND_INS;
 }

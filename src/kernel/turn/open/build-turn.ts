@@ -151,7 +151,7 @@ export async function buildTurn(context: TurnContext, parts: TurnParts): Promise
     toolset: parts.toolset ?? (await context.toolsetOf(agent, roleAt(session.depth, agent.subagents.maxSpawnDepth))),
     thinking: parts.thinking ?? agent.thinking,
     ledger: earlier?.toolCalls ?? [],
-    journal: new TurnJournal({ session, held, transcript, features: context.features }, firstPosition(parts), attempt),
+    journal: new TurnJournal({ session, held, transcript, checks: context.checks }, firstPosition(parts), attempt),
   };
 }
 
