@@ -6,7 +6,7 @@ import type { VisibleStatement } from '../src/database/statement.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-const SENDS = /\b(?:literal|statement|literalQuery|viewQuery)(?:<[^(]*>)?\(/;
+const SENDS = /\b(?:literal|statement|literalQuery|viewQuery|listOf)(?:<[^(]*>)?\(/;
 
 const modules: object[] = await Promise.all(
   globSync('src/{database,kernel,features}/**/*.ts', { cwd: ROOT })

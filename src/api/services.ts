@@ -5,7 +5,7 @@ import { shareNext } from '../coalesce/share-next.ts';
 import { readEvents } from '../kernel/views/events.ts';
 import { viewSettlements } from '../kernel/views/settlements.ts';
 import { pingDatabase } from '../kernel/views/database.ts';
-import { listWorkers } from '../kernel/views/workers.ts';
+import { workers } from '../kernel/views/workers.ts';
 import { createAttempts } from './attempts.ts';
 import type { ApiContext, Dependency } from './context.ts';
 import { EventStreams } from './event-streams.ts';
@@ -79,7 +79,11 @@ export function createServices(context: ApiContext, parts: readonly ApiPart[], o
     pages: {
       readReadiness: shareFor(SHOWN_MS_MAX, checkReadiness, monotonic),
       /** The first page of processes, of `WORKERS_SHOWN`. */
-      readWorkers: shareFor(SHOWN_MS_MAX, () => listWorkers(views, { limit: WORKERS_SHOWN, after: null }), monotonic),
+      readWorkers: shareFor(
+        SHOWN_MS_MAX,
+        () => workers.list(views, {}, { limit: WORKERS_SHOWN, after: null }),
+        monotonic,
+      ),
     },
     close() {
       waiter.close();

@@ -14,10 +14,7 @@ const { NodePgSession } =
   require('drizzle-orm/node-postgres/session') as typeof import('drizzle-orm/node-postgres/session');
 const dialect = new PgDialect({ casing: 'snake_case' });
 
-const { getTableColumns } = require('drizzle-orm/utils') as typeof import('drizzle-orm/utils');
-
 export const { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or } = drizzle;
-export { getTableColumns };
 
 /** A piece of SQL: it has the text and the values that `pg` takes, and can stand in another one and in a query of drizzle. */
 export class Sql<Value = unknown> extends drizzle.SQL<Value> {

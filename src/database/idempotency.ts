@@ -36,37 +36,31 @@ const UNIQUE_VIOLATION = '23505';
 const KEYS_PRIMARY_KEY = 'idempotency_keys_pkey';
 
 /**
- * A CTE `inserted_keys` that stores the key whose `keyValues` begin at placeholder `first`, if there is one. `results` is a select of one json
- * value from the CTE of the effect: no row means that nothing was done, and the key stays unused.
+ * A CTE `inserted_keys` that stores the key of a request, whose fields are values of the statement, if there is one. `results` is a select of one
+ * json value from the CTE of the effect: no row means that nothing was done, and the key stays unused. `resource` is SQL of the message that the key
+ * names, if it may be one.
  */
-export function keyedPart(first: number, results: string): string {
-  return keysSql([`$${first}`, `$${first + 1}`, `$${first + 2}`], results);
+export function keyedSql(results: string, resource = 'null::uuid'): string {
+  return `inserted_keys as (
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, result, resource_id)
+  select $scope::text, $key::text, $sha256::text, made.result, ${resource} from (${results}) as made (result)
+  where $scope::text is not null
+)`;
 }
 
-/** The same for a `literalQuery`, whose values have the fields of the request. */
-export const keyedSql = (results: string): string => keysSql(['$scope', '$key', '$sha256'], results);
-
-/** The same for a statement of CTEs; `pick` finds the key in its input. `resource` is SQL of the message that the key names, if it may be one. */
+/** The same for a statement of CTEs; `pick` finds the key in its input. */
 export function insertedKeys<Input>(
   results: string,
   pick: (input: Input) => KeyedRequest | null | undefined,
   resource?: string,
 ): Cte<Input> {
-  return cte(keysSql(['$key_scope', '$key', '$key_sha'], results, resource), {
+  return cte(keyedSql(results, resource), {
     binds: {
-      key_scope: (input) => pick(input)?.scope ?? null,
+      scope: (input) => pick(input)?.scope ?? null,
       key: (input) => pick(input)?.key ?? null,
-      key_sha: (input) => pick(input)?.sha256 ?? null,
+      sha256: (input) => pick(input)?.sha256 ?? null,
     },
   });
-}
-
-function keysSql([scope, key, sha256]: [string, string, string], results: string, resource = 'null::uuid'): string {
-  return `inserted_keys as (
-  insert into holdfast.idempotency_keys (scope, key, request_sha256, result, resource_id)
-  select ${scope}::text, ${key}::text, ${sha256}::text, made.result, ${resource} from (${results}) as made (result)
-  where ${scope}::text is not null
-)`;
 }
 
 /** The key of each row that a statement is given. */
@@ -75,11 +69,6 @@ export const KEY_COLUMNS: SqlColumns<{ idempotency: KeyedRequest | null }> = {
   key: ['text', ({ idempotency }) => idempotency?.key ?? null],
   sha256: ['text', ({ idempotency }) => idempotency?.sha256 ?? null],
 };
-
-/** The three values of `keyedPart`. */
-export function keyValues(request: KeyedRequest | null | undefined): (string | null)[] {
-  return [request?.scope ?? null, request?.key ?? null, request?.sha256 ?? null];
-}
 
 /** True for the error of a statement that was undone because another request had stored its key. */
 export function isKeyTaken(error: unknown): boolean {

@@ -53,11 +53,7 @@ function makeQuery<From, Args extends unknown[], Row, Answer>(
   send: (from: From, query: PreparedQuery, answer: (rows: Row[]) => Answer) => Promise<Answer>,
 ): Query<From, Args, Answer> {
   const { values = () => [], answer = () => undefined as Answer } = parts;
-  const names: string[] = [];
-  const text = parts.text.replaceAll(/\$([a-z]\w*)/gi, (_, name: string) => {
-    if (!names.includes(name)) names.push(name);
-    return `$${names.indexOf(name) + 1}`;
-  });
+  const { text, names } = numberNames(parts.text);
   const statement = literal({ ...parts, text });
   const query = (from: From, ...args: Args): Promise<Answer> => {
     const given = values(...args);
@@ -67,6 +63,17 @@ function makeQuery<From, Args extends unknown[], Row, Answer>(
   return Object.defineProperties(query, Object.getOwnPropertyDescriptors(statement)) as Query<From, Args, Answer>;
 }
 
-function readValue(given: object, name: string): unknown {
+/** A text that names its values with their numbers instead, and the names in the order of these. */
+export function numberNames(named: string): { text: string; names: string[] } {
+  const names: string[] = [];
+  const text = named.replaceAll(/\$([a-z]\w*)/gi, (_, name: string) => {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  });
+  return { text, names };
+}
+
+/** The value of a name; null: there is none. */
+export function readValue(given: object, name: string): unknown {
   return (given as Record<string, unknown>)[name] ?? null;
 }

@@ -201,7 +201,7 @@ function checkNames(statementName: string, ctes: ChosenText[], select: string): 
   }
 }
 
-const PLACEHOLDER = /\$([a-z_]+)(?:::([a-z]+(?:\[\])?))?/g;
+const PLACEHOLDER = /\$([a-z_][a-z_0-9]*)(?:::([a-z]+(?:\[\])?))?/g;
 /** A list of tables after `from`, `join` or `using`; `distinct from` and `extract(... from ...)` of a column are none. */
 const TABLES =
   /(?<!distinct )\b(?:from|join|using)\s+((?:[a-z_][\w.]*)(?![\w.(])(?:\s+(?:as\s+)?[a-z_]\w*)?(?:\s*,\s*[a-z_][\w.]*(?![\w.(])(?:\s+(?:as\s+)?[a-z_]\w*)?)*)/g;

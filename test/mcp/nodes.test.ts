@@ -1,6 +1,6 @@
 // Paired nodes: MCP servers behind the tool `nodes`. An invocation is a call of the node's own tool, to everything that judges calls.
 import { expect, test } from 'vitest';
-import { viewApprovals } from '../../src/features/approvals/views.ts';
+import { approvals } from '../../src/features/approvals/views.ts';
 import { listServers } from '../../src/features/mcp/views.ts';
 import { counting, rigWith } from './mcp-rig.ts';
 
@@ -59,7 +59,7 @@ test('policies and approvals judge an invocation by the name of its tool (G30, G
   const [add] = await rig.call([invoke('add')]);
   expect(add?.text).toMatch(/^nodes: tool: there is no tool "add"/);
   await rig.play([invoke('put')], 'main');
-  const { items } = await viewApprovals(rig.database.views, {}, { after: null, limit: 10 });
+  const { items } = await approvals.list(rig.database.views, {}, { after: null, limit: 10 });
   expect(items).toMatchObject([{ tool: 'phone__put', status: 'open' }]);
   expect(await phone.runs()).toEqual([]);
 

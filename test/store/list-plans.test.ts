@@ -1,13 +1,14 @@
 // Goal: a list costs the same however many turns and sessions there are. Method: a database with many rows, and the plans of the list
 // queries with each of their filters.
 import type { Sql } from '../../src/database/drizzle.ts';
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { readNewestFires } from '../../src/features/crons/views.ts';
+import { fires, readNewestFires } from '../../src/features/crons/views.ts';
 import { readTaggedUsage, viewTopCosts } from '../../src/features/costs/views.ts';
-import { viewFamily } from '../../src/features/subagents/views.ts';
+import { runs, viewFamily } from '../../src/features/subagents/views.ts';
 import { DEAD_LETTER_GROUPS, readTrends } from '../../src/features/dead-letters/views.ts';
+import { batchItems } from '../../src/features/batches/views/batch-items.ts';
 import { countDeliveries, findDeliveriesOf, readDeliveries, readLog } from '../../src/features/deliveries/views.ts';
 import { ID_KINDS } from '../../src/contract/answers.ts';
 import { findByCode, findByIds, findByText, findByEnd } from '../../src/kernel/views/find-things.ts';
@@ -21,16 +22,24 @@ import {
 import { exportPages } from '../../src/kernel/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/kernel/views/sessions.ts';
 import { readOthers, readSender } from '../../src/kernel/views/subjects.ts';
-import { readSystemEvents } from '../../src/kernel/views/system-events.ts';
+import { systemEvents } from '../../src/kernel/views/system-events.ts';
 import { viewToolCall } from '../../src/kernel/views/turn-steps.ts';
-import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, readCalls, readEntries } from '../../src/kernel/views/transcript.ts';
+import {
+  compactions,
+  ENTRY_SIZES,
+  ENTRY_SIZES_NEWEST_FIRST,
+  readCalls,
+  readEntries,
+  transcripts,
+} from '../../src/kernel/views/transcript.ts';
 import { readCausesOf, readTurnInputs } from '../../src/kernel/views/turn-inputs.ts';
+import { workers } from '../../src/kernel/views/workers.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
 import { readTurnRows } from '../../src/kernel/views/turns.ts';
 import { readNewEntries } from '../../src/features/search/store/index-texts.ts';
 import { searchIndex, searchWalks, listHits } from '../../src/features/search/views.ts';
 import { parseQuery, type SearchQuery } from '../../src/features/search/rules.ts';
-import { createManyRows, growingReads } from '../rows/many-rows.ts';
+import { BATCH_ID, createManyRows, growingReads } from '../rows/many-rows.ts';
 import { addTurns, changeTurns, readTurns } from '../rows/turns.ts';
 import type { StoreRig } from './store-rig.ts';
 
@@ -120,12 +129,35 @@ test.each([
   [readCalls, [['c'], [newId()]]],
   [ENTRY_SIZES, [newId(), 1, true, null, 50, null]],
   [ENTRY_SIZES_NEWEST_FIRST, [newId(), 1, false, 40, 50, newId()]],
-  [readSystemEvents, [newId(), true, null, 50]],
   [DEAD_LETTER_GROUPS, ['open', null, null, null, 50]],
   [readOthers, ['agent:main:s7', 0, 'ada']],
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+});
+
+const after = newId();
+
+test.each([
+  ['system events', (db: Pool) => systemEvents.list(db, { sessionId: newId() }, { limit: 50, after })],
+  ['waiting system events', (db: Pool) => systemEvents.list(db, { sessionId: newId(), isQueued: true }, page)],
+  [
+    'items of a batch',
+    (db: Pool) => batchItems.list(db, { batchId: BATCH_ID, code: 'c', q: 'k' }, { limit: 50, after: '7' }),
+  ],
+  ['compactions', (db: Pool) => compactions.list(db, { sessionId: newId() }, { limit: 50, after })],
+  ['transcripts', (db: Pool) => transcripts.list(db, { sessionId: newId() }, page)],
+  ['runs', (db: Pool) => runs.list(db, { parentId: newId() }, { limit: 50, after })],
+  ['fires', (db: Pool) => fires.list(db, { cronId: newId() }, page)],
+  ['processes', (db: Pool) => workers.list(db, {}, page)],
+])('a page of %s is read by indexes', async (_, list) => {
+  const sent = await record(list);
+  expect(sent).toHaveLength(1);
+  for (const { text, values } of sent) {
+    const reads = await growingReads(client, text, values);
+    expect(reads.length).toBeGreaterThan(0);
+    expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+  }
 });
 
 const FROM_ALL = ['ffffffff-ffff-ffff-ffff-ffffffffffff', '00000000-0000-0000-0000-000000000000'];
@@ -188,15 +220,7 @@ test('turns with a tag are found by an index', async () => {
 });
 
 test('an export reads by indexes', async () => {
-  const sent: { text: string; values: unknown[] }[] = [];
-  const recording = {
-    query: (query: { text: string; values: unknown[] }) => {
-      sent.push(query);
-      return views().query(query);
-    },
-  } as unknown as ReturnType<typeof views>;
-  const pages = await Array.fromAsync(exportPages(recording, { id: newId(), session: {} }));
-  expect(pages.length).toBe(1);
+  const sent = await record((db) => Array.fromAsync(exportPages(db, { id: newId(), session: {} })));
   expect(sent.length).toBeGreaterThan(1);
   for (const { text, values } of sent) {
     const reads = await growingReads(client, text, values);
@@ -206,6 +230,17 @@ test('an export reads by indexes', async () => {
     ).toEqual([]);
   }
 });
+
+/** The queries that a view sends. */
+async function record(read: (db: Pool) => Promise<unknown>): Promise<{ text: string; values: unknown[] }[]> {
+  const sent: { text: string; values: unknown[] }[] = [];
+  const query = (one: { text: string; values: unknown[] }) => {
+    sent.push(one);
+    return views().query(one);
+  };
+  await read({ query } as unknown as Pool);
+  return sent;
+}
 
 test('a count of turns stops at 10,000 and says so', async () => {
   expect(await countTurns(views(), {})).toEqual({ count: 10_000, isCapped: true });

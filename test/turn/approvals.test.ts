@@ -2,7 +2,7 @@
 // counts its runs; workers are lost before and after each statement, and 40 ways round an approval are tried.
 import { describe, expect, test } from 'vitest';
 import { decideApproval, settleLeft } from '../../src/features/approvals/store/approvals.ts';
-import { viewApproval, viewApprovals } from '../../src/features/approvals/views.ts';
+import { approvals } from '../../src/features/approvals/views.ts';
 import type { ApprovalView } from '../../src/contract/approvals.ts';
 import type { HoldCode } from '../../src/core/hold-codes.ts';
 import { newId } from '../../src/ids.ts';
@@ -62,7 +62,7 @@ const countRuns = (key: string): number => runs.filter((one) => one === key).len
 const views = () => rig.database.views;
 
 async function requestsOf(turnId: string): Promise<ApprovalView[]> {
-  const { items } = await viewApprovals(views(), {}, { after: null, limit: 1000 });
+  const { items } = await approvals.list(views(), {}, { after: null, limit: 1000 });
   return items.filter((item) => item.turnId === turnId).toReversed();
 }
 
@@ -129,7 +129,7 @@ test('a call waits with its request in one commit, while the others of its answe
   expect(await worker.run(name)).toMatchObject({ kind: 'ended' });
   expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'done' });
   expect([countRuns(name), countRuns('free')]).toEqual([1, 1]);
-  expect(await viewApproval(views(), request.id)).toMatchObject({ status: 'approved', decidedBy: 'ada' });
+  expect(await approvals.find(views(), request.id)).toMatchObject({ status: 'approved', decidedBy: 'ada' });
   expect(await countEvents(rig, { turnId, type: 'approval.requested' })).toBe(1);
   expect(await countEvents(rig, { turnId, type: 'approval.decided' })).toBe(1);
 });
@@ -485,7 +485,7 @@ test('a request whose call does not wait any more is shown as cancelled, and not
   const asked = await ask('left');
   await abortSession(rig, { sessionKey: 'agent:main:left', keepQueued: false });
   await asked.worker.run('left');
-  expect(await viewApproval(views(), asked.request.id)).toMatchObject({ status: 'cancelled' });
+  expect(await approvals.find(views(), asked.request.id)).toMatchObject({ status: 'cancelled' });
   expect(await resultsOf(asked.turnId)).toContain('The call was not run.');
   await settleLeft(rig.database);
   const [row] = await readApprovals(rig, { id: asked.request.id }, 'status');

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { decideApproval } from '../../src/features/approvals/store/approvals.ts';
-import { viewApprovals } from '../../src/features/approvals/views.ts';
+import { approvals } from '../../src/features/approvals/views.ts';
 import { outgoingFolder } from '../../src/files/copies.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createMessageTool } from '../../src/tools/message-tool.ts';
@@ -58,7 +58,7 @@ async function ask(name: string, media: string) {
   const parked = await worker.run(name);
   const sessionId = await rig.sessionOf(name);
   const turnId = String((await readTurns(rig, { sessionId }, 'id')).at(-1)?.id);
-  const { items } = await viewApprovals(rig.database.views, {}, { after: null, limit: 1000 });
+  const { items } = await approvals.list(rig.database.views, {}, { after: null, limit: 1000 });
   const request = items.find((item) => item.turnId === turnId);
   return { kind: parked?.kind, request, sessionId, worker, name };
 }

@@ -6,7 +6,7 @@ import { newId } from '../../src/ids.ts';
 import { createBudget } from '../../src/features/budgets/store/budgets.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
 import { spawnSubagent } from '../../src/features/subagents/spawn-subagent.ts';
-import { listFires } from '../../src/features/crons/views.ts';
+import { fires } from '../../src/features/crons/views.ts';
 import { viewTopCosts } from '../../src/features/costs/views.ts';
 import { readBudgetWindows } from '../rows/budgets.ts';
 import { endGathering } from '../rows/doorbells.ts';
@@ -128,7 +128,7 @@ test('the cost of a tick has that of the subagents and of the messages to other 
   const { cost, turns } = await costOfAll(since);
   expect(turns).toBeGreaterThanOrEqual(5);
   const views = rig.database.views;
-  const { items } = await listFires(views, cron.id, { limit: 10, after: null });
+  const { items } = await fires.list(views, { cronId: cron.id }, { limit: 10, after: null });
   expect(items).toMatchObject([{ status: 'completed', costMicros: cost }]);
   const { crons } = await viewTopCosts(views, { from: since, limit: 5 });
   expect(crons).toMatchObject([{ id: cron.id, costMicros: cost, turns }]);

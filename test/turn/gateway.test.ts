@@ -12,7 +12,7 @@ import { mapRawSettings } from '../../src/config/sources.ts';
 import { schemasBelow } from '../../src/config/walk-schema.ts';
 import { loadConfig } from '../../src/config.ts';
 import { decideApproval } from '../../src/features/approvals/store/approvals.ts';
-import { viewApprovals } from '../../src/features/approvals/views.ts';
+import { approvals } from '../../src/features/approvals/views.ts';
 import { createGatewayTool } from '../../src/features/gateway/gateway-tool.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
 import type { ToolCall } from '../../src/tools/tool.ts';
@@ -39,7 +39,7 @@ async function gatewayRig(settings: object) {
     return JSON.stringify(entries.toSorted((a, b) => Number(a.createdAt) - Number(b.createdAt)).at(-1)?.content);
   };
   const approve = async (session: string) => {
-    const { items } = await viewApprovals(rig.database.views, { status: 'open' }, { after: null, limit: 10 });
+    const { items } = await approvals.list(rig.database.views, { status: 'open' }, { after: null, limit: 10 });
     const [request] = items;
     if (request === undefined || items.length > 1) throw new Error(`There are ${items.length} requests.`);
     await decideApproval(rig.database, { id: request.id, status: 'approved', by: 'ada', note: null }, null);

@@ -2,7 +2,7 @@
 // (G11). Method: real turns on a real database; a feature of the test holds the calls of tools that begin tasks, and says which have ended.
 import { beforeEach, expect, test } from 'vitest';
 import { decideApproval } from '../../src/features/approvals/store/approvals.ts';
-import { viewApprovals } from '../../src/features/approvals/views.ts';
+import { approvals } from '../../src/features/approvals/views.ts';
 import type { TurnFeature } from '../../src/kernel/turn/context.ts';
 import type { Resumption } from '../../src/kernel/turn/hold-kind.ts';
 import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
@@ -138,7 +138,7 @@ test('a call waits for an approval, runs once, and then waits for its result (G1
   expect(await newWorker().run(name)).toMatchObject({ kind: 'parked' });
   const turnId = await turnOf(name);
   expect(await viewTurn(views(), turnId)).toMatchObject({ why: { code: 'approval' } });
-  const { items } = await viewApprovals(views(), { status: 'open' }, { after: null, limit: 1 });
+  const { items } = await approvals.list(views(), { status: 'open' }, { after: null, limit: 1 });
   const { isFirst } = await decideApproval(
     rig.database,
     { id: String(items[0]?.id), status: 'approved', by: 'ada', note: null },

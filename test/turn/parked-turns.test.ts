@@ -7,7 +7,7 @@ import { toMicros } from '../../src/core/prices/call-cost.ts';
 import { newId } from '../../src/ids.ts';
 import { createBudget, patchBudget } from '../../src/features/budgets/store/budgets.ts';
 import { decideApproval } from '../../src/features/approvals/store/approvals.ts';
-import { viewApprovals } from '../../src/features/approvals/views.ts';
+import { approvals } from '../../src/features/approvals/views.ts';
 import { createClaim } from '../../src/kernel/sessions/claim-session.ts';
 import { abortSession, abortTurn } from '../../src/kernel/effects/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
@@ -117,7 +117,7 @@ const WAITS: Wait[] = [
       return {
         message: { text: `[[tool: guarded {"key": "${name}"}]] [[reply: done]]` },
         async endWait(turnId) {
-          const { items } = await viewApprovals(views(), {}, { after: null, limit: 100 });
+          const { items } = await approvals.list(views(), {}, { after: null, limit: 100 });
           const id = String(items.find((item) => item.turnId === turnId)?.id);
           const { after } = await decideApproval(rig.database, { id, status: 'approved', by: 'ada', note: null }, null);
           return after?.rings.length ?? 0;

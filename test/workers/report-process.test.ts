@@ -5,7 +5,7 @@ import { readServiceHealth } from '../../src/features/overview/views/service-hea
 import { withFileSlot } from '../../src/files/file-slots.ts';
 import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/database/database.ts';
-import { viewWorker } from '../../src/kernel/views/workers.ts';
+import { workers } from '../../src/kernel/views/workers.ts';
 import { drainWorker, reportWorker, trimWorkers } from '../../src/kernel/processes/report-worker.ts';
 import { readIdentity, startReports } from '../../workers/report-process.ts';
 import { readEvents } from '../rows/events.ts';
@@ -32,7 +32,7 @@ async function startProcess(roles: string[] = ['worker']) {
     isReconcilerStalled: () => false,
     everyMs: 10,
   });
-  const see = () => viewWorker(database.views, identity.id);
+  const see = () => workers.find(database.views, identity.id);
   const seeEvents = async () => {
     const rows = await readEvents(database.views, { type: like('worker.%') }, 'type', 'data');
     for (const { type, data } of rows) {

@@ -1,7 +1,7 @@
 // The audit log.
 import { z } from 'zod';
 import { auditEntry } from '../../contract/keys.ts';
-import { listAudit } from '../../kernel/views/audit.ts';
+import { changes } from '../../kernel/views/audit.ts';
 import { defineList, type Route } from '../route.ts';
 
 const getAudit = defineList({
@@ -14,10 +14,7 @@ const getAudit = defineList({
     action: z.string().max(100).optional().describe('Only requests of this operation, by its name in this document'),
   },
   shows: { description: 'A page of changes', item: auditEntry },
-  async list({ query }, page, { context }) {
-    const { principal, action } = query;
-    return listAudit(context.views, { principal, action }, page);
-  },
+  list: ({ query }, page, { context }) => changes.list(context.views, query, page),
 });
 
 export const auditRoutes: Route[] = [getAudit];

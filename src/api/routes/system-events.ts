@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
-import { listSystemEvents } from '../../kernel/views/system-events.ts';
+import { systemEvents } from '../../kernel/views/system-events.ts';
 
 import { requireFound } from '../problem.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';
@@ -45,7 +45,8 @@ const getSystemEvents = defineList({
   shows: { description: 'A page of events', item: systemEvent },
   async list({ params, query }, page, { context }) {
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
-    return listSystemEvents(context.views, { sessionId: found.id, isAll: query.state === 'all' }, page);
+    const isQueued = query.state === 'all' ? undefined : true;
+    return systemEvents.list(context.views, { sessionId: found.id, isQueued }, page);
   },
 });
 

@@ -5,12 +5,7 @@ import {
   copySession,
   startTranscript,
 } from '../../kernel/use-cases/change-transcript.ts';
-import {
-  listCompactions,
-  listTranscripts,
-  viewCompaction,
-  viewCompactionOfTurn,
-} from '../../kernel/views/transcript.ts';
+import { compactions, transcripts } from '../../kernel/views/transcript.ts';
 import { viewMessage } from '../../kernel/views/messages.ts';
 import { findSession, viewSession } from '../../kernel/views/sessions.ts';
 import type { ApiContext } from '../context.ts';
@@ -30,6 +25,7 @@ import {
   resetRequest,
   restored,
   transcript,
+  type CompactionView,
 } from '../../contract/transcripts.ts';
 
 const compact = defineRoute({
@@ -64,7 +60,7 @@ const compact = defineRoute({
       { id, sessionId, isReplay },
       {
         async ended({ message, turn }) {
-          const made = turn === null ? null : await viewCompactionOfTurn(context.views, turn.id);
+          const made = turn === null ? null : await findCompaction(context, turn.id);
           return { message, turn, compaction: made };
         },
         now: () => requested(context, key, id),
@@ -72,6 +68,11 @@ const compact = defineRoute({
     );
   },
 });
+
+/** The last compaction that a turn began, or null. */
+async function findCompaction({ views }: ApiContext, turnId: string): Promise<CompactionView | null> {
+  return (await compactions.list(views, { turnId }, { limit: 1, after: null })).items[0] ?? null;
+}
 
 async function requested(context: ApiContext, key: string, messageId: string): Promise<object> {
   const [message, session] = await Promise.all([
@@ -89,7 +90,7 @@ const getCompactions = defineList({
   shows: { description: 'A page of compactions', item: compaction },
   async list({ params }, page, { context }) {
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
-    return listCompactions(context.views, found.id, page);
+    return compactions.list(context.views, { sessionId: found.id }, page);
   },
 });
 
@@ -120,7 +121,7 @@ const restore = defineEffect({
   },
   async show(_done, { params }, { context }) {
     const [found, session] = await Promise.all([
-      viewCompaction(context.views, { sessionKey: params.key, id: params.id }),
+      compactions.find(context.views, params.id, { sessionKey: params.key }),
       viewSession(context.views, params.key),
     ]);
     return { compaction: found, session };
@@ -160,7 +161,7 @@ const getTranscripts = defineList({
   pages: { isKey: (text) => /^[1-9]\d{0,8}$/.test(text) },
   async list({ params }, page, { context }) {
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
-    return listTranscripts(context.views, found.id, page);
+    return transcripts.list(context.views, { sessionId: found.id }, page);
   },
 });
 

@@ -1,6 +1,6 @@
 // The processes.
 import { drainWorker } from '../../kernel/use-cases/operate-service.ts';
-import { listWorkers, viewWorker } from '../../kernel/views/workers.ts';
+import { workers } from '../../kernel/views/workers.ts';
 import { isOfPage } from '../identify.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';
@@ -15,7 +15,7 @@ const getWorkers = defineList({
   pages: { itemsDefault: WORKERS_SHOWN },
   async list({ reply }, page, { context, services }) {
     const isFirst = page.after === null && page.limit === WORKERS_SHOWN;
-    return isFirst && isOfPage(reply.request) ? services.pages.readWorkers() : listWorkers(context.views, page);
+    return isFirst && isOfPage(reply.request) ? services.pages.readWorkers() : workers.list(context.views, {}, page);
   },
 });
 
@@ -39,7 +39,7 @@ const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
     return { id };
   },
   show: async ({ id }, _request, { context }) =>
-    requireFound(await viewWorker(context.views, id), `worker ${id}: it has drained and ended`),
+    requireFound(await workers.find(context.views, id), `worker ${id}: it has drained and ended`),
 });
 
 export const workerRoutes: Route[] = [getWorkers, postDrain];

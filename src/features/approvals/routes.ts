@@ -4,7 +4,7 @@ import { defineEffect, defineList, defineRead, type Route } from '../../api/rout
 import type { ApiContext } from '../../api/context.ts';
 import { approval, approvalNote, approvalStatus, type ApprovalView } from '../../contract/approvals.ts';
 import { decideRequest } from './use-cases.ts';
-import { viewApproval, viewApprovals } from './views.ts';
+import { approvals } from './views.ts';
 
 const getApprovals = defineList({
   operationId: 'listApprovals',
@@ -12,7 +12,7 @@ const getApprovals = defineList({
   summary: 'Tool calls that wait for an approval or have waited for one, newest first',
   filter: { status: approvalStatus.exactOptional().describe('Only those with this status') },
   shows: { description: 'A page of requests', item: approval },
-  list: ({ query: { status } }, page, { context }) => viewApprovals(context.views, { status }, page),
+  list: ({ query }, page, { context }) => approvals.list(context.views, query, page),
 });
 
 const getApproval = defineRead({
@@ -24,7 +24,7 @@ const getApproval = defineRead({
 });
 
 async function findApproval(context: ApiContext, id: string): Promise<ApprovalView> {
-  const found = await viewApproval(context.views, id);
+  const found = await approvals.find(context.views, id);
   if (found === null) throw notFound(`approval ${id}. GET /v1/approvals lists them`);
   return found;
 }

@@ -4,7 +4,7 @@ import { storableText } from '../../core/text.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { decideApproval, type Decision } from './store/approvals.ts';
-import { viewApproval } from './views.ts';
+import { approvals } from './views.ts';
 
 /** `decided`: now. Otherwise the request is as it is: decided before, expired, or its call does not wait any more. */
 export type DecisionResult = { kind: 'decided' } | { kind: 'unknown' } | { kind: 'closed'; approval: ApprovalView };
@@ -17,6 +17,6 @@ export async function decideRequest(
   const said = note === null || note.trim() === '' ? null : storableText(note.trim());
   const { isFirst } = publish(await decideApproval(database, { ...decision, note: said }, idempotency));
   if (isFirst) return { kind: 'decided' };
-  const approval = await viewApproval(views, decision.id);
+  const approval = await approvals.find(views, decision.id);
   return approval === null ? { kind: 'unknown' } : { kind: 'closed', approval };
 }

@@ -6,7 +6,7 @@ import { nestOptions } from '../../core/input-options.ts';
 import { modelOfRef } from '../../core/model-ref.ts';
 import type { NewBatch } from './store/upload.ts';
 import { type KeyedRequest } from '../../database/idempotency.ts';
-import { viewBatch } from './views/batches.ts';
+import { batches } from './views/batches.ts';
 import { newId } from '../../ids.ts';
 import { UPLOAD_HOURS } from './rules/batch.ts';
 import { recommendedWay } from './rules/estimate.ts';
@@ -195,5 +195,5 @@ function toRefusal(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax:
 }
 
 async function readAnswer({ views }: ApiContext, batchId: string): Promise<Answer> {
-  return { status: 201, body: requireFound(await viewBatch(views, batchId), `batch ${batchId}`) };
+  return { status: 201, body: requireFound(await batches.find(views, batchId), `batch ${batchId}`) };
 }

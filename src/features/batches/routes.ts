@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { toMicros } from '../../core/prices/call-cost.ts';
 import { controlBatch, deleteBatch, editBatch } from './submit-batch.ts';
 import type { BatchCommand, BatchControl } from './store/control.ts';
-import { listItems } from './views/batch-items.ts';
-import { listBatches, viewBatch } from './views/batches.ts';
+import { batchItems } from './views/batch-items.ts';
+import { batches } from './views/batches.ts';
 import { resultLines } from './batch-results.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { isItemNumber } from '../../api/cursor.ts';
@@ -77,7 +77,7 @@ const getBatches = defineList({
   summary: 'Batches, newest first',
   filter: requests.batchFilter,
   shows: { description: 'A page of batches', item: schemas.batch },
-  list: ({ query }, page, { context }) => listBatches(context.views, { status: query.status, page }),
+  list: ({ query }, page, { context }) => batches.list(context.views, query, page),
 });
 
 const getBatch = defineRead({
@@ -124,9 +124,7 @@ const getItems = defineList({
   pages: { isKey: isItemNumber },
   async list({ params, query }, page, { context }) {
     await findBatch(context, params.id);
-    const { status, code, q } = query;
-    const filter = { batchId: params.id, status, code, q };
-    return listItems(context.views, filter, page);
+    return batchItems.list(context.views, { ...query, batchId: params.id }, page);
   },
 });
 
@@ -228,7 +226,7 @@ function refuse(result: BatchControl, id: string, done: string): void {
 }
 
 async function findBatch({ views }: ApiContext, id: string): Promise<BatchView> {
-  return requireFound(await viewBatch(views, id), `batch ${id}`);
+  return requireFound(await batches.find(views, id), `batch ${id}`);
 }
 
 export const routes: Route[] = [

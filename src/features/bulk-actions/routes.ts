@@ -10,7 +10,7 @@ import {
   type BulkSelection,
 } from './use-cases.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { listBulkActions, listBulkItems, viewBulkAction } from './views.ts';
+import { bulkActions, bulkItems } from './views.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { isItemNumber } from '../../api/cursor.ts';
 import { parseSessionKey } from '../../api/path-parameters.ts';
@@ -96,7 +96,7 @@ function parseSelection({ target, ids, filter = {} }: RequestBody): BulkSelectio
 
 /** An action as it is now. Throws `Problem` 404. */
 export async function findBulkAction(context: ApiContext, id: string): Promise<BulkActionView> {
-  return requireFound(await viewBulkAction(context.views, id), `bulk action ${id}`);
+  return requireFound(await bulkActions.find(context.views, id), `bulk action ${id}`);
 }
 
 const getBulkActions = defineList({
@@ -104,7 +104,7 @@ const getBulkActions = defineList({
   path: '/v1/bulk-actions',
   summary: 'Bulk actions, newest first',
   shows: { description: 'A page of actions', item: schemas.bulkAction },
-  list: (_request, page, { context }) => listBulkActions(context.views, page),
+  list: (_request, page, { context }) => bulkActions.list(context.views, {}, page),
 });
 
 const getBulkAction = defineRoute({
@@ -125,7 +125,7 @@ const getBulkItems = defineList({
   pages: { isKey: isItemNumber },
   async list({ params: { id }, query: { status } }, page, { context }) {
     await findBulkAction(context, id);
-    return listBulkItems(context.views, { id, status }, page);
+    return bulkItems.list(context.views, { actionId: id, status }, page);
   },
 });
 

@@ -3,7 +3,7 @@
 // is done once.
 import type { BulkItemStatus, BulkTarget, BulkVerb } from './rules.ts';
 import { insertServiceEventsSql } from '../../kernel/events/events.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
+import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 import { toRecords, selectRecordsSql, type SqlColumns } from '../../database/record-set.ts';
 
@@ -35,11 +35,11 @@ export const createBulkAction = literalQuery({
   name: 'create-bulk-action',
   purpose: 'Store an action with its list of ids. One without ids has ended at once.',
   text: `with listed as materialized (
-  select subject, n from unnest($9::uuid[]) with ordinality as list (subject, n)
+  select subject, n from unnest($ids::uuid[]) with ordinality as list (subject, n)
 ),
 made as (
   insert into holdfast.bulk_actions (id, action, target, filter, reason, per_second, is_canary, created_by, total, status, ended_at)
-  select $1::uuid, $2::text, $3::text, $4::json, $5::text, $6::int, $7::boolean, $8::text, counted.total,
+  select $id::uuid, $action::text, $target::text, $filter::json, $reason::text, $perSecond::int, $isCanary::boolean, $createdBy::text, counted.total,
     case when counted.total = 0 then 'completed' else 'running' end, case when counted.total = 0 then clock_timestamp() end
   from (select count(*)::int as total from listed) as counted
   on conflict (id) do nothing
@@ -51,14 +51,14 @@ items as (
 inserted_events as (
   ${progressEventSql('made')}
 ),
-${keyedPart(10, `select json_build_object('id', id) from made`)}
+${keyedSql(`select json_build_object('id', id) from made`)}
 select id from made`,
   pool: 'views',
-  values: (bulk: NewBulkAction, idempotency: KeyedRequest | null) => {
-    const { id, action, target, filter, reason, perSecond, isCanary, createdBy, ids } = bulk;
-    const settings = [id, action, target, JSON.stringify(filter), reason, perSecond, isCanary, createdBy, ids];
-    return [...settings, ...keyValues(idempotency)];
-  },
+  values: (bulk: NewBulkAction, idempotency: KeyedRequest | null) => ({
+    ...bulk,
+    filter: JSON.stringify(bulk.filter),
+    ...idempotency,
+  }),
 });
 
 /** Cancels an action; false: it does not exist. An action that has ended is unchanged. */
@@ -68,7 +68,7 @@ export const cancelBulkAction = literalQuery({
     'Begin nothing more of an action; what schedulers work on finishes. No row: there is no such action. `isOpen`: it had not ended.',
   locking: 'The action, then its items.',
   text: `with held as materialized (
-  select * from holdfast.bulk_actions where id = $1 for no key update
+  select * from holdfast.bulk_actions where id = $id for no key update
 ),
 skipped as (
   update holdfast.bulk_action_items i set status = 'skipped', reason = 'The action was cancelled.', settled_at = clock_timestamp()
@@ -88,10 +88,10 @@ changed as (
 inserted_events as (
   ${progressEventSql('changed')}
 ),
-${keyedPart(2, `select json_build_object('id', id) from held`)}
+${keyedSql(`select json_build_object('id', id) from held`)}
 select held.ended_at is null as "isOpen" from held`,
   pool: 'views',
-  values: (id: string, idempotency: KeyedRequest | null) => [id, ...keyValues(idempotency)],
+  values: (id: string, idempotency: KeyedRequest | null) => ({ id, ...idempotency }),
   answer: (rows) => rows.length > 0,
 });
 

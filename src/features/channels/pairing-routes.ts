@@ -4,7 +4,7 @@ import { pairing, pairingStatus, type PairingView } from '../../contract/pairing
 import { notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRoute, type Route } from '../../api/route.ts';
 import { decideAboutPairing, removePairing } from './pairings.ts';
-import { viewPairing, viewPairings } from './views/pairings.ts';
+import { pairings } from './views/pairings.ts';
 
 const getPairings = defineList({
   operationId: 'listPairings',
@@ -12,7 +12,7 @@ const getPairings = defineList({
   summary: 'People who have asked to write to an agent in a direct chat, newest first',
   filter: { status: pairingStatus.exactOptional().describe('Only those with this status') },
   shows: { description: 'A page of requests', item: pairing },
-  list: ({ query: { status } }, page, { context }) => viewPairings(context.views, { status }, page),
+  list: ({ query }, page, { context }) => pairings.list(context.views, query, page),
 });
 
 const decision = (verb: 'approve' | 'deny', status: 'approved' | 'denied', summary: string): Route =>
@@ -33,7 +33,7 @@ const decision = (verb: 'approve' | 'deny', status: 'approved' | 'denied', summa
       return { status };
     },
     async show(_result, { params: { id } }, { context }) {
-      const found = await viewPairing(context.views, id);
+      const found = await pairings.find(context.views, id);
       if (found === null) throw unknown(id);
       return found;
     },

@@ -6,7 +6,7 @@ import { addCron, editCron, findNamedCron, removeCron, runCronNow, type CronChan
 import type { Service } from '../../kernel/use-cases/service.ts';
 import type { Cron } from './store/crons.ts';
 import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
-import { listCrons, listFires } from './views.ts';
+import { fires, listCrons } from './views.ts';
 import type { CronToolResult, CronPort, CronSummary } from './cron-tool.ts';
 
 const LISTED_MAX = 100;
@@ -53,7 +53,7 @@ export function createCronPort(service: Service): CronPort {
     async fires(agentId, id) {
       const cron = await findNamedCron(service, { id, by: agentId });
       if (cron === null) return unknown(id);
-      const { items } = await listFires(views, cron.id, { limit: FIRES_MAX, after: null });
+      const { items } = await fires.list(views, { cronId: cron.id }, { limit: FIRES_MAX, after: null });
       return { kind: 'ok', value: items };
     },
   };

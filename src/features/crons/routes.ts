@@ -16,7 +16,7 @@ import { newId } from '../../ids.ts';
 import { addCron, editCron, findNamedCron, removeCron, runCronNow } from './use-cases.ts';
 import { type Cron } from './store/crons.ts';
 import { readDatabaseTime } from '../../database/database-time.ts';
-import { toCronView, listCrons, listFires, readRecentFires, viewFire } from './views.ts';
+import { toCronView, fires, listCrons, readRecentFires } from './views.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineList, defineRead, type Route } from '../../api/route.ts';
@@ -129,7 +129,7 @@ const runCron = defineEffect({
     return { scheduledFor: result.scheduledFor.toISOString() };
   },
   show: async ({ scheduledFor }, { params: { id } }, { context }) =>
-    requireFound(await viewFire(context.views, id, new Date(scheduledFor)), `cron ${id}`),
+    requireFound(await fires.find(context.views, scheduledFor, { cronId: id }), `cron ${id}`),
 });
 
 const getFires = defineList({
@@ -140,7 +140,7 @@ const getFires = defineList({
   pages: { isKey: isInstant },
   async list({ params }, page, { context }) {
     await findCron(context, params.id);
-    return listFires(context.views, params.id, page);
+    return fires.list(context.views, { cronId: params.id }, page);
   },
 });
 

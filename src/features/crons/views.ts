@@ -1,6 +1,6 @@
 // Crons and their fires as the API shows them. Reads only: the next slot is the stored one, and the caller computes later slots
 // (G20). The end of a fire is that of its input, also before a scheduler has seen it.
-import { and, desc, eq, inArray, lt, query, raw, sql } from '../../database/drizzle.ts';
+import { and, desc, eq, inArray, lt, query } from '../../database/drizzle.ts';
 import type { CronView, FireView } from '../../contract/crons.ts';
 import { findNextRun } from '../../schedule/timetable.ts';
 import { crons } from '../../rows/crons.ts';
@@ -9,6 +9,7 @@ import { IS_FIRST_SQL } from '../../kernel/inbox/charged-inputs.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
+import { listOf } from '../../database/list-of.ts';
 import { urlWithoutCredentials } from '../deliveries/views.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
@@ -58,14 +59,16 @@ const FIRE_JOINS = `left join holdfast.inbox i on i.id = f.message_id
         ) as one
       ) as paid`;
 
-/** The fires of a cron, newest slot first. The key of a page is the time of a slot. */
-export async function listFires(db: ViewDatabase, cronId: string, page: PageRequest): Promise<Page<FireView>> {
-  const { rows } = await db.query<FireView>(sql`
-    select ${raw(FIRE_COLUMNS)} from holdfast.cron_fires f ${raw(FIRE_JOINS)}
-    where f.cron_id = ${cronId} and (${page.after}::timestamptz is null or f.scheduled_for < ${page.after}::timestamptz)
-    order by f.scheduled_for desc limit ${page.limit + 1}`);
-  return cutPage(rows, page.limit, ({ scheduledFor }) => scheduledFor);
-}
+export const fires = listOf<{ cronId: string }, FireView>({
+  name: 'list-cron-fires',
+  purpose: 'Read the fires of a cron, newest slot first.',
+  text: `select ${FIRE_COLUMNS}
+from holdfast.cron_fires f ${FIRE_JOINS}`,
+  where: 'f.cron_id = $cronId',
+  filters: {},
+  order: 'f.scheduled_for desc',
+  key: 'scheduledFor',
+});
 
 /** The number of a cron's newest fires that are shown with it. */
 const RECENT_FIRES = 20;
@@ -89,13 +92,6 @@ export async function readRecentFires(db: ViewDatabase, ids: string[]): Promise<
   const found = await query(db, (of) => of.select().from(crons).where(inArray(crons.id, ids)).orderBy(desc(crons.id)));
   const fires = await readNewestFires(db, ids);
   return found.map((cron) => ({ cron, fires: fires.get(cron.id) ?? [] }));
-}
-
-/** The fire of a cron at a time, or null. */
-export async function viewFire(db: ViewDatabase, cronId: string, scheduledFor: Date): Promise<FireView | null> {
-  const after = new Date(scheduledFor.getTime() + 1).toISOString();
-  const found = (await listFires(db, cronId, { limit: 1, after })).items[0];
-  return found?.scheduledFor === scheduledFor.toISOString() ? found : null;
 }
 
 /** A cron as the outside sees it. */

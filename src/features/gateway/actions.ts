@@ -10,7 +10,7 @@ import { cutMiddle } from '../../core/tool-result-size.ts';
 import { cutHead } from '../../core/text.ts';
 import { countWaiting } from '../../kernel/views/count-waiting.ts';
 import { readDatabaseFacts } from '../../kernel/views/database.ts';
-import { listWorkers } from '../../kernel/views/workers.ts';
+import { workers } from '../../kernel/views/workers.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { errorOutcome, textOutcome, type ToolOutcome } from '../../tools/tool.ts';
 import { readTroubles, withMarks } from '../overview/read-overview.ts';
@@ -57,7 +57,7 @@ async function describeService(service: Service): Promise<string> {
   const { views } = service;
   const [{ version: postgres, layout }, { items: processes }, waiting, troubles] = await Promise.all([
     readDatabaseFacts(views),
-    listWorkers(views, { after: null, limit: PROCESSES_MAX }),
+    workers.list(views, {}, { after: null, limit: PROCESSES_MAX }),
     countWaiting(views),
     readTroubles({ reads: views, service }, Promise.resolve({ dependencies: [] })),
   ]);

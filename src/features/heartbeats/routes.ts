@@ -4,7 +4,7 @@ import { requireFound } from '../../api/problem.ts';
 import { defineEffect, defineList, type Route } from '../../api/route.ts';
 import { heartbeat } from '../../contract/crons.ts';
 import { pollAgent } from './poll-agent.ts';
-import { listHeartbeats, viewHeartbeat } from './views.ts';
+import { heartbeats } from './views.ts';
 
 const getHeartbeats = defineList({
   operationId: 'listHeartbeats',
@@ -15,10 +15,8 @@ const getHeartbeats = defineList({
     status: z.enum(heartbeat.shape.status.options).optional().describe('Only polls in this state'),
   },
   shows: { description: 'A page of polls', item: heartbeat },
-  async list({ query }, page, { context }) {
-    const filter = { agentId: query.agent, status: query.status };
-    return listHeartbeats(context.views, filter, page);
-  },
+  list: ({ query: { agent, status } }, page, { context }) =>
+    heartbeats.list(context.views, { agentId: agent, status }, page),
 });
 
 const postHeartbeat = defineEffect({
@@ -30,7 +28,7 @@ const postHeartbeat = defineEffect({
     return { id: await pollAgent(context.service, params.agent, idempotency) };
   },
   show: async ({ id }, _request, { context }) =>
-    requireFound(await viewHeartbeat(context.views, id), `heartbeat ${id}`),
+    requireFound(await heartbeats.find(context.views, id), `heartbeat ${id}`),
 });
 
 export const routes: Route[] = [getHeartbeats, postHeartbeat];

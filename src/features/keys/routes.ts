@@ -1,7 +1,7 @@
 // API keys that are made while the service runs.
 import { z } from 'zod';
 import { makeApiKey, revokeApiKey } from './manage-keys.ts';
-import { listApiKeys, viewApiKey } from './views.ts';
+import { keys } from './views.ts';
 import { conflict, fieldProblem, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../../api/route.ts';
 import * as schemas from '../../contract/keys.ts';
@@ -13,7 +13,7 @@ const getKeys = defineList({
   summary: 'API keys that were created through the API, newest first, including revoked keys',
   role: 'admin',
   shows: { description: 'A page of keys', item: schemas.apiKey },
-  list: (_request, page, { context }) => listApiKeys(context.views, page),
+  list: (_request, page, { context }) => keys.list(context.views, {}, page),
 });
 
 const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType, typeof schemas.keyRequest>({
@@ -58,7 +58,7 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
     }
   },
   async answer({ id, key }, _request, { context }) {
-    const found = requireFound(await viewApiKey(context.views, id), `key ${id}`);
+    const found = requireFound(await keys.find(context.views, id), `key ${id}`);
     return { status: 201, body: { ...found, key: null }, ...(key === undefined ? {} : { once: { key } }) };
   },
 });
@@ -80,7 +80,7 @@ const deleteKey = defineRoute({
   async handle({ params: { id } }, { context, services }) {
     const isRevoked = await revokeApiKey(context.service.database, id);
     services.keys.forget();
-    const found = isRevoked ? await viewApiKey(context.views, id) : null;
+    const found = isRevoked ? await keys.find(context.views, id) : null;
     if (found === null)
       throw notFound(
         `key ${id}. List the keys with "holdfast keys list"; remove a key of the configuration in the configuration`,

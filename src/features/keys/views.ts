@@ -2,8 +2,10 @@
 import type { ApiKeyView } from '../../contract/keys.ts';
 import { fromNow, now } from '../../rows/columns.ts';
 import { apiKeys, webSessions } from '../../rows/keys.ts';
-import { and, desc, eq, getTableColumns, gt, inArray, isNull, lt, or, query, sql } from '../../database/drizzle.ts';
-import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
+import { and, gt, inArray, isNull, or, query, sql } from '../../database/drizzle.ts';
+import { listOf } from '../../database/list-of.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+import { isoSql } from '../../kernel/sessions/session-facts.ts';
 
 /** The keys that open the API now. */
 export function readValidApiKeys(db: ViewDatabase) {
@@ -24,20 +26,13 @@ export function readWebSessions(
   return query(db, (of) => of.select().from(webSessions).where(those));
 }
 
-const { sha256: _secret, owner: _owner, ...KEY_COLUMNS } = getTableColumns(apiKeys);
-
-/** A key, or null. */
-export async function viewApiKey(db: ViewDatabase, id: string): Promise<ApiKeyView | null> {
-  const [key] = await query(db, (of) => of.select(KEY_COLUMNS).from(apiKeys).where(eq(apiKeys.id, id)));
-  return key ?? null;
-}
-
-/** Keys, newest first, also those that are revoked. */
-export async function listApiKeys(db: ViewDatabase, { after, limit }: PageRequest): Promise<Page<ApiKeyView>> {
-  const isLater = after === null ? undefined : lt(apiKeys.id, after);
-  const extra = limit + 1;
-  const keys = await query(db, (of) =>
-    of.select(KEY_COLUMNS).from(apiKeys).where(isLater).orderBy(desc(apiKeys.id)).limit(extra),
-  );
-  return cutPage(keys, limit, ({ id }) => id);
-}
+/** Keys, also those that are revoked. */
+export const keys = listOf<object, ApiKeyView>({
+  name: 'list-api-keys',
+  purpose: 'Read keys, newest first.',
+  text: `select k.id, k.name, k.role, k.created_by as "createdBy", ${isoSql('k.created_at')} as "createdAt", ${isoSql('k.expires_at')} as "expiresAt",
+  ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt", k.replaces
+from holdfast.api_keys k`,
+  filters: {},
+  order: 'k.id desc',
+});

@@ -1,8 +1,8 @@
 // Lists as OpenAI's clients page through them (the next page is after the last id of this one), and the headers that their requests may have.
 import { z } from 'zod';
-import type { ListPart } from './views/files.ts';
 import { fail } from './read-parts.ts';
 import type { Route } from '../../api/route.ts';
+import type { Page, PageRequest } from '../../database/page.ts';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 100;
@@ -17,7 +17,7 @@ export const LIST_QUERY = z.strictObject({
 export function parseListPart(
   { after, limit }: { after?: string | undefined; limit?: string | undefined },
   idOf: (text: string) => string | null,
-): ListPart {
+): PageRequest {
   const count = limit === undefined ? LIMIT_DEFAULT : Number(limit);
   if (!/^[1-9]\d{0,8}$/.test(limit ?? '1')) fail('limit', 'expected a whole number from 1 to 999999999');
   const id = after === undefined ? null : idOf(after);
@@ -25,21 +25,19 @@ export function parseListPart(
   return { after: id, limit: Math.min(count, LIMIT_MAX) };
 }
 
-/** A page of `limit`, and whether there is more: one more was read. */
+/** A page, as their clients read it. */
 export function buildList<Item>(
-  read: readonly Item[],
-  limit: number,
+  { items, next }: Page<Item>,
   shown: (item: Item) => object,
   idOf: (item: Item) => string,
 ): object {
-  const page = read.slice(0, limit);
-  const [first, last] = [page[0], page.at(-1)];
+  const [first, last] = [items[0], items.at(-1)];
   return {
     object: 'list',
-    data: page.map(shown),
+    data: items.map(shown),
     first_id: first === undefined ? null : idOf(first),
     last_id: last === undefined ? null : idOf(last),
-    has_more: read.length > limit,
+    has_more: next !== null,
   };
 }
 

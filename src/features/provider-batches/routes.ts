@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { SUBMISSION_STATUSES } from './rules/submission.ts';
 import { forgetSubmission } from './follow-submission.ts';
-import { listProviderBatches, viewProviderBatch } from './views.ts';
+import { submissions } from './views.ts';
 import { conflict, requireFound, notFound } from '../../api/problem.ts';
 import { defineEffect, defineList, type Route } from '../../api/route.ts';
 import { providerBatch } from '../../contract/provider-batches.ts';
@@ -15,7 +15,7 @@ const getProviderBatches = defineList({
     status: z.enum(SUBMISSION_STATUSES).optional().describe('Only submissions in this state'),
   },
   shows: { description: 'A page of submissions', item: providerBatch },
-  list: ({ query }, page, { context }) => listProviderBatches(context.views, { status: query.status }, page),
+  list: ({ query }, page, { context }) => submissions.list(context.views, query, page),
 });
 
 const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { id: string }>({
@@ -33,7 +33,7 @@ const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { i
     return { id };
   },
   show: async ({ id }, _request, { context }) =>
-    requireFound(await viewProviderBatch(context.views, id), `submission ${id}`),
+    requireFound(await submissions.find(context.views, id), `submission ${id}`),
 });
 
 export const routes: Route[] = [getProviderBatches, forgetProviderBatch];

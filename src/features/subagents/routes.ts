@@ -4,7 +4,7 @@ import { nestOptions } from '../../core/input-options.ts';
 import { spawnSubagent, type SpawnAnswer } from './spawn-subagent.ts';
 import { steerSubagent, stopRun, type SteerAnswer } from './steer-subagent.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
-import { listSubagents, viewFamily, viewSubagent } from './views.ts';
+import { runs, viewFamily } from './views.ts';
 import { toReceiver } from '../../api/deliver-to.ts';
 import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../../api/route.ts';
@@ -76,7 +76,7 @@ const getSubagents = defineList({
   shows: { description: 'A page of runs', item: subagent },
   async list({ params }, page, { context }) {
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
-    return listSubagents(context.views, found.id, page);
+    return runs.list(context.views, { parentId: found.id }, page);
   },
 });
 
@@ -86,7 +86,7 @@ const getSubagent = defineRead({
   summary: 'One run of a subagent',
   shows: { description: 'The run', schema: subagent },
   read: async ({ params }, { context }) =>
-    requireFound(await viewSubagent(context.views, params.runId), `run ${params.runId}`),
+    requireFound(await runs.find(context.views, params.runId), `run ${params.runId}`),
 });
 
 const postKill = defineEffect({

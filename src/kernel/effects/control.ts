@@ -3,10 +3,9 @@
 import { findLastOutput, type OutputEntry } from '../../core/last-output.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
-import { sendQuery } from '../../database/send-query.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 import type { Committed } from '../queue/after-commit.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
+import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { buildAfter, type RungColumns, wakeSql } from '../queue/rings.ts';
 import type { EffectParts } from './turn-effects.ts';
 import { findPlace } from '../sessions/family-rows.ts';
@@ -15,19 +14,17 @@ import { stopFamily, type FamilyStop, type FamilyStopResult, type StopCommand } 
 /** The newest visible entries that are read for the last output of a subagent whose run is ended from outside. */
 const ENTRIES_READ = 10;
 
-export const LAST_OUTPUT = literal({
+/** Its last text, otherwise the last result of a tool; null: nothing yet. Bounded. */
+export const readLastOutput = literalQuery({
   name: 'last-output',
   purpose: 'Read the newest entries that a session shows.',
   text: `select * from (
   select e.seq, e.kind, e.content from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
   where e.session_id = $1 and e.transcript_no = s.transcript_no and e.state = 'active' order by e.seq desc limit ${ENTRIES_READ}
 ) as newest order by seq`,
+  values: (sessionId: SessionId) => [sessionId],
+  answer: (entries: OutputEntry[]) => findLastOutput(entries),
 });
-
-/** Its last text, otherwise the last result of a tool; null: nothing yet. Bounded. */
-export async function readLastOutput(database: Database, sessionId: SessionId): Promise<string | null> {
-  return findLastOutput(await sendQuery<OutputEntry>(database.hot, LAST_OUTPUT.prepared([sessionId])));
-}
 
 export interface Abortion {
   sessionId: SessionId;
@@ -84,37 +81,35 @@ export async function abortRun(
   return stopFamily(parts, { ...run, keepsQueued: false, status, result });
 }
 
-export const ABORT_TURN = literal({
+/** Stops one turn, if it still runs; the waiting messages of its session stay. `unknown`: there is no such turn. */
+export const abortTurn = literalQuery({
   name: 'abort-turn',
   purpose: 'Ask the worker of an open turn to stop it. Answers no row when there is no such turn.',
   locking: 'The session row, then its processes and its doorbell.',
-  text: `with turn as materialized (select t.id, t.session_id from holdfast.turns t where t.id = $1),
+  retryMs: 0,
+  text: `with turn as materialized (select t.id, t.session_id from holdfast.turns t where t.id = $turnId),
 updated_sessions as (
-  update holdfast.sessions s set stop_kind = 'stopped', stop_reason = $2, updated_at = clock_timestamp()
+  update holdfast.sessions s set stop_kind = 'stopped', stop_reason = $reason, updated_at = clock_timestamp()
   from turn where s.id = turn.session_id and s.turn_id = turn.id
   returning s.*, s.owner is null or s.lease_expires_at <= clock_timestamp() as is_free
 ),
 killed as (
-  update holdfast.processes p set kill_reason = coalesce(p.kill_reason, $2) from updated_sessions
-  where p.session_id = updated_sessions.id and p.turn_id = $1 and p.status = 'running'
+  update holdfast.processes p set kill_reason = coalesce(p.kill_reason, $reason) from updated_sessions
+  where p.session_id = updated_sessions.id and p.turn_id = $turnId and p.status = 'running'
 ),
 rung_doorbells as (
   ${wakeSql('updated_sessions', 's.is_free')}
 ),
-${keyedPart(3, `select json_build_object('aborted', updated_sessions.id is not null) from turn left join updated_sessions on true`)}
+${keyedSql(`select json_build_object('aborted', updated_sessions.id is not null) from turn left join updated_sessions on true`)}
 select updated_sessions.id, rung_doorbells.lane, rung_doorbells.rings from turn left join updated_sessions on true left join rung_doorbells on rung_doorbells.session_id = updated_sessions.id`,
+  values: ({ turnId, idempotency }: { turnId: string; idempotency?: KeyedRequest | null }) => ({
+    turnId,
+    reason: 'stopped by the user',
+    ...idempotency,
+  }),
+  answer([row]: ({ id: SessionId | null } & RungColumns)[]): Committed<{ kind: 'stopped' | 'ended' | 'unknown' }> {
+    if (row === undefined) return { kind: 'unknown' };
+    if (row.id === null) return { kind: 'ended' };
+    return { kind: 'stopped', after: buildAfter('inbound', row.id, row) };
+  },
 });
-
-/** Stops one turn, if it still runs; the waiting messages of its session stay. `unknown`: there is no such turn. */
-export async function abortTurn(
-  database: Database,
-  { turnId, idempotency }: { turnId: string; idempotency?: KeyedRequest | null },
-): Promise<Committed<{ kind: 'stopped' | 'ended' | 'unknown' }>> {
-  const result = await database.hot.query(
-    ABORT_TURN.prepared([turnId, 'stopped by the user', ...keyValues(idempotency)]),
-  );
-  const row = result.rows[0] as ({ id: SessionId | null } & RungColumns) | undefined;
-  if (row === undefined) return { kind: 'unknown' };
-  if (row.id === null) return { kind: 'ended' };
-  return { kind: 'stopped', after: buildAfter('inbound', row.id, row) };
-}

@@ -4,7 +4,7 @@ import type { Lane } from '../../config.ts';
 import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
 import type { Database } from '../../database/database.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../database/idempotency.ts';
+import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 export interface Fork {
@@ -32,20 +32,20 @@ export const copySession = literalQuery({
   name: 'fork-session',
   purpose: "Make a session that begins with a copy of another's active path. Answers how far it came.",
   locking: 'None: what is committed is copied.',
-  text: `with source as materialized (select s.* from holdfast.sessions s where s.key = $1),
+  text: `with source as materialized (select s.* from holdfast.sessions s where s.key = $sourceKey),
 path as materialized (
   select e.*, row_number() over (order by e.kind <> 'summary', e.seq) as place
   from holdfast.entries e join source on e.session_id = source.id
-  where $12::uuid is null and e.state = 'active' and e.transcript_no = source.transcript_no
+  where $beforeTurnId::uuid is null and e.state = 'active' and e.transcript_no = source.transcript_no
   union all
   select e.*, row_number() over (order by e.kind <> 'summary', e.seq) as place
-  from source join holdfast.turns t on t.id = $12 and t.session_id = source.id
+  from source join holdfast.turns t on t.id = $beforeTurnId and t.session_id = source.id
   join holdfast.entries p on p.session_id = source.id and p.seq = t.prompt_seq
   join holdfast.entries e on e.session_id = source.id and e.transcript_no = p.transcript_no and e.seq < p.seq
   where (e.state = 'active' or e.retired_seq > p.seq) and not coalesce(e.absences @> p.seq, false)
 ),
 target as materialized (
-  select max(path.place) as place from path where $2::uuid is null or path.id = $2
+  select max(path.place) as place from path where $entryId::uuid is null or path.id = $entryId
 ),
 chosen as materialized (
   select path.* from path, target where path.place <= target.place + (
@@ -62,10 +62,10 @@ whole as materialized (
 made as (
   insert into holdfast.sessions (id, key, agent_id, kind, lane, channel, label, model, thinking, reasoning, queue_mode, queue_debounce_ms,
     queue_cap, queue_drop, entry_seq, leaf_seq, forked_from_id, forked_from_seq)
-  select $3, $4, $5, $6, $7, $8, source.label, source.model, source.thinking, source.reasoning, source.queue_mode, source.queue_debounce_ms,
+  select $copyId, $targetKey, $agentId, $kind, $lane, $channel, source.label, source.model, source.thinking, source.reasoning, source.queue_mode, source.queue_debounce_ms,
     source.queue_cap, source.queue_drop, (select count(*) from whole), (select nullif(count(*), 0) from whole), source.id,
     (select seq from whole order by place desc limit 1)
-  from source, target where $2::uuid is null or target.place is not null
+  from source, target where $entryId::uuid is null or target.place is not null
   on conflict (key) do nothing
   returning id
 ),
@@ -75,13 +75,24 @@ copied as (
     whole.parts, whole.provenance
   from (select whole.*, gen_random_uuid() as copy_id from whole) as whole, made
 ),
-${keyedPart(9, `select json_build_object('entries', (select count(*) from whole)) from made`)}
+${keyedSql(`select json_build_object('entries', (select count(*) from whole)) from made`)}
 select target.place, made.id as made_id, (select count(*) from whole)::int as entries,
-  (select s.id from holdfast.sessions s where s.key = $4) as twin_id
+  (select s.id from holdfast.sessions s where s.key = $targetKey) as twin_id
 from source cross join target left join made on true`,
   values({ sourceKey, entryId, beforeTurnId, target, idempotency }: Fork, copyId: SessionId) {
-    const made = [copyId, target.key, target.agentId, target.kind, target.lane, target.channel];
-    return [sourceKey, entryId, ...made, ...keyValues(idempotency), beforeTurnId ?? null];
+    const { agentId, kind, lane, channel } = target;
+    return {
+      sourceKey,
+      entryId,
+      copyId,
+      targetKey: target.key,
+      agentId,
+      kind,
+      lane,
+      channel,
+      beforeTurnId,
+      ...idempotency,
+    };
   },
   answer([row]: ForkRow[], { entryId }, copyId): ForkResult {
     if (row === undefined) return { kind: 'unknown' };

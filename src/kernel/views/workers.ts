@@ -1,18 +1,17 @@
-// The processes as the API shows them, newest first.
+// The processes as the API shows them.
 import type { WorkerView } from '../../contract/workers.ts';
 import { workerState } from '../rules/why.ts';
 import { isoSql } from '../sessions/session-facts.ts';
-import { viewQuery } from '../../database/literal-query.ts';
-import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
+import { listOf } from '../../database/list-of.ts';
 
 /** More turns than these run in few processes at once. */
 const RUNNING_MAX = 100;
 
 type WorkerRow = Omit<WorkerView, 'state'> & { silentMs: number };
 
-export const readWorkers = viewQuery({
+export const workers = listOf<object, WorkerRow, WorkerView>({
   name: 'list-workers',
-  purpose: 'Read processes, newest first: all, or the one with an id.',
+  purpose: 'Read processes, newest first.',
   text: `select w.id, w.name, w.host, w.pid, w.roles, w.version, w.lanes, ${isoSql('w.started_at')} as "startedAt",
   ${isoSql('w.seen_at')} as "seenAt", ${isoSql('w.draining_at')} as "drainingAt", ${isoSql('w.queue_away_since')} as "queueAwaySince",
   w.memory_bytes::float8 as "memoryBytes", w.loop_delay_ms as "loopDelayMs",
@@ -21,21 +20,11 @@ export const readWorkers = viewQuery({
     from (select * from holdfast.turns o where o.ended_at is null and o.status = 'running' and o.worker = w.name limit ${RUNNING_MAX}) as t
     join holdfast.sessions s on s.id = t.session_id) as running,
   (extract(epoch from clock_timestamp() - w.seen_at) * 1000)::float8 as "silentMs"
-from holdfast.workers w where ($1::uuid is null or w.id = $1) and ($2::uuid is null or w.id < $2)
-order by w.id desc limit $3`,
-  values: (id: string | null, after: string | null, limit: number) => [id, after, limit],
-  answer: (rows: WorkerRow[]) =>
-    rows.map(({ silentMs, ...row }): WorkerView => {
-      return { ...row, state: workerState({ silentMs, isDraining: row.drainingAt !== null }) };
-    }),
+from holdfast.workers w`,
+  filters: {},
+  order: 'w.id desc',
+  show: ({ silentMs, ...row }) => ({
+    ...row,
+    state: workerState({ silentMs, isDraining: row.drainingAt !== null }),
+  }),
 });
-
-/** Processes, newest first. */
-export async function listWorkers(db: ViewDatabase, page: PageRequest): Promise<Page<WorkerView>> {
-  return cutPage(await readWorkers(db, null, page.after, page.limit + 1), page.limit, ({ id }) => id);
-}
-
-/** A process, or null. */
-export async function viewWorker(db: ViewDatabase, id: string): Promise<WorkerView | null> {
-  return (await readWorkers(db, id, null, 1))[0] ?? null;
-}

@@ -7,7 +7,7 @@ import type { batchPatch } from '../../../contract/batch-requests.ts';
 import { changedCapsSql } from './batch-cap.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
+import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/rings.ts';
 
@@ -39,24 +39,24 @@ interface CommandParts {
   event: string;
 }
 
-/** A command with an Idempotency-Key; `more` are the values from $5 on. */
+/** A command with an Idempotency-Key; `more` are the values that it alone has. */
 function buildCommand({ allowed, change, event, ...facts }: CommandParts) {
   return literalQuery({
     ...facts,
     pool: 'views',
-    values: (batchId: string, idempotency: KeyedRequest | null, ...more: unknown[]) => [
+    values: (batchId: string, idempotency: KeyedRequest | null, more: object = {}) => ({
       batchId,
-      ...keyValues(idempotency),
+      ...idempotency,
       ...more,
-    ],
+    }),
     answer: toAnswer,
     text: `with found as materialized (
   select b.*, b.max_cost_micros is not null and coalesce(b.cost_micros, 0) >= b.max_cost_micros as is_over_cap
-  from holdfast.batches b where b.id = $1 and b.status <> 'uploading' for no key update
+  from holdfast.batches b where b.id = $batchId and b.status <> 'uploading' for no key update
 ),
 held as materialized (select * from found b where ${allowed}),
 ${change},
-${keyedPart(2, `select json_build_object('batchId', id) from held`)},
+${keyedSql(`select json_build_object('batchId', id) from held`)},
 inserted_events as (
   ${event}
 )
@@ -100,12 +100,12 @@ deleted_minutes as (delete from holdfast.batch_minutes m using changed where m.b
 export const cancelBatch = buildCommand({
   name: 'cancel-batch',
   purpose:
-    'Cancel a batch: nothing of it is fed from now on. $5: its running turns are stopped. Answers its state before.',
+    'Cancel a batch: nothing of it is fed from now on. `stopsRunning`: its running turns are stopped. Answers its state before.',
   locking: 'The batch.',
   allowed: `b.status in ('running', 'paused', 'cancelling') or b.status = 'ended' and b.outcome = 'cancelled'`,
   change: `changed as (
   update holdfast.batches b
-  set status = 'cancelling', stops_running = b.stops_running or $5::boolean, pause_reason = null, pause_detail = null, paused_at = null,
+  set status = 'cancelling', stops_running = b.stops_running or $stopsRunning::boolean, pause_reason = null, pause_detail = null, paused_at = null,
     revision = b.revision + 1
   from held where b.id = held.id and held.status <> 'ended'
   returning b.id
@@ -117,7 +117,7 @@ export const cancelBatch = buildCommand({
 export const retryFailed = buildCommand({
   name: 'retry-failed-items',
   purpose:
-    'Make failed items of a batch pending again: all, those with the code $5, or those of the list $6. Answers its state before.',
+    'Make failed items of a batch pending again: all, those with a code, or those of a list. Answers its state before.',
   locking:
     'The batch, then its items and minutes, then its cap, then the sessions of turns that wait for the cap in the order of their ids, then the dead letters of its turns in the order of theirs.',
   allowed: `b.status in ('running', 'paused', 'ended')`,
@@ -127,7 +127,7 @@ export const retryFailed = buildCommand({
     message_id = null
   from held, holdfast.batch_items old
   where i.batch_id = held.id and i.status in ('failed', 'expired') and old.batch_id = i.batch_id and old.n = i.n
-    and ($5::text is null or i.error_code = $5) and ($6::int[] is null or i.n = any ($6))
+    and ($code::text is null or i.error_code = $code) and ($ns::int[] is null or i.n = any ($ns))
     -- An erasure has removed the text of the others.
     and i.body::text <> '{}'
   returning i.batch_id, old.status, old.turn_id
@@ -179,9 +179,9 @@ export function controlBatch(
     case 'resume':
       return resumeBatch(database, batchId, idempotency);
     case 'cancel':
-      return cancelBatch(database, batchId, idempotency, command.stopsRunning);
+      return cancelBatch(database, batchId, idempotency, command);
     case 'retry-failed':
-      return retryFailed(database, batchId, idempotency, command.code, command.ns);
+      return retryFailed(database, batchId, idempotency, command);
     default:
       return command satisfies never;
   }

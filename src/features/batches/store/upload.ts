@@ -6,7 +6,7 @@ import type { MessageVia } from '../../../core/inbound.ts';
 import type { Database } from '../../../database/database.ts';
 import { startedCapsSql } from './batch-cap.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
+import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
 /** A batch before its first item. */
@@ -86,31 +86,29 @@ export const startBatch = literalQuery({
   locking: 'The batch.',
   text: `with started as (
   update holdfast.batches b
-  set status = 'running', item_count = $2, source_sha256 = $3, started_at = clock_timestamp(), mark_at = clock_timestamp()
-  where b.id = $1 and b.status = 'uploading'
+  set status = 'running', item_count = $itemCount, source_sha256 = $sourceSha256, started_at = clock_timestamp(), mark_at = clock_timestamp()
+  where b.id = $batchId and b.status = 'uploading'
   returning b.id, b.name, b.item_count, b.max_cost_micros, b.cost_micros
 ),
 ${startedCapsSql('started')},
-${keyedPart(4, `select json_build_object('batchId', id) from started`)},
+${keyedSql(`select json_build_object('batchId', id) from started`)},
 asked as (
   insert into holdfast.client_batches (id, input_file_id, endpoint, completion_window, metadata)
-  select id, $7::uuid, $8::text, $9::text, $10::json from started where $7::uuid is not null
+  select id, $inputFileId::uuid, $endpoint::text, $completionWindow::text, $metadata::json from started where $inputFileId::uuid is not null
 ),
 inserted_events as (
   ${insertServiceEventsSql('started', 'batch.created', `'batchId', id, 'name', name, 'items', item_count`)}
 )
 select id from started`,
   pool: 'views',
-  values: ({ batchId, itemCount, sha256, idempotency, asked }: BatchStart) => [
+  values: ({ batchId, itemCount, sha256, idempotency, asked }: BatchStart) => ({
     batchId,
     itemCount,
-    sha256,
-    ...keyValues(idempotency),
-    asked?.inputFileId ?? null,
-    asked?.endpoint ?? null,
-    asked?.completionWindow ?? null,
-    asked?.metadata ? JSON.stringify(asked.metadata) : null,
-  ],
+    sourceSha256: sha256,
+    ...asked,
+    metadata: asked?.metadata ? JSON.stringify(asked.metadata) : null,
+    ...idempotency,
+  }),
   answer: (rows) => rows.length > 0,
 });
 

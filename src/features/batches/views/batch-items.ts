@@ -5,10 +5,9 @@ import { dollarsSql } from '../../../kernel/sessions/cost-sql.ts';
 import { fillOutput } from '../../../kernel/views/turn-steps.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
-import { literal } from '../../../database/statement.ts';
+import { listOf } from '../../../database/list-of.ts';
 import { describeOpenWait, describeWait, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
 import { ITEM_WAITS } from '../rules/batch.ts';
-import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../../database/page.ts';
 import { tokenUsageSql } from '../../../kernel/turn/journal/token-usage.ts';
 
 const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status = 'waiting' then 'waiting'
@@ -31,43 +30,41 @@ const ITEM_WHY_SQL = `case when i.status = 'pending' and b.status = 'paused' the
       'text', '${ITEM_WAITS.lane_full}', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', 'batch')
     end`;
 
-export const LIST_ITEMS = literal({
-  name: 'list-batch-items',
-  purpose: 'Read a page of the items of a batch, in input order. $2 to $4 filter by status, code and text.',
-  text: `select i.n, i.custom_id as "customId", i.session_key as "sessionKey", ${ITEM_STATUS_SQL} as status, i.attempt,
-  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.error, i.cost_micros::float8 as "costMicros", ${SIMULATED_SQL} as simulated,
-  ${ITEM_WHY_SQL} as why, case when x.status in ('waiting', 'claimed') then ${waitSql('x.session_id', 'x.received_at')} end as wait
-from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
-left join holdfast.inbox x on x.id = i.message_id and i.status = 'fed' left join holdfast.turns t on t.id = x.turn_id
-where b.id = $1 and ($2::text is null or ${ITEM_STATUS_SQL} = $2) and ($3::text is null or i.error_code = $3)
-  and ($4::text is null or strpos(i.custom_id, $4) > 0 or strpos(i.session_key, $4) > 0 or strpos(i.body ->> 'text', $4) > 0)
-  and ($5::int is null or i.n > $5)
-order by i.n limit $6`,
-});
-
 type BatchItemRow = Omit<BatchItemView, 'costUsd'> & {
   costMicros: number | null;
   /** Of an item in flight. */
   wait: WaitRow | null;
 };
 
-/** The items of a batch, in input order. */
-export async function listItems(
-  db: ViewDatabase,
-  filter: { batchId: string; status?: string | undefined; code?: string | undefined; q?: string | undefined },
-  page: PageRequest,
-): Promise<Page<BatchItemView>> {
-  const { batchId, status, code, q } = filter;
-  const after = page.after === null ? null : Number(page.after);
-  const query = LIST_ITEMS.prepared([batchId, status ?? null, code ?? null, q ?? null, after, page.limit + 1]);
-  const { rows } = await db.query<BatchItemRow>(query);
-  const items = rows.map(({ costMicros, wait, ...item }) => ({
+interface ItemFilter {
+  batchId: string;
+  status?: string | undefined;
+  code?: string | undefined;
+  q?: string | undefined;
+}
+
+export const batchItems = listOf<ItemFilter, BatchItemRow, BatchItemView>({
+  name: 'list-batch-items',
+  purpose: 'Read the items of a batch, in input order.',
+  text: `select i.n, i.custom_id as "customId", i.session_key as "sessionKey", ${ITEM_STATUS_SQL} as status, i.attempt,
+  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.error, i.cost_micros::float8 as "costMicros", ${SIMULATED_SQL} as simulated,
+  ${ITEM_WHY_SQL} as why, case when x.status in ('waiting', 'claimed') then ${waitSql('x.session_id', 'x.received_at')} end as wait
+from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
+left join holdfast.inbox x on x.id = i.message_id and i.status = 'fed' left join holdfast.turns t on t.id = x.turn_id`,
+  where: 'b.id = $batchId',
+  filters: {
+    status: `${ITEM_STATUS_SQL} = $status`,
+    code: 'i.error_code = $code',
+    q: "strpos(i.custom_id, $q) > 0 or strpos(i.session_key, $q) > 0 or strpos(i.body ->> 'text', $q) > 0",
+  },
+  order: 'i.n asc',
+  key: 'n',
+  show: ({ costMicros, wait, ...item }, db) => ({
     ...item,
     costUsd: toDollars(costMicros),
     why: wait !== null && item.status === 'waiting' ? describeWait(db, wait) : (describeOpenWait(db, wait) ?? item.why),
-  }));
-  return cutPage(items, page.limit, ({ n }) => String(n));
-}
+  }),
+});
 
 // Each page reads a range of numbers, so that a batch of which little has ended costs no more.
 /** The results of a range of items, in input order. */

@@ -19,9 +19,7 @@ import { dollarsSql } from '../../../kernel/sessions/cost-sql.ts';
 import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';
 import { HIT_RATE_SQL } from '../../provider-batches/store/follow-submissions.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
-import { viewQuery } from '../../../database/literal-query.ts';
-import { literal } from '../../../database/statement.ts';
-import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../../database/page.ts';
+import { listOf } from '../../../database/list-of.ts';
 import { tokenUsageSql } from '../../../kernel/turn/journal/token-usage.ts';
 import { LIVE_SQL } from '../../../kernel/views/why-sql.ts';
 
@@ -85,31 +83,15 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
     join holdfast.batch_hops h on h.batch_id = o.id and h.via = 'provider-batch' and h.live_micros > 0
   ) end as "batchShare"`;
 
-export const viewBatch = viewQuery({
-  name: 'view-batch',
-  purpose: 'Read one batch.',
-  text: `select ${BATCH_COLUMNS} from holdfast.batches b where b.id = $1`,
-  values: (id: string) => [id],
-  answer: ([row]: BatchRow[]) => (row === undefined ? null : toBatch(row)),
-});
-
-export const LIST_BATCHES = literal({
+export const batches = listOf<{ status?: string | undefined }, BatchRow, BatchView>({
   name: 'list-batches',
-  purpose: 'Read a page of batches, newest first.',
-  text: `select ${BATCH_COLUMNS} from holdfast.batches b
-where ($1::text is null or b.status = $1) and ($2::uuid is null or b.id < $2) order by b.id desc limit $3`,
+  purpose: 'Read batches, newest first.',
+  text: `select ${BATCH_COLUMNS}
+from holdfast.batches b`,
+  filters: { status: 'b.status = $status' },
+  order: 'b.id desc',
+  show: toBatch,
 });
-
-/** Batches, newest first. */
-export async function listBatches(
-  db: ViewDatabase,
-  { status, page }: { status: string | undefined; page: PageRequest },
-): Promise<Page<BatchView>> {
-  const query = LIST_BATCHES.prepared([status ?? null, page.after, page.limit + 1]);
-  const { rows } = await db.query<BatchRow>(query);
-  const batches = rows.map(toBatch);
-  return cutPage(batches, page.limit, ({ id }) => id);
-}
 
 /** What `toBatch` makes of the other columns. */
 type Derived =

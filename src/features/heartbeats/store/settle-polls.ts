@@ -10,7 +10,6 @@ import { transaction } from '../../../database/transaction.ts';
 import { putInputs } from '../../../kernel/inbox/put-inputs.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 
-
 /** The result of a claimed poll. */
 export interface PollSettlement {
   id: string;

@@ -9,7 +9,7 @@ import { formatClientBatchId, parseClientBatchId, parseFileId } from '../../../c
 import { failClientBatch } from '../client-files.ts';
 import { controlBatch, submitBatch } from '../../batches/submit-batch.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
-import { findClientBatch, findFile, listClientBatches, readFileParts } from '../views/files.ts';
+import { clientBatches, readFileParts, uploads } from '../views/files.ts';
 import { itemsOfLines } from '../../batches/batch-items.ts';
 import { LineReader } from '../../../api/batch-lines.ts';
 import { parseWith } from '../../../api/check-fields.ts';
@@ -57,7 +57,7 @@ const postBatch = defineEffect({
     const hours = Number.parseInt(data.completion_window, 10);
     if (hours > HOURS_MAX) fail('completion_window', `expected at most ${HOURS_MAX}h`);
     const name = parseFileId(data.input_file_id);
-    const found = name?.kind === 'upload' ? await findFile(context.views, name.id) : null;
+    const found = name?.kind === 'upload' ? await uploads.find(context.views, name.id) : null;
     if (found === null)
       return fail('input_file_id', `there is no uploaded file ${JSON.stringify(cutHead(data.input_file_id, 100))}`);
     const { endpoint, completion_window: completionWindow, metadata = null } = data;
@@ -140,8 +140,8 @@ const getBatches = defineRead({
   },
   async read({ query }, { context }) {
     const part = parseListPart(query, parseClientBatchId);
-    const read = await listClientBatches(context.views, { ...part, limit: part.limit + 1 });
-    return buildList(read, part.limit, batchObject, ({ id }) => formatClientBatchId(id));
+    const page = await clientBatches.list(context.views, {}, part);
+    return buildList(page, batchObject, ({ id }) => formatClientBatchId(id));
   },
 });
 
@@ -180,7 +180,7 @@ function parseId(text: string): string {
 
 /** Throws `Problem` 404. */
 async function shown({ views }: ApiContext, id: string): Promise<ReturnType<typeof batchObject>> {
-  const found = requireFound(await findClientBatch(views, id), `batch ${formatClientBatchId(id)}`);
+  const found = requireFound(await clientBatches.find(views, id), `batch ${formatClientBatchId(id)}`);
   return batchObject(found);
 }
 

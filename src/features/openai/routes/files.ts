@@ -9,7 +9,7 @@ import { fileObject, type ClientBatch, type ClientFile } from '../rules/batch-ob
 import { formatFileId, parseFileId } from '../../../core/client-ids.ts';
 import { newId } from '../../../ids.ts';
 import { removeFile, uploadFile } from '../client-files.ts';
-import { findClientBatch, findFile, listFiles, readFileParts } from '../views/files.ts';
+import { clientBatches, readFileParts, uploads } from '../views/files.ts';
 import type { Answer } from '../../../api/answer.ts';
 import { resultLines } from '../../batches/batch-results.ts';
 import type { ApiContext } from '../../../api/context.ts';
@@ -70,7 +70,7 @@ async function upload(
     },
     answer: async ({ fileId }) => ({
       status: 200,
-      body: fileObject(requireFound(await findFile(views, fileId), `file ${fileId}`)),
+      body: fileObject(requireFound(await uploads.find(views, fileId), `file ${fileId}`)),
     }),
   });
 }
@@ -112,9 +112,9 @@ const getFiles = defineRead({
   },
   async read({ query }, { context }) {
     const part = parseListPart(query, (text) => parseFileId(text)?.id ?? null);
-    const all =
-      (query.purpose ?? 'batch') === 'batch' ? await listFiles(context.views, { ...part, limit: part.limit + 1 }) : [];
-    return buildList(all, part.limit, (one) => fileObject(one), formatFileId);
+    const isBatch = (query.purpose ?? 'batch') === 'batch';
+    const page = isBatch ? await uploads.list(context.views, {}, part) : { items: [], next: null };
+    return buildList(page, (one) => fileObject(one), formatFileId);
   },
 });
 
@@ -184,10 +184,10 @@ async function fileOf({ views }: ApiContext, text: string): Promise<{ file: Clie
   const name = requireFound(parseFileId(text), `file ${cutHead(text, 100)}`);
   const { id, kind } = name;
   if (kind === 'upload') {
-    const found = await findFile(views, id);
+    const found = await uploads.find(views, id);
     if (found !== null) return { file: found, batch: null };
   } else {
-    const batch = await findClientBatch(views, id);
+    const batch = await clientBatches.find(views, id);
     const { endedAt = null } = batch?.batch ?? {};
     if (batch !== null && endedAt !== null) return { file: buildOutput(batch, kind, endedAt), batch };
   }

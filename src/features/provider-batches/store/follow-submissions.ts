@@ -1,7 +1,7 @@
 // What happens to a submission after its outcome is known, or is given up: it is polled, read, ended, and its requests go back.
 import type { SubmissionStatus } from '../rules/submission.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../../../database/idempotency.ts';
+import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 
@@ -145,7 +145,7 @@ export const forgetSubmission = literalQuery({
   purpose: 'Stop to follow a submission, and queue its requests again. Answers its state before.',
   locking: 'The submission, then its requests.',
   text: `with found as materialized (
-  select b.id, b.status from holdfast.provider_batches b where b.id = $1 for no key update
+  select b.id, b.status from holdfast.provider_batches b where b.id = $id for no key update
 ),
 held as materialized (select id from found where status not in ('open', 'submitting', 'read')),
 forgotten as (
@@ -160,10 +160,13 @@ returned as (
   set status = 'queued', provider_batch_id = null, request_no = null, assigned_at = null, returns = r.returns + 1
   from forgotten where r.provider_batch_id = forgotten.id and r.status = 'assigned'
 ),
-${keyedPart(2, `select json_build_object('id', id) from held`)}
+${keyedSql(`select json_build_object('id', id) from held`)}
 select found.status, exists (select from held) as "isAllowed" from found`,
   pool: 'views',
-  values: ({ id, idempotency }: { id: string; idempotency: KeyedRequest | null }) => [id, ...keyValues(idempotency)],
+  values: ({ id, idempotency }: { id: string; idempotency: KeyedRequest | null }) => ({
+    id,
+    ...idempotency,
+  }),
   answer: ([row]: { status: SubmissionStatus; isAllowed: boolean }[]): Forgetting => {
     if (row === undefined) return { kind: 'unknown' };
     return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status };
