@@ -115,7 +115,7 @@ const BESIDE_THE_CATALOGUE = [
 ];
 
 /** A constant of the catalogue, or what `sendQuery` is given, which is one by its type. */
-const SENT = /^[A-Z_]+(?:\[.*\])?\.prepared\(|^query\)/;
+const SENT = /^[A-Z_]+(?:\[.*\])?\.prepared\(|^query(?:, answer)?\)/;
 
 /** What a view composes of pieces. */
 const COMPOSED = /^(?:sql`|last\)|matchingSql\(|await \w+Query\()/;
@@ -151,6 +151,15 @@ const WITH_OTHER_SENDERS = [
   'src/kernel/views/transcript.ts',
   'src/kernel/views/waiting.ts',
   // To be declared with their functions, too.
+  'src/features/heartbeats/store/answer-poll.ts',
+  'src/features/openai/store/client-requests.ts',
+  'src/features/provider-batches/store/store-results.ts',
+  'src/features/subagents/store/end-runs.ts',
+  'src/features/subagents/store/overdue.ts',
+  'src/features/subagents/store/subagents.ts',
+  'src/kernel/effects/carry-out.ts',
+  'src/kernel/queue/wake-parked.ts',
+  'src/kernel/effects/control.ts',
 ];
 
 test('a literal statement has no sender of its own; a file that has none any more leaves the list', () => {

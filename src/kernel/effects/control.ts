@@ -2,7 +2,6 @@
 // worker that runs it reads several times a second and at every step (G24).
 import { findLastOutput, type OutputEntry } from '../../core/last-output.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
-import type { Database } from '../../database/database.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 import type { Committed } from '../queue/after-commit.ts';
 import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
