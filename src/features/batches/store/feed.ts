@@ -1,4 +1,5 @@
-// Feeding: items become inputs of their sessions. Any number of schedulers may feed: one holds the batch at a time, an item is fed only while it
+// Not `putInputs`: a portion of 32 items in 32 sessions took 24.4 ms in a transaction and 17.0 ms in this statement (median of 290 pairs on a busy
+// machine). Feeding: items become inputs of their sessions. Any number of schedulers may feed: one holds the batch at a time, an item is fed only while it
 // is pending, and the cause of its input is unique, so that feeding it twice has no effect.
 //
 // Locking: the batch (skipped when it is locked), its items, then the session rows in the order of their ids. No statement locks a batch after a
