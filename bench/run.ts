@@ -10,6 +10,7 @@ import { budgetsAndLimits } from './parts/budgets-and-limits.ts';
 import { chats } from './parts/chats.ts';
 import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
+import { cronBursts } from './parts/cron-bursts.ts';
 import { dashboardBuild } from './parts/dashboard-build.ts';
 import { dashboard } from './parts/dashboard.ts';
 import { fairBatches } from './parts/fair-batches.ts';
@@ -18,6 +19,7 @@ import { idle } from './parts/idle.ts';
 import { liveBatches } from './parts/live-batches.ts';
 import { longTurns } from './parts/long-turns.ts';
 import { memory } from './parts/memory.ts';
+import { parkedTurns } from './parts/parked-turns.ts';
 import { peers } from './parts/peers.ts';
 import { plainTurns } from './parts/plain-turns.ts';
 import { queueing } from './parts/queueing.ts';
@@ -63,6 +65,8 @@ const partsWith = (compared: ComparedCommits): BenchPart[] => [
   sandboxed,
   idle,
   rings,
+  cronBursts,
+  parkedTurns,
   scaling,
   growth,
   peers,

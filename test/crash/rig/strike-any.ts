@@ -1,6 +1,6 @@
 // A fault that strikes the first of several processes that reaches a round trip while a scene is played: the process is killed, frozen until
 // the scene is over, or cut off.
-import type { HeldBytes } from '../../servers/round-trips.ts';
+import type { HeldBytes, RoundTrip } from '../../servers/round-trips.ts';
 import type { FaultKind } from './fault.ts';
 import { kindOf } from './statement-kinds.ts';
 import type { Victim } from './victim.ts';
@@ -13,6 +13,8 @@ export interface AnyPoint {
   kind: string;
   /** Which one of its kind since the scene began, counted over all processes from 1; absent: the first. */
   ordinal?: number;
+  /** Which round trips are of the kind; absent: by `kindOf`. */
+  matches?: (trip: RoundTrip) => boolean;
 }
 
 /** A label: `kill before fire-crons`. */
@@ -33,9 +35,11 @@ interface StruckScene {
 }
 
 /** A scene, and what is wrong when it is over. */
-interface Scene {
+export interface Scene {
   play: () => Promise<void>;
   judge: () => Promise<string[]>;
+  /** Called when a process is frozen, which stays so until this resolves with what is wrong. */
+  whileFrozen?: () => Promise<string[]>;
 }
 
 /** Strikes a scene, and new ones until a process reaches that statement. */
@@ -58,6 +62,7 @@ export async function strikeAny(victims: readonly Victim[], point: AnyPoint, sce
   await Promise.all(victims.map((victim) => victim.revive()));
   let struck: Victim | null = null;
   let killed: Promise<void> = Promise.resolve();
+  let judged: Promise<string[]> = Promise.resolve([]);
   const thaw = Promise.withResolvers<void>();
   const hit = async (victim: Victim): Promise<HeldBytes> => {
     if (struck !== null) return 'forward';
@@ -65,25 +70,27 @@ export async function strikeAny(victims: readonly Victim[], point: AnyPoint, sce
     if (point.fault === 'kill') await (killed = victim.kill());
     if (point.fault === 'freeze') victim.freeze();
     if (point.fault !== 'freeze') return 'drop';
+    judged = scene.whileFrozen?.().catch((error: unknown) => [(error as Error).message]) ?? judged;
     await thaw.promise;
     // The held statement goes first: its answer is the first thing that the process receives when it wakes.
     setImmediate(() => victim.thaw());
     return 'forward';
   };
   let seen = 0;
-  const isPoint = (kind: string): boolean => kind === point.kind && (seen += 1) === (point.ordinal ?? 1);
+  const { matches = (trip) => kindOf(trip) === point.kind } = point;
+  const isPoint = (trip: RoundTrip): boolean => matches(trip) && (seen += 1) === (point.ordinal ?? 1);
   const armed = victims.map((victim) =>
     victim.proxy.arm({
       when: point.when,
       at: 1,
-      matches: (trip) => trip.label.startsWith('holdfast:') && isPoint(kindOf(trip)),
+      matches: (trip) => trip.label.startsWith('holdfast:') && isPoint(trip),
       hit: () => hit(victim),
     }),
   );
   const faults: string[] = [];
   try {
     await scene.play();
-    faults.push(...(await scene.judge()));
+    faults.push(...(await judged), ...(await scene.judge()));
     if (point.fault === 'freeze' && struck !== null) {
       const isAbout = roundsOf(struck, wokenRounds);
       thaw.resolve();

@@ -46,13 +46,15 @@ export async function strikeScenario(rig: CrashRig, scenario: Scenario, point: A
   return { isReached: isStruck, violations: faults.map((fault) => `${name}: ${fault}`) };
 }
 
-async function perform(rig: CrashRig, scenario: Scenario, play: Play): Promise<void> {
+/** Begins it, and resolves when it is over. */
+export async function perform(rig: CrashRig, scenario: Scenario, play: Play): Promise<void> {
   const opened = Promise.race(rig.workers.map((worker) => worker.nextTrip((trip) => trip.tag === 'open-turn')));
   await scenario.begin(rig, play, opened);
   await waitUntil(`${play.session} is over`, overMsMax, () => isOver(rig, play, scenario));
 }
 
-function newPlay(): Play {
+/** A play in a session of its own. */
+export function newPlay(): Play {
   plays += 1;
   return { session: `play-${plays}x`, messages: [] };
 }

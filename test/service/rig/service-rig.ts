@@ -51,6 +51,8 @@ export interface ServiceRigOptions {
   /** The configuration file, merged over what all tests need. */
   config?: Record<string, unknown>;
   env?: Record<string, string>;
+  /** How long a message batch of the model takes. */
+  batchDelayMs?: number;
 }
 
 /** A process of the service. */
@@ -118,7 +120,11 @@ async function open(options: ServiceRigOptions, closers: (() => unknown)[]): Pro
   closers.push(() => redis?.stop());
   const effects = await startEffectServer();
   closers.push(() => effects.close());
-  const model = await startScriptedModel({ recordedRequestsMax });
+  const { batchDelayMs } = options;
+  const model = await startScriptedModel({
+    recordedRequestsMax,
+    ...(batchDelayMs === undefined ? {} : { batchDelayMs }),
+  });
   closers.push(() => model.close());
   const env = {
     HOLDFAST_CONFIG: writeConfig(dataDir, options.config),
