@@ -79,7 +79,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   const listeners = {
     // A connection that is being closed may still report that its server is shutting down.
     onError: (error: Error): void => {
-      if (!isClosing) outages.report(error, 'Database connection failed');
+      // A transaction that waited for its own process for too long is no fault of the database; it is made again.
+      const isIdle = 'code' in error && error.code === '25P03';
+      if (!isClosing && !isIdle) outages.report(error, 'Database connection failed');
     },
     onAnswer: () => outages.answered(),
     async onConnect(client: pg.ClientBase): Promise<void> {

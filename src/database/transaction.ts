@@ -24,6 +24,9 @@ export interface Transaction {
 /** The result; or a function that makes it from answers which arrive with that of the commit, so that the locks are not held for them. */
 export type Committing<Result> = Result | (() => Promise<Result>);
 
+/** How long a transaction waits for its turn before it fails because the database is busy, as for a connection, in milliseconds. */
+const TURN_MS = 5_000;
+
 /** How long a process that stops between two statements keeps its locks, in milliseconds. */
 const IDLE_MS = 500;
 
@@ -37,7 +40,8 @@ export function transaction<Result>(
   { retryMs = REQUEST_RETRY_MS, idleMs = IDLE_MS }: { retryMs?: number; idleMs?: number } = {},
 ): Promise<Result> {
   const once = () => attempt(pool, run, idleMs);
-  return retryPassingFaults(() => pool.transactions?.run(once) ?? once(), retryMs);
+  const inTurn = () => pool.transactions?.run(once, AbortSignal.timeout(TURN_MS)).catch(asBusy);
+  return retryPassingFaults(() => inTurn() ?? once(), retryMs);
 }
 
 async function attempt<Result>(
@@ -45,7 +49,9 @@ async function attempt<Result>(
   run: (tx: Transaction) => Promise<Committing<Result>>,
   idleMs: number,
 ): Promise<Result> {
-  const client: PoolClient & { pipeline?: boolean } = await pool.connect();
+  const client: PoolClient & { pipeline?: boolean } = await pool.connect().catch((error: unknown) => {
+    throw withCode(error);
+  });
   const sent: Promise<unknown>[] = [];
   // What follows a fault only says that the transaction has failed.
   let first: { fault: unknown } | undefined;
@@ -81,6 +87,11 @@ async function attempt<Result>(
     client.release(!isOpen);
     throw fault;
   }
+}
+
+function asBusy(error: unknown): never {
+  if (!(error instanceof DOMException && error.name === 'TimeoutError')) throw error;
+  throw Object.assign(new Error('No transaction ended in time for another one to begin.'), { code: 'connect_timeout' });
 }
 
 function isFunction<Result>(answer: Committing<Result>): answer is () => Promise<Result> {

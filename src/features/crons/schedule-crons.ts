@@ -43,10 +43,9 @@ export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs
   const planned = await Promise.all(due.map((cron) => planFiring(parts, cron, nowMs)));
   const fitting = planned.filter((one) => one !== null);
   const firings = fitting.map(({ firing }) => firing);
-  const results = parts.publish(await fireCrons(parts.database, firings));
-  const applied = new Map(results.map(({ cronId, fired }) => [cronId, fired]));
+  const applied = parts.publish(await fireCrons(parts.database, firings));
   for (const plan of fitting) {
-    const fired = applied.get(plan.firing.cronId);
+    const fired = applied.fired.get(plan.firing.cronId);
     if (fired === undefined) continue;
     logPassedTicks(parts.logger, plan.firing);
     countTicks(parts, plan, fired);

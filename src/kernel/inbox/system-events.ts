@@ -78,7 +78,8 @@ export interface PutSystemEvent {
   isTrusted: boolean;
   /** Null: it has none. */
   causeKey: string | null;
-  createdAt?: string;
+  /** ISO 8601; null: now. */
+  createdAt: string | null;
 }
 
 export const lockForEvent = literalQuery({

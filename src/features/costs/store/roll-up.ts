@@ -161,7 +161,7 @@ export async function countExisting(database: Database): Promise<boolean> {
   if (!(await isNotCounted(database))) return false;
   // The deadline of all other statements would end it. Not sent again after a fault; the next round tries again.
   const counted = await transaction(
-    database.hot,
+    database.views,
     (tx) => {
       tx.write({ name: 'take-long', text: `set local statement_timeout = ${COUNT_MS_MAX}`, values: [] });
       const query = Object.assign(COUNT_EXISTING.prepared([]), { query_timeout: COUNT_MS_MAX });

@@ -21,42 +21,25 @@ import { transaction, type Transaction } from '../../../database/transaction.ts'
 import { putInputs } from '../../../kernel/inbox/put-inputs.ts';
 import { putSystemEvent } from '../../../kernel/inbox/system-events.ts';
 
-/** Crons, and so sessions, that one transaction locks: the last ones would wait for long. */
-const LOCKED_MAX = 100;
-
-/** How many slots of a cron fired now. */
-export interface FiringResult {
-  cronId: string;
-  fired: number;
-}
-
-/** Fires plans. One that is outdated, or whose cron another scheduler is firing, is left out of the answer. */
-export async function fireCrons(database: Database, firings: readonly Firing[]): Promise<Committed<FiringResult>[]> {
-  const results: Committed<FiringResult>[] = [];
-  for (let from = 0; from < firings.length; from += LOCKED_MAX)
-    results.push(...(await fireTogether(database, firings.slice(from, from + LOCKED_MAX))));
-  return results;
-}
-
-function fireTogether(database: Database, firings: readonly Firing[]): Promise<Committed<FiringResult>[]> {
+/**
+ * Fires plans, at most 100 of them, because their sessions are locked together. `fired`: how many slots of each cron fired now; one whose plan is
+ * outdated, or that another scheduler is firing, is left out.
+ */
+export function fireCrons(
+  database: Database,
+  firings: readonly Firing[],
+): Promise<Committed<{ fired: ReadonlyMap<string, number> }>> {
   return transaction(database.hot, async (tx) => {
     const [crons, known] = await Promise.all([lockCrons(tx, firings), readKnownSlots(tx, firings)]);
     const held = new Map(crons.map((cron) => [cron.cronId, cron]));
     const fitting = firings.filter(({ cronId }) => held.has(cronId));
-    if (fitting.length === 0) return [];
+    if (fitting.length === 0) return { fired: new Map() };
     const fires = decideFires(fitting, held, known);
     void advanceCrons(tx, fitting);
     const stored = storeFires(tx, fires, ({ cronId, slotMs }) => formatSlot(cronId, slotMs));
-    return async () => {
-      const { after } = await stored;
-      const fired = ({ cronId }: Firing) => fires.filter((fire) => fire.cronId === cronId && fire.isFired).length;
-      // The consequences of all are those of the first.
-      return fitting.map((firing, index) => ({
-        cronId: firing.cronId,
-        fired: fired(firing),
-        ...(index === 0 && { after }),
-      }));
-    };
+    const firedOf = ({ cronId }: Firing) => fires.filter((fire) => fire.cronId === cronId && fire.isFired).length;
+    const fired = new Map(fitting.map((firing) => [firing.cronId, firedOf(firing)]));
+    return async () => ({ fired, after: (await stored).after });
   });
 }
 
@@ -70,7 +53,10 @@ function storeFires(
   void insertFires(tx, fires, isManual);
   for (const fire of fires) {
     const { event, sessionId } = fire.effect;
-    if (event !== null && fire.leavesLine) void putSystemEvent(tx, { ...event, sessionId, causeKey: causeOf(fire) });
+    if (event === null || !fire.leavesLine) continue;
+    // The time of a run on request is that of its line, by which it is found again.
+    const createdAt = isManual ? new Date(fire.slotMs).toISOString() : null;
+    void putSystemEvent(tx, { ...event, sessionId, causeKey: causeOf(fire), createdAt });
   }
   const inputs = fires.flatMap((fire) => {
     const { messageId: id, effect } = fire;
@@ -230,8 +216,9 @@ select held.id as "cronId", held.name, locked.waiting, locked.last_event_text as
 export const readRunFacts = literalQuery({
   name: 'run-facts',
   purpose: 'Read when a cause has fired a cron, and the time of a fire now.',
-  text: `select (select coalesce(f.scheduled_for, e.created_at) from (select $causeKey::text as key) as cause
-    left join holdfast.inbox i on i.cause_key = cause.key left join holdfast.cron_fires f on f.message_id = i.id
+  text: `select (select coalesce(f.scheduled_for, i.received_at, e.created_at) from (select $causeKey::text as key) as cause
+    left join holdfast.inbox i on i.cause_key = cause.key
+    left join holdfast.cron_fires f on f.cron_id = $cronId and f.message_id = i.id
     left join holdfast.system_events e on e.cause_key = cause.key) as "ranAt",
   (extract(epoch from greatest(date_trunc('milliseconds', clock_timestamp()), (
     select max(f.scheduled_for) + interval '1 millisecond' from holdfast.cron_fires f where f.cron_id = $cronId
