@@ -144,22 +144,10 @@ const WITH_OTHER_SENDERS = [
   // It is composed of the questions that are registered.
   'src/kernel/queue/work-watch.ts',
   // Pages of lists: one of several texts is sent, by the filter.
-  'src/features/batches/views/batch-items.ts',
-  'src/features/batches/views/batches.ts',
   'src/features/dead-letters/views.ts',
   'src/kernel/views/messages.ts',
   'src/kernel/views/transcript.ts',
   'src/kernel/views/waiting.ts',
-  // To be declared with their functions, too.
-  'src/features/heartbeats/store/answer-poll.ts',
-  'src/features/openai/store/client-requests.ts',
-  'src/features/provider-batches/store/store-results.ts',
-  'src/features/subagents/store/end-runs.ts',
-  'src/features/subagents/store/overdue.ts',
-  'src/features/subagents/store/subagents.ts',
-  'src/kernel/effects/carry-out.ts',
-  'src/kernel/queue/wake-parked.ts',
-  'src/kernel/effects/control.ts',
 ];
 
 test('a literal statement has no sender of its own; a file that has none any more leaves the list', () => {

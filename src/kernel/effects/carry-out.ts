@@ -2,14 +2,14 @@
 // transaction that also deletes its row. The process that has committed the end does so right after it; what a crash has left is carried out
 // by the reconciler of any process.
 import type { AfterCommit, Committed } from '../queue/after-commit.ts';
-import type { SessionId } from '../../core/ids.ts';
+import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { FamilyState } from '../rules/family.ts';
 import { chargeOfTurnSql } from '../inbox/charged-inputs.ts';
 import { chargedBody, putInputs } from '../inbox/put-inputs.ts';
 import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
 import { mergeAll } from '../queue/rings.ts';
 import type { WorkQuestion } from '../queue/work-watch.ts';
-import { literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 import { transaction, type Committing, type Transaction } from '../../database/transaction.ts';
 import { FAMILY_SQL, RUN_SQL, type LockedFamily, type RunRow } from '../sessions/family-rows.ts';
 import {
@@ -28,7 +28,7 @@ const SESSIONS_MAX = 100;
 const isLeftSql = (kinds: string): string =>
   `e.kind = any (${kinds}::text[]) and e.created_at < clock_timestamp() - interval '250 milliseconds'`;
 
-export const TAKE_EFFECTS = literal({
+export const takeEffects = literalQuery({
   name: 'take-effects',
   purpose:
     'Take the effects of a session of these kinds. Answers them, with the locked rows of the session, of the sessions above it, and of those that get a message.',
@@ -46,6 +46,12 @@ taken as (
 select (select json_agg(${FAMILY_SQL}) from locked s) as family,
   (select ${RUN_SQL} from locked s join holdfast.subagent_runs run on run.id = s.run_id where s.id = $1) as run,
   (select json_agg(json_build_object('kind', kind, 'payload', payload) order by created_at, id) from taken) as effects`,
+  values: (sessionId: SessionId, kinds: string[]) => [sessionId, kinds],
+  answer: ([taken]: Taken[]) => ({
+    family: new Map((taken?.family ?? []).map((member) => [member.id, member])),
+    run: taken?.run ?? null,
+    effects: (taken?.effects ?? []).map(({ kind, payload }) => ({ kind, ...payload }) as TurnEffect),
+  }),
 });
 
 interface Taken {
@@ -65,11 +71,9 @@ export async function carryOutEffects(
   sessionId: SessionId,
 ): Promise<AfterCommit> {
   const carryOutAll = async (tx: Transaction): Promise<Committing<AfterCommit>> => {
-    const [taken] = await tx.query<Taken>(TAKE_EFFECTS.prepared([sessionId, Object.keys(all)]));
-    const family = new Map((taken?.family ?? []).map((member) => [member.id, member]));
-    const held = { sessionId, family, run: taken?.run ?? null };
+    const { effects, ...locked } = await takeEffects(tx, sessionId, Object.keys(all));
+    const held = { sessionId, ...locked };
     const told: Told = { inputs: [], events: [] };
-    const effects = (taken?.effects ?? []).map(({ kind, payload }) => ({ kind, ...payload }) as TurnEffect);
     const lastEnd = effects.findLast(({ kind }) => kind === 'run-ended');
     for (const effect of effects) {
       // A turn with another one after it has not ended the run.
@@ -85,10 +89,12 @@ export async function carryOutEffects(
   return transaction(database.hot, carryOutAll, { retryMs: TURN_RETRY_MS });
 }
 
-export const CHARGE_OF_TURN = literal({
+export const readChargeOfTurn = literalQuery({
   name: 'charge-of-turn',
   purpose: 'Read what a turn counts for.',
   text: `select ${chargeOfTurnSql('$1::uuid')}::text as "chargedTo"`,
+  values: (turnId: TurnId) => [turnId],
+  answer: ([charge]: { chargedTo: string | null }[]) => charge?.chargedTo ?? null,
 });
 
 /** A message finds an archived session as if there were none. */
@@ -98,15 +104,17 @@ async function sendMessage(
   { family }: Pick<LockedFamily, 'family'>,
 ): Promise<Told> {
   if (family.get(message.sessionId)?.isArchived !== false) return NOTHING;
-  const [charge] = await tx.query<{ chargedTo: string | null }>(CHARGE_OF_TURN.prepared([turnId]));
-  const body = chargedBody(message.body, charge?.chargedTo ?? null);
+  const body = chargedBody(message.body, await readChargeOfTurn(tx, turnId));
   return { inputs: [{ ...message, kind: 'message', mode: 'followup', body }], events: [] };
 }
 
-export const LEFT_EFFECTS = literal({
+export const readLeftEffects = literalQuery({
   name: 'left-effects',
   purpose: 'Read which sessions have the oldest effects of these kinds that are left.',
   text: `select e.session_id as "sessionId" from holdfast.effects e where ${isLeftSql('$1')} group by e.session_id order by min(e.created_at) limit ${SESSIONS_MAX}`,
+  retryMs: 0,
+  values: (kinds: string[]) => [kinds],
+  answer: (sessions: { sessionId: SessionId }[]) => sessions,
 });
 
 /** Whether effects of these kinds are left. */
@@ -117,9 +125,7 @@ export const leftWork = (effects: Effects): WorkQuestion => ({
 
 /** Carries out what processes have left that crashed. One that fails is reported, and tried again the next time. */
 export async function carryOutLeftEffects(parts: EffectParts): Promise<Committed<object>[]> {
-  const left = (
-    await parts.database.hot.query<{ sessionId: SessionId }>(LEFT_EFFECTS.prepared([Object.keys(parts.effects)]))
-  ).rows;
+  const left = await readLeftEffects(parts.database, Object.keys(parts.effects));
   const done: Committed<object>[] = [];
   for (const { sessionId } of left) done.push({ after: await attemptEffects(parts, sessionId) });
   return done;

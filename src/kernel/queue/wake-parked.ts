@@ -1,10 +1,8 @@
 // The way back for turns that are parked. The code and the object of the reason for which a turn waits (`park_code`, `park_by`) are its key: `wake` makes
 // due what is parked under a key, and a statement that ends waits itself does so with `wokenSql`.
-import type { Database } from '../../database/database.ts';
+import { literalQuery } from '../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../database/retry-passing-faults.ts';
-import { sendQuery } from '../../database/send-query.ts';
 import { wakeSql } from './rings.ts';
-import { literal } from '../../database/statement.ts';
 
 /** SQL that makes turns due that are parked with one of the codes: `condition` selects them by their `t`, and may limit them. The CTE is `rung_doorbells`. */
 export const wokenSql = (codes: readonly string[], condition: string): string => `waiters as materialized (
@@ -25,7 +23,8 @@ const SPACING_MS = 25;
 /** The largest number of turns that are woken together; the others wait until they are due. */
 const WOKEN_MAX = 5_000;
 
-export const WAKE = literal({
+/** Makes the turns due that wait under this key, never before the time that they must wait. The reconciler rings for each when its time has come. */
+export const wake = literalQuery({
   name: 'wake',
   purpose: 'Make the turns due that are parked under a key, one after the other, those that have waited longest first.',
   locking:
@@ -38,9 +37,6 @@ export const WAKE = literal({
 update holdfast.doorbells d
 set woken_at = clock_timestamp(), due_at = least(d.due_at, greatest(woken.park_not_before, clock_timestamp() + woken.place * ${SPACING_MS} * interval '1 millisecond'))
 from woken where d.session_id = woken.session_id and d.due_at > clock_timestamp() and d.woken_at is null`,
+  retryMs: LASTING_RETRY_MS,
+  values: ({ code, by }: { code: string; by: string }) => [code, by],
 });
-
-/** Makes the turns due that wait under this key, never before the time that they must wait. The reconciler rings for each when its time has come. */
-export async function wake(database: Database, { code, by }: { code: string; by: string }): Promise<void> {
-  await sendQuery(database.hot, WAKE.prepared([code, by]), LASTING_RETRY_MS);
-}

@@ -3,8 +3,7 @@
 // Beside them: histories that clients send, and responses that they have deleted.
 import { newId } from '../../../ids.ts';
 import type { Database } from '../../../database/database.ts';
-import { sendQuery } from '../../../database/send-query.ts';
-import { literal } from '../../../database/statement.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 import type { ClientEntry } from '../rules/conversation.ts';
 import type { EntryId, SessionId } from '../../../core/ids.ts';
 
@@ -17,7 +16,7 @@ const ENDED_FOR_MS_MAX = 60_000;
 /** Old rows that one statement deletes: more than it inserts. */
 const DELETED_MAX = 10;
 
-export const NOTE_CLIENT_REQUEST = literal({
+export const noteClientRequest = literalQuery({
   name: 'note-client-request',
   purpose: 'Store the key of a request of a client, and delete a few old ones.',
   locking: 'The rows that it deletes, skipping those that are locked.',
@@ -32,17 +31,21 @@ deleted as (
 )
 insert into holdfast.client_requests (sent_by, body_sha256, key) values ($1, $2, $3::uuid)
 on conflict do nothing`,
+  values: ({ owner, sha256 }: ClientRequestFacts, key: string) => [owner, sha256, key],
 });
 
-export const FIND_CLIENT_REQUEST = literal({
+export const findClientRequest = literalQuery({
   name: 'find-client-request',
-  purpose: 'Read the key of the newest equal request that a repetition may mean.',
+  purpose: 'Read the key of the newest equal request that a repetition may mean; null: there is none.',
+  pool: 'views',
   text: `select r.key from holdfast.client_requests r
 left join holdfast.idempotency_keys k on k.scope = $3 and k.key = r.key::text
 left join holdfast.inbox i on i.id = k.resource_id
 where r.sent_by = $1 and r.body_sha256 = $2 and r.created_at > clock_timestamp() - ${REPEATED_WITHIN_MS} * interval '1 millisecond'
   and (i.settled_at is null or i.settled_at > clock_timestamp() - ${ENDED_FOR_MS_MAX} * interval '1 millisecond')
 order by r.key desc limit 1`,
+  values: ({ owner, sha256, scope }: ClientRequestFacts) => [owner, sha256, scope],
+  answer: ([request]: { key: string }[]) => request?.key ?? null,
 });
 
 /** What identifies a request: whose it is (as `Principal.owner`), its body, and the scope of its key. */
@@ -55,18 +58,13 @@ export interface ClientRequestFacts {
 /** The key of a request; that of an earlier one when it repeats it. */
 export async function keyOfClientRequest(
   database: Database,
-  { owner, sha256, scope }: ClientRequestFacts,
+  request: ClientRequestFacts,
   isRepeated: boolean,
 ): Promise<string> {
-  if (isRepeated) {
-    const [found] = await sendQuery<{ key: string }>(
-      database.views,
-      FIND_CLIENT_REQUEST.prepared([owner, sha256, scope]),
-    );
-    if (found !== undefined) return found.key;
-  }
+  const found = isRepeated ? await findClientRequest(database, request) : null;
+  if (found !== null) return found;
   const key = newId<string>();
-  await sendQuery(database.hot, NOTE_CLIENT_REQUEST.prepared([owner, sha256, key]));
+  await noteClientRequest(database, request, key);
   return key;
 }
 
@@ -75,7 +73,8 @@ export async function keyOfClientRequest(
 /** No turn of Holdfast has written these entries. */
 export const NO_TURN = '00000000-0000-0000-0000-000000000000';
 
-export const BEGIN_HISTORY = literal({
+/** Appends the entries while the session has exactly `after` entries and no message; sent again, it inserts nothing. */
+export const beginHistory = literalQuery({
   name: 'begin-history',
   purpose:
     'Append the history of a client to a session that has so many entries and no message. Answers whether it did.',
@@ -94,41 +93,21 @@ updated_sessions as (
   from locked where s.id = locked.id
 )
 select exists (select from locked) as "isBegun"`,
+  values: (sessionId: SessionId, { entries, after }: { entries: readonly ClientEntry[]; after: number }) => [
+    sessionId,
+    entries.map(() => newId<EntryId>()),
+    entries.map(({ kind }) => kind),
+    entries.map(({ role }) => role),
+    entries.map(({ content }) => JSON.stringify(content)),
+    after,
+  ],
 });
 
-/** Appends the entries while the session has exactly `after` entries and no message; sent again, it inserts nothing. */
-export async function beginHistory(
-  database: Database,
-  sessionId: SessionId,
-  { entries, after }: { entries: readonly ClientEntry[]; after: number },
-): Promise<void> {
-  if (entries.length === 0) return;
-  await sendQuery(
-    database.hot,
-    BEGIN_HISTORY.prepared([
-      sessionId,
-      entries.map(() => newId<EntryId>()),
-      entries.map(({ kind }) => kind),
-      entries.map(({ role }) => role),
-      entries.map(({ content }) => JSON.stringify(content)),
-      after,
-    ]),
-  );
-}
-
-// Responses that their client has deleted.
-
-export const HIDE_RESPONSE = literal({
+/** Hides a response that its client has deleted. */
+export const hideResponse = literalQuery({
   name: 'hide-response',
   purpose: 'Note that a response is hidden.',
   locking: 'None.',
   text: 'insert into holdfast.hidden_responses (message_id, after_step) values ($1, $2) on conflict do nothing',
+  values: ({ messageId, afterStep }: { messageId: string; afterStep: number }) => [messageId, afterStep],
 });
-
-/** Hides it. */
-export async function hideResponse(
-  database: Database,
-  { messageId, afterStep }: { messageId: string; afterStep: number },
-): Promise<void> {
-  await sendQuery(database.hot, HIDE_RESPONSE.prepared([messageId, afterStep]));
-}

@@ -3,12 +3,12 @@
 // Requests that nothing needs any more are dropped.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { ReportedTokens } from '../../../core/prices/call-cost.ts';
+import type { TurnId } from '../../../core/ids.ts';
 import { storableText } from '../../../core/text.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/record-set.ts';
 import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
 import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../../../kernel/queue/rings.ts';
-import { literal } from '../../../database/statement.ts';
 import { NOTHING, type Effects } from '../../../kernel/effects/turn-effects.ts';
 
 /** The result of one request in a batch. */
@@ -172,7 +172,7 @@ select (select count(*)::int from moved) as moved, ${RINGS_SQL} as rings`,
 
 // A turn that may have asked by a batch of the provider has ended: nothing needs its requests any more.
 
-export const DROP_REQUESTS = literal({
+export const dropRequests = literalQuery({
   name: 'drop-requests',
   purpose: 'Drop the requests of an ended turn that still wait, and empty those whose answers it has used.',
   locking: 'The requests.',
@@ -184,6 +184,7 @@ from holdfast.provider_requests own cross join lateral (
 ) as used
 where own.turn_id = $1 and r.turn_id = own.turn_id and r.call_no = own.call_no
   and (used.is_used or r.status in ('queued', 'assigned', 'answered', 'errored', 'expired'))`,
+  values: (turnId: TurnId) => [turnId],
 });
 
 declare module '../../../kernel/effects/turn-effects.ts' {
@@ -195,7 +196,7 @@ declare module '../../../kernel/effects/turn-effects.ts' {
 
 export const EFFECTS: Effects = {
   'requests-left'(tx, { turnId }) {
-    tx.write(DROP_REQUESTS.prepared([turnId]));
+    void dropRequests(tx, turnId);
     return NOTHING;
   },
 };

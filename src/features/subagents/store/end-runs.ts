@@ -2,10 +2,11 @@
 // session that receives it, in one commit (G18).
 import type { RunStatus } from '../../../core/announcement.ts';
 import { decideRunEnd, isRunOver } from '../rules.ts';
-import type { MessageId, SessionId } from '../../../core/ids.ts';
+import type { MessageId, SessionId, TurnId } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';
 import { announcementBody, type NotNeeded, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
-import { cte, literal, rows, statement } from '../../../database/statement.ts';
+import { cte, rows, statement } from '../../../database/statement.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 import type { Transaction } from '../../../database/transaction.ts';
 import { NOTHING, type EffectOf, type Effects, type RunStop, type Told } from '../../../kernel/effects/turn-effects.ts';
 import { USED_SQL, type LockedFamily, type RunRow } from '../../../kernel/sessions/family-rows.ts';
@@ -71,7 +72,7 @@ export const END_RUNS = statement<readonly EndedRun[]>({
   select: 'select id from ended_runs',
 });
 
-export const COUNT_STOPPED_RUN = literal({
+export const countStoppedRun = literalQuery({
   name: 'count-stopped-run',
   purpose: 'Count a turn for the run that was stopped while the turn was open.',
   locking: 'The run; its session is locked by the transaction.',
@@ -79,6 +80,7 @@ export const COUNT_STOPPED_RUN = literal({
 set ${setUsed.join(',\n  ')}
 from holdfast.sessions s join holdfast.turns t on t.id = $2
 where s.id = $1 and run.child_id = s.id and s.run_id is null and run.ended_at >= t.started_at`,
+  values: (sessionId: SessionId, turnId: TurnId) => [sessionId, turnId],
 });
 
 /** Ends the run of a session as its last turn said, unless something brings the session another turn. */
@@ -88,7 +90,7 @@ function endAfterTurn(
   { sessionId, family, run }: LockedFamily & { sessionId: SessionId },
 ): Told {
   const child = family.get(sessionId);
-  if (child?.runId === null) tx.write(COUNT_STOPPED_RUN.prepared([sessionId, turnId]));
+  if (child?.runId === null) void countStoppedRun(tx, sessionId, turnId);
   if (child === undefined || run?.id !== runId || end === null || !isRunOver(child)) return NOTHING;
   return endRun(tx, { run, end, settled: null }, family);
 }

@@ -6,9 +6,7 @@ import { newId } from '../../../ids.ts';
 import { chargeOfTurnSql } from '../../../kernel/inbox/charged-inputs.ts';
 import type { Database } from '../../../database/database.ts';
 import { announcementBody, putInputs, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
-import { sendQuery } from '../../../database/send-query.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { literal } from '../../../database/statement.ts';
 import { transaction } from '../../../database/transaction.ts';
 import type { EffectParts } from '../../../kernel/effects/turn-effects.ts';
 import { carryOutLeftEffects } from '../../../kernel/effects/carry-out.ts';
@@ -20,9 +18,9 @@ const DUE_MAX = 100;
 
 // Waiting without a slot: a session that has ended its turn to wait holds no lock and no lane, and any input wakes it. The row here
 // makes sure that every wait ends (G19): when its time has passed and the session has not been claimed since, an input says so.
-export const NOTE_YIELD = literal({
+export const noteYield = literalQuery({
   name: 'yield',
-  purpose: 'Note until when a session waits whose turn is about to end.',
+  purpose: "Note until when a session waits whose turn is about to end. False: it is not the session's turn any more.",
   locking: 'The session row, then that of the wait.',
   text: `with locked as materialized (
   select s.id, s.epoch from holdfast.sessions s where s.key = $1 and s.turn_id = $2::uuid for no key update
@@ -33,19 +31,16 @@ on conflict (session_id) do update
 set turn_id = excluded.turn_id, epoch = excluded.epoch, seconds = excluded.seconds, due_at = excluded.due_at,
   created_at = clock_timestamp()
 returning y.session_id`,
+  values: (wait: { sessionKey: string; turnId: string; seconds: number }) => [
+    wait.sessionKey,
+    wait.turnId,
+    wait.seconds,
+  ],
+  answer: (noted) => noted.length > 0,
 });
 
-/** Notes until when a session waits that is about to end this turn. False: it is not the session's turn any more. */
-export async function noteYield(
-  database: Database,
-  wait: { sessionKey: string; turnId: string; seconds: number },
-): Promise<boolean> {
-  const values = [wait.sessionKey, wait.turnId, wait.seconds];
-  return (await sendQuery(database.hot, NOTE_YIELD.prepared(values))).length > 0;
-}
-
 // A wait that has ended otherwise leaves a row of an older epoch, which is deleted here. One whose turn is still ending is checked again later.
-export const TAKE_YIELDS = literal({
+export const takeYields = literalQuery({
   name: 'take-yields',
   purpose:
     'Take the waits whose time has passed. Answers those that an input has to end, with what it takes over from the last input of their turn.',
@@ -69,6 +64,7 @@ left join lateral (
   where i.turn_id = over.turn_id order by i.seq desc limit 1
 ) as origin on true
 where over.epoch = l.epoch and l.waiting = 0 and l.archived_at is null`,
+  answer: (ended: EndedWait[]) => ended,
 });
 
 interface EndedWait {
@@ -84,7 +80,7 @@ interface EndedWait {
 /** Ends the waits whose time is over. */
 export async function wakeOverdue(database: Database): Promise<AfterCommit> {
   return transaction(database.hot, async (tx) => {
-    const ended = await tx.query<EndedWait>(TAKE_YIELDS.prepared([]));
+    const ended = await takeYields(tx);
     const inputs = ended.map(({ sessionId, turnId, seconds, route, ...origin }): PutInput => ({
       id: newId<MessageId>(),
       sessionId,
@@ -103,16 +99,18 @@ const RUNS_MAX = 100;
 /** A run without waiting input, turn or active subagent for this long is stuck, also when its end could not be carried out for so long. */
 const STALLED_AFTER = '60 seconds';
 
-export const DUE_RUNS = literal({
+export const readDueRuns = literalQuery({
   name: 'due-runs',
   purpose: 'Read the runs past their deadline.',
   text: `select r.id, r.child_id, 'timedOut' as status, 'The run took longer than ' ||
   round(extract(epoch from r.deadline_at - r.created_at)) || ' s.' as reason
 from holdfast.subagent_runs r
 where r.status = 'running' and r.deadline_at is not null and r.deadline_at <= clock_timestamp() order by r.deadline_at limit ${RUNS_MAX}`,
+  retryMs: 0,
+  answer: (runs: OverdueRun[]) => runs,
 });
 
-export const STALLED_RUNS = literal({
+export const readStalledRuns = literalQuery({
   name: 'stalled-runs',
   purpose: 'Read the runs that nothing moves any more.',
   text: `select r.id, r.child_id, 'failed' as status, 'The run stopped without a result.' as reason
@@ -122,6 +120,8 @@ where r.status = 'running' and s.waiting = 0 and s.turn_id is null and s.owner i
   and not exists (select from holdfast.yields y where y.session_id = s.id and y.epoch = s.epoch)
   and not exists (select from holdfast.effects e where e.session_id = s.id and e.created_at > clock_timestamp() - interval '${STALLED_AFTER}')
 limit ${RUNS_MAX}`,
+  retryMs: 0,
+  answer: (runs: OverdueRun[]) => runs,
 });
 
 interface OverdueRun {
@@ -154,7 +154,7 @@ export async function endOverdue(parts: EffectParts): Promise<Committed<{ nextIn
   if (inMs === null || inMs > 0) return { nextInMs: inMs, after: mergeAll([]) };
   // First: a run that has ended by itself is not over time.
   const ended = await carryOutLeftEffects(parts);
-  ended.push(...(await endRuns(parts, (await database.hot.query(DUE_RUNS.prepared([]))).rows)));
+  ended.push(...(await endRuns(parts, await readDueRuns(database))));
   ended.push({ after: await wakeOverdue(database) });
   const nextInMs = await readNextDeadline(database);
   return { nextInMs: nextInMs !== null && nextInMs > 0 ? nextInMs : null, after: mergeAll(ended) };
@@ -162,8 +162,8 @@ export async function endOverdue(parts: EffectParts): Promise<Committed<{ nextIn
 
 /** Ends runs that are stuck, so that their parents are notified. No cause of stuck runs is known: this is a safety net. */
 export async function endStalled(parts: EffectParts): Promise<Committed<{ runs: number }>> {
-  const stalled = await parts.database.hot.query(STALLED_RUNS.prepared([]));
-  return { runs: stalled.rows.length, after: mergeAll(await endRuns(parts, stalled.rows)) };
+  const stalled = await readStalledRuns(parts.database);
+  return { runs: stalled.length, after: mergeAll(await endRuns(parts, stalled)) };
 }
 
 async function endRuns(parts: EffectParts, runs: OverdueRun[]): Promise<Committed<object>[]> {

@@ -6,8 +6,6 @@ import type { RunStatus } from '../../../core/announcement.ts';
 import type { Database } from '../../../database/database.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import { chargedBody, putInputs, type PutInput } from '../../../kernel/inbox/put-inputs.ts';
-import { sendQuery } from '../../../database/send-query.ts';
-import { literal } from '../../../database/statement.ts';
 import { abortRun, type RunAbort } from '../../../kernel/effects/control.ts';
 import type { FamilyStopResult } from '../../../kernel/effects/stop-family.ts';
 import type { EffectParts } from '../../../kernel/effects/turn-effects.ts';
@@ -48,36 +46,27 @@ const FACTS = `r.id as "runId", c.id as "childId", c.key as "childKey", p.id as 
 
 const FROM = `holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id`;
 
-export const FIND_RUN = literal({
+export const findRun = literalQuery({
   name: 'find-run',
-  purpose: 'Read a run.',
+  purpose: 'Read a run; null: it does not exist.',
   text: `select ${FACTS} from ${FROM} where r.id = $1`,
+  values: (runId: string) => [runId],
+  answer: ([run]: RunFacts[]) => run ?? null,
 });
 
-/** One run; null: it does not exist. */
-export async function findRun(database: Database, runId: string): Promise<RunFacts | null> {
-  const [run] = await sendQuery<RunFacts>(database.hot, FIND_RUN.prepared([runId]));
-  return run ?? null;
-}
-
-export const RECENT_RUNS = literal({
+export const listRecentRuns = literalQuery({
   name: 'recent-runs',
-  purpose: 'Read the runs of a session that work, or have ended lately, the oldest first.',
+  purpose:
+    'Read the runs that a session has spawned and that work, or have ended within the last minutes, the oldest first.',
   text: `select * from (
   select ${FACTS} from ${FROM}
   where r.parent_id = (select s.id from holdfast.sessions s where s.key = $1)
     and (r.status = 'running' or r.ended_at > clock_timestamp() - $2::int * interval '1 minute')
   order by r.id desc limit ${RUNS_MAX}
 ) as newest order by "runId"`,
+  values: ({ parentKey, recentMinutes }: { parentKey: string; recentMinutes: number }) => [parentKey, recentMinutes],
+  answer: (runs: RunFacts[]) => runs,
 });
-
-/** The runs that a session has spawned and that work, or have ended within the last minutes; the oldest first. */
-export async function listRecentRuns(
-  database: Database,
-  { parentKey, recentMinutes }: { parentKey: string; recentMinutes: number },
-): Promise<RunFacts[]> {
-  return sendQuery<RunFacts>(database.hot, RECENT_RUNS.prepared([parentKey, recentMinutes]));
-}
 
 export type RunKill = Omit<RunAbort, 'sessionId' | 'status'>;
 
@@ -104,7 +93,7 @@ export interface Steer {
 /** `ended`: the run has ended, and nothing was written. */
 export type SteerResult = { kind: 'steered'; isBusy: boolean } | { kind: 'ended' };
 
-export const STEERED_RUN = literal({
+export const lockSteeredRun = literalQuery({
   name: 'steered-run',
   purpose:
     'Lock the session of a subagent, so the run cannot end. Answers whether it works on the run, and whether the message was put in before.',
@@ -114,6 +103,8 @@ export const STEERED_RUN = literal({
   exists (select from holdfast.inbox i where i.id = $2::uuid or i.cause_key = $3::text) as "isPut"
 from holdfast.subagent_runs run join holdfast.sessions s on s.id = run.child_id where run.id = $1
 for no key update of s`,
+  values: ({ runId, messageId, causeKey }: Steer) => [runId, messageId, causeKey],
+  answer: ([run]: SteeredRun[]) => run ?? null,
 });
 
 interface SteeredRun {
@@ -126,10 +117,9 @@ interface SteeredRun {
 
 /** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
 export async function steerRun(database: Database, steer: Steer): Promise<Committed<SteerResult>> {
-  const { runId, messageId, causeKey, body, route, idempotency = null } = steer;
+  const { messageId, causeKey, body, route, idempotency = null } = steer;
   return transaction<Committed<SteerResult>>(database.hot, async (tx) => {
-    const query = STEERED_RUN.prepared([runId, messageId, causeKey]);
-    const [run] = await tx.query<SteeredRun>(query);
+    const run = await lockSteeredRun(tx, steer);
     const { isBusy, isPut } = run ?? { isBusy: false, isPut: false };
     if (isPut) return { kind: 'steered', isBusy };
     if (run?.isWorking !== true) return { kind: 'ended' };
