@@ -1,5 +1,5 @@
 // Holds the import table of docs/decisions/0002-rooms-and-imports.md: who may import whom, and which rooms know which packages.
-// To change it, change the decision with it.
+// To change it, change the decision with it. It also lists who writes each table, and where inputs are inserted.
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -298,6 +298,95 @@ const MAY_OPEN_FILES: Record<string, string> = {
   'workers/report-process.ts': 'the version of this program',
 };
 
+/**
+ * Who writes the rows of each table, as the beginning of a path: all that it has to keep true is read there. The tables of the kernel that several of its
+ * folders write belong to the kernel.
+ */
+const TABLE_OWNERS: Record<string, string> = {
+  'src/database/': 'event_ids idempotency_keys migrations',
+  'src/kernel/':
+    'charged_inputs compactions dead_letters doorbells effects entries held_notices inbox lost_workers model_blocks processes sessions system_events ' +
+    'turns',
+  'src/kernel/events/': 'events',
+  'src/kernel/processes/': 'audit pauses workers',
+  'src/kernel/sessions/': 'ended_transcripts turn_attempts',
+  'src/kernel/turn/journal/': 'model_calls process_inputs snapshots tool_calls',
+  'src/features/alerts/': 'alert_destinations alerts',
+  'src/features/approvals/': 'approvals',
+  'src/features/batches/': 'batch_items batch_minutes batches',
+  'src/features/budgets/': 'budget_windows budgets cost_reservations',
+  'src/features/bulk-actions/': 'bulk_action_items bulk_actions',
+  'src/features/canvas/': 'canvases',
+  'src/features/channels/': 'channel_accounts channel_context channel_previews pairings',
+  'src/features/costs/':
+    'cache_rates earlier_costs minute_marks minute_samples price_versions repricings roll_up_cursor row_counts usage_buckets',
+  'src/features/crons/': 'cron_fires crons',
+  'src/features/deliveries/': 'channel_gates deliveries',
+  'src/features/heartbeats/': 'heartbeat_states heartbeats',
+  'src/features/keys/': 'api_keys sign_in_codes web_sessions',
+  'src/features/limits/': 'rate_demands rate_windows',
+  'src/features/mcp/': 'mcp_logins mcp_servers mcp_tasks mcp_tools',
+  'src/features/memory/': 'memory_chunks memory_files',
+  'src/features/openai/':
+    'client_batches client_file_parts client_files client_requests client_sessions hidden_responses',
+  'src/features/overview/': 'attention_marks',
+  'src/features/provider-batches/': 'batch_hops provider_batches provider_requests',
+  'src/features/retention/': 'retention',
+  'src/features/search/': 'search_position search_texts',
+  'src/features/subagents/': 'subagent_runs yields',
+};
+
+/** Folders that write tables of all owners: what is over, or what a person wants erased, is deleted wherever it is. */
+const WRITE_EVERYWHERE = ['src/features/erasure/', 'src/features/retention/'];
+
+/** What else writes tables of another owner, in a statement or a transaction with its own. */
+const ALSO_WRITE: Record<string, string> = {
+  // The cap of a batch is a budget; items are inputs, whose costs and results are counted once; a redriven one answers its dead letter.
+  'src/features/batches/store/batch-cap.ts': 'budget_windows budgets',
+  'src/features/batches/store/control.ts': 'batch_hops charged_inputs dead_letters',
+  'src/features/batches/store/feed.ts': 'inbox sessions',
+  'src/features/batches/store/settle.ts': 'batch_hops charged_inputs inbox sessions',
+  // The OpenAI API's fields of a batch are stored with the batch.
+  'src/features/batches/store/upload.ts': 'client_batches',
+  // Reports and codes of pairing are numbered and delivered as replies are; the rest of an album joins its message.
+  'src/features/batches/store/guard.ts': 'deliveries sessions',
+  'src/features/channels/store/albums.ts': 'inbox',
+  'src/features/channels/store/pairings.ts': 'deliveries sessions',
+  // New prices change the costs of calls and their sums.
+  'src/features/costs/store/reprice.ts': 'model_calls sessions turns',
+  // A delivery that fails for good becomes a dead letter, and its agent reads of it.
+  'src/features/dead-letters/decide-dead-letters.ts': 'dead_letters deliveries',
+  'src/features/deliveries/store/outbox.ts': 'dead_letters',
+  'src/features/deliveries/store/parts.ts': 'dead_letters system_events',
+  'src/features/deliveries/store/redrive-delivery.ts': 'dead_letters',
+  // The client of the OpenAI API brings entries of its own.
+  'src/features/openai/store/client-requests.ts': 'entries sessions',
+  // A call is charged to its turn with the request that makes it; its results wake the session.
+  'src/features/provider-batches/store/store-request.ts': 'sessions turns',
+  'src/features/provider-batches/store/store-results.ts': 'sessions',
+  // A run is a session with a parent; its end may find no parent left.
+  'src/features/subagents/store/end-runs.ts': 'dead_letters sessions',
+  'src/features/subagents/store/spawn.ts': 'sessions',
+  // A stop ends what its session waits for.
+  'src/kernel/effects/stop-family.ts': 'yields',
+  // A message is stored with its key, and a reply with its delivery.
+  'src/kernel/inbox/accept-statement.ts': 'idempotency_keys',
+  'src/kernel/inbox/commands.ts': 'deliveries',
+  'src/kernel/inbox/delayed-messages.ts': 'idempotency_keys',
+  'src/kernel/inbox/send-message.ts': 'deliveries',
+  'src/kernel/turn/journal/end-parts.ts': 'deliveries',
+};
+
+/** Files that insert inputs, the first for all others (docs/decisions/0125). The rest say in their first line why they do not use it. */
+const PUT_INPUTS = 'src/kernel/inbox/put-inputs.ts';
+const INSERT_INPUTS = [
+  'src/features/batches/store/feed.ts',
+  'src/kernel/inbox/accept-statement.ts',
+  'src/kernel/inbox/delayed-messages.ts',
+  PUT_INPUTS,
+  'src/kernel/turn/journal/steered-messages.ts',
+];
+
 interface Import {
   from: string;
   /** The text between the quotes. */
@@ -310,6 +399,7 @@ interface Import {
 
 const files = globSync('{src,jobs,workers,demo,scripted-model,scripted-platform}/**/*.ts', { cwd: ROOT }).toSorted();
 const imports = files.flatMap(importsOf);
+const serviceFiles = files.filter((file) => /^(?:src|workers|jobs)\//.test(file));
 
 test('every relative import is allowed by the table', () => {
   const forbidden = imports.filter(
@@ -551,11 +641,8 @@ test("BullMQ's own classes are used: none of ours extends one, and nothing repla
 });
 
 test("no statement names BullMQ's tables, and one names its channel", () => {
-  const found = files.filter(
-    (file) => file.startsWith('workers/') || file.startsWith('jobs/') || file.startsWith('src/'),
-  );
   expect(
-    found.filter((file) =>
+    serviceFiles.filter((file) =>
       /\bbullmq\.\w|\bbullmq_(?!jobs\b)|(?:from|into|update|table)\s+\$\{SCHEMA\}/i.test(codeOf(file)),
     ),
   ).toEqual([]);
@@ -567,6 +654,45 @@ test('views only read', () => {
   const writes =
     /\b(?:insert\s+into|update\s+holdfast|delete\s+from|merge\s+into|for\s+(?:no\s+key\s+)?update|pg_notify)\b|\.(?:insert|update|delete|transaction)\(/i;
   expect(views.filter((file) => writes.test(codeOf(file)))).toEqual([]);
+});
+
+test('an input is inserted in five places, and each but the common one says why', () => {
+  const inserting = serviceFiles.filter((file) => /insert\s+into\s+holdfast\.inbox\b/i.test(codeOf(file)));
+  expect(inserting).toEqual(INSERT_INPUTS);
+  const silent = inserting.filter((file) => !/^\/\/.*`putInputs`/.test(readFileSync(join(ROOT, file), 'utf8')));
+  expect(silent).toEqual([PUT_INPUTS]);
+});
+
+test('each table has one owner, and what else writes it is listed', () => {
+  const owned = pairsOf(TABLE_OWNERS);
+  const owners = new Map(owned.map(([owner, table]) => [table, owner]));
+  const schema = [...globSync('migrations/*.sql', { cwd: ROOT }), 'src/database/migrate.ts'].map(codeOf).join('\n');
+  const changes = schema.matchAll(/\b(create|drop)\s+(?:unlogged )?table\s+(?:if (?:not )?exists )?holdfast\.(\w+)/gi);
+  const tables = new Set<string>();
+  for (const [, change, table = ''] of changes) {
+    if (change?.toLowerCase() === 'create') tables.add(table);
+    else tables.delete(table);
+  }
+  expect(owned.map(([, table]) => table).toSorted()).toEqual([...tables].toSorted());
+
+  const rows = new Map(
+    serviceFiles
+      .filter((file) => file.startsWith('src/rows/'))
+      .flatMap((file) => callsOf(file, /\bconst (\w+) = holdfast\.table\('(\w+)'/g))
+      .map(({ groups: [name = '', table = ''] }) => [name, table]),
+  );
+  const strays = serviceFiles.flatMap((file) => {
+    const inTexts = callsOf(file, /\b(?:insert\s+into|update|delete\s+from)\s+holdfast\.(\w+)/gi);
+    const inCalls = callsOf(file, /\.(?:insert|update|delete)\(\s*(\w+)\s*\)/g);
+    const written = [
+      ...inTexts.map(({ groups: [table = ''] }) => table),
+      ...inCalls.flatMap(({ groups: [name = ''] }) => rows.get(name) ?? []),
+    ];
+    const foreign = [...new Set(written)].filter((table) => !file.startsWith(owners.get(table) ?? '-'));
+    return WRITE_EVERYWHERE.some((room) => file.startsWith(room)) ? [] : foreign.map((table) => `${file}: ${table}`);
+  });
+  const listed = pairsOf(ALSO_WRITE).map(([file, table]) => `${file}: ${table}`);
+  expect(strays.toSorted()).toEqual(listed.toSorted());
 });
 
 test('every folder that a service imports from is in the image', () => {
@@ -595,10 +721,17 @@ function namesFrom(file: string, specifier: string): string[] {
   );
 }
 
-/** Where a file calls something, and its code before that. */
-function callsOf(file: string, call: RegExp): { file: string; call: string; before: string }[] {
+/** Where a file calls something, with the parts of the pattern, and its code before that. */
+function callsOf(file: string, call: RegExp): { file: string; call: string; groups: string[]; before: string }[] {
   const code = codeOf(file);
-  return Array.from(code.matchAll(call), (found) => ({ file, call: found[0], before: code.slice(0, found.index) }));
+  return Array.from(code.matchAll(call), (found) => {
+    return { file, call: found[0], groups: found.slice(1), before: code.slice(0, found.index) };
+  });
+}
+
+/** The keys of a list with each of the words that stand with it. */
+function pairsOf(list: Record<string, string>): [string, string][] {
+  return Object.entries(list).flatMap(([key, words]) => words.split(' ').map((word): [string, string] => [key, word]));
 }
 
 /** The values that a file imports from another by name. */
