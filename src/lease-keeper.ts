@@ -145,7 +145,9 @@ export class LeaseKeeper<Held extends Lease> {
   /** Takes a lease that was just claimed into care. */
   keep(lease: Held): Held {
     const { leaseMs } = this.#options;
-    if (this.#kept.size === 0) this.#renewAtMs = lease.askedAtMs + leaseMs * RENEWED_AFTER;
+    // A claim may have waited for its answer: the lease is renewed after a third of it, whenever the others are.
+    const renewAtMs = lease.askedAtMs + leaseMs * RENEWED_AFTER;
+    this.#renewAtMs = this.#kept.size === 0 ? renewAtMs : Math.min(this.#renewAtMs, renewAtMs);
     this.#kept.set(lease.id, lease);
     this.#timer ??= setInterval(() => this.#check(), leaseMs / CHECKS);
     return lease;

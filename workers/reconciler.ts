@@ -25,7 +25,6 @@ import {
   selectStaleRings,
   type StaleRing,
 } from '../src/kernel/queue/reconcile.ts';
-import { mergeAll } from '../src/kernel/queue/rings.ts';
 import { anyOf, createWorkWatch, type WorkWatch } from '../src/kernel/queue/work-watch.ts';
 
 export interface ReconcilerOptions extends EffectParts {
@@ -199,7 +198,7 @@ export class Reconciler {
   }
 
   async #carryOutLeft(): Promise<null> {
-    this.#options.publish({ after: mergeAll(await carryOutLeftEffects(this.#options)) });
+    this.#options.publish(await carryOutLeftEffects(this.#options));
     return null;
   }
 

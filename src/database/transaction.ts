@@ -30,6 +30,14 @@ const TURN_MS = 5_000;
 /** How long a process that stops between two statements keeps its locks, in milliseconds. */
 const IDLE_MS = 500;
 
+interface TransactionOptions {
+  /** How long it is made again after faults that pass. */
+  retryMs?: number;
+  idleMs?: number;
+  /** True: it is the step of a turn, whose answer is paid for, and begins without waiting for its turn. */
+  isStep?: boolean;
+}
+
 /**
  * Runs it in a transaction, which is undone when it throws; again after faults that pass. One that failed may have been committed, so `run` is safe to
  * repeat: its ids are made outside, and it changes nothing but through `tx`.
@@ -37,11 +45,11 @@ const IDLE_MS = 500;
 export function transaction<Result>(
   pool: HotDatabase,
   run: (tx: Transaction) => Promise<Committing<Result>>,
-  { retryMs = REQUEST_RETRY_MS, idleMs = IDLE_MS }: { retryMs?: number; idleMs?: number } = {},
+  { retryMs = REQUEST_RETRY_MS, idleMs = IDLE_MS, isStep = false }: TransactionOptions = {},
 ): Promise<Result> {
   const once = () => attempt(pool, run, idleMs);
-  const inTurn = () => pool.transactions?.run(once, AbortSignal.timeout(TURN_MS)).catch(asBusy);
-  return retryPassingFaults(() => inTurn() ?? once(), retryMs);
+  const turns = isStep ? undefined : pool.transactions;
+  return retryPassingFaults(() => turns?.run(once, AbortSignal.timeout(TURN_MS)).catch(asBusy) ?? once(), retryMs);
 }
 
 async function attempt<Result>(

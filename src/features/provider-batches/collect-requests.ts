@@ -40,6 +40,8 @@ export async function sendOpen(parts: LaneParts, held: { id: string; askedAtMs: 
     }));
     const bodyBytes = requests.reduce((sum, { params }) => sum + Buffer.byteLength(params), 0);
     const bodySha256 = hashRequests(requests);
+    // A lease that was over is over for good: then the submission stays open for the next claim.
+    lease.assertHeld();
     if (!(await beginSubmission(database, { id, owner, requestCount: requests.length, bodyBytes, bodySha256 }))) return;
     const outcome = await port.submit({ requests, beforeSend: () => lease.assertHeld() });
     await settle(parts, { id, numbers: rows.map(({ requestNo }) => requestNo) }, outcome);

@@ -1,7 +1,7 @@
 -- park-turn
 -- Purpose: Park each turn. Answers a row per write, with the ring of its session.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: entries, model_calls, tool_intents, tool_results, events (of entries, model_calls, tool_intents, tool_results, events)
+-- Options: entries, model_calls, tool_intents, tool_results, requests, events (of entries, model_calls, tool_intents, tool_results, requests, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_parks json, $8 new_events json
 prepare "park-turn" (json, uuid[], json, json, json, json, json, json) as
 /* park-turn */

@@ -1,7 +1,7 @@
 -- park-turn
 -- Purpose: Park each turn. Answers a row per write, with the ring of its session.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: none (of entries, model_calls, tool_intents, tool_results, events)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, requests, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_parks json
 prepare "park-turn" (json, uuid[], json) as
 /* park-turn */
@@ -34,11 +34,7 @@ tail as materialized (
   select new_parks.*, fence.session_id, fence.turn_id, fence.calls from new_parks join fence on fence.n = new_parks.n
   join holdfast.turns t on t.id = fence.turn_id and t.status <> 'parked'
 ),
-waiting_requests as materialized (
-  select r.turn_id from holdfast.provider_requests r
-  where (r.turn_id, r.call_no) in (select tail.turn_id, tail.calls from tail where tail.code = 'provider_batch') and r.status in ('queued', 'assigned')
-  for update of r
-),
+waiting_requests as (select null::uuid as turn_id where false),
 parked_turns as (
   update holdfast.turns t
   set status = 'parked', park_code = tail.code, park_text = tail.text, park_by = tail.by, parks = tail.parks,

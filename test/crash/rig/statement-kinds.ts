@@ -9,7 +9,7 @@ const polls = new Set([
   'reconcile',
   'count-rings',
   'due-deliveries',
-  'next-deadline',
+  'next-deadlines',
   'left-effects',
   'deltas',
   'lost-processes',

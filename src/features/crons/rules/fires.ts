@@ -58,7 +58,7 @@ export interface DecidedFire extends Fire {
   leavesLine: boolean;
 }
 
-/** Why a slot that was to fire did not: as many messages wait as may. */
+/** Why a slot that was to fire did not: the inbox of its session is full. */
 const INBOX_FULL = 'inbox_full';
 
 /** Why a slot that fired left no line: the same one waits already, or a later slot left it. */

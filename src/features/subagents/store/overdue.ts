@@ -131,33 +131,38 @@ interface OverdueRun {
   reason: string;
 }
 
-/** SQL of the earliest deadline of a run or a wait; null: there is none. */
-const EARLIEST_SQL = `least(
-  (select min(r.deadline_at) from holdfast.subagent_runs r where r.status = 'running' and r.deadline_at is not null),
-  (select min(y.due_at) from holdfast.yields y))`;
+/** SQL of the earliest time after that moment at which a run or a wait is over; null: there is none. */
+const earliestSql = (moment: string): string => `least(
+  (select min(r.deadline_at) from holdfast.subagent_runs r where r.status = 'running' and r.deadline_at > ${moment}),
+  (select min(y.due_at) from holdfast.yields y where y.due_at > ${moment}))`;
+
+const EVER_SQL = "'-infinity'::timestamptz";
 
 /** SQL of whether one of them is near. */
-export const HAS_DEADLINE_SOON_SQL = `${EARLIEST_SQL} <= ${SOON_SQL}`;
+export const HAS_DEADLINE_SOON_SQL = `${earliestSql(EVER_SQL)} <= ${SOON_SQL}`;
 
-export const readNextDeadline = literalQuery({
-  name: 'next-deadline',
-  purpose:
-    'Read in how many milliseconds the next run or wait is over; not positive: it is, and nothing has ended it yet.',
-  text: `select (extract(epoch from ${EARLIEST_SQL} - clock_timestamp()) * 1000)::float8 as "inMs"`,
-  answer: ([row]: { inMs: number | null }[]) => row?.inMs ?? null,
+export const readDeadlines = literalQuery({
+  name: 'next-deadlines',
+  purpose: 'Read whether a run or a wait is over, and in how many milliseconds the next one will be.',
+  text: `select coalesce(${earliestSql(EVER_SQL)} <= now.at, false) as "isOver",
+  (extract(epoch from ${earliestSql('now.at')} - now.at) * 1000)::float8 as "nextInMs"
+from (select clock_timestamp() as at offset 0) as now`,
+  // One row.
+  answer: ([row]: { isOver: boolean; nextInMs: number | null }[]) => row!,
 });
 
-/** Ends the runs and waits whose time is over; resolves with the milliseconds until the next one. Null: there is none, or another process is ending it. */
+/** Ends the runs and waits whose time is over; resolves with the milliseconds until the next one. Null: there is none. */
 export async function endOverdue(parts: EffectParts): Promise<Committed<{ nextInMs: number | null }>> {
   const { database } = parts;
-  const inMs = await readNextDeadline(database);
-  if (inMs === null || inMs > 0) return { nextInMs: inMs, after: mergeAll([]) };
+  const { isOver, nextInMs } = await readDeadlines(database);
+  if (!isOver) return { nextInMs, after: mergeAll([]) };
   // First: a run that has ended by itself is not over time.
   const ended = await carryOutLeftEffects(parts);
-  ended.push(...(await endRuns(parts, await readDueRuns(database))));
   ended.push({ after: await wakeOverdue(database) });
-  const nextInMs = await readNextDeadline(database);
-  return { nextInMs: nextInMs !== null && nextInMs > 0 ? nextInMs : null, after: mergeAll(ended) };
+  ended.push(...(await endRuns(parts, await readDueRuns(database))));
+  // What is over and still there another process is ending, or its turn is: the next round looks again.
+  const { nextInMs: laterInMs } = await readDeadlines(database);
+  return { nextInMs: laterInMs, after: mergeAll(ended) };
 }
 
 /** Ends runs that are stuck, so that their parents are notified. No cause of stuck runs is known: this is a safety net. */

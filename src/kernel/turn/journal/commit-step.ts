@@ -61,7 +61,7 @@ async function commitAndKeep(
     if (verdict.kind === 'ok') for (const { keep, calls } of kept) await keep(tx, write.progress.turnId, calls);
     return verdict;
   };
-  return await transaction(database.hot, commit, { retryMs: TURN_RETRY_MS });
+  return await transaction(database.hot, commit, { retryMs: TURN_RETRY_MS, isStep: true });
 }
 
 const progressedTurns = cte(`progressed_turns as (

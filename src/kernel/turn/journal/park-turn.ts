@@ -55,11 +55,17 @@ const tail = cte(`tail as materialized (
 
 // A scheduler of version 0.1.0 stores what a batch of the provider says without raising `held_seq`. The rows are locked, so each is seen as it is now: a
 // result that was stored while this statement waited for the session is not overlooked. The next version needs this beside 0.1.0; the one after it can delete it.
-const waitingRequests = cte(`waiting_requests as materialized (
+const waitingRequests = cte(
+  `waiting_requests as materialized (
   select r.turn_id from holdfast.provider_requests r
   where (r.turn_id, r.call_no) in (select tail.turn_id, tail.calls from tail where tail.code = 'provider_batch') and r.status in ('queued', 'assigned')
   for update of r
-)`);
+)`,
+  { absent: 'waiting_requests as (select null::uuid as turn_id where false)' },
+);
+
+const waitForRequests = (parks: readonly TurnPark[]): boolean =>
+  parks.some(({ reason }) => reason.code === 'provider_batch');
 
 const parkedTurns = cte(`parked_turns as (
   update holdfast.turns t
@@ -109,7 +115,7 @@ export const PARK_TURN = statement<readonly TurnPark[]>({
     ...storedSteps,
     newParks,
     tail,
-    waitingRequests,
+    ...optional('requests', waitForRequests)(waitingRequests),
     parkedTurns,
     releasedSessions,
     rungDoorbells,
