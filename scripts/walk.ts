@@ -1,5 +1,6 @@
 // `npm run walk` prints the files that one plain message passes through: it starts the service with a scripted model, warms it up, and asks
 // V8 which functions ran for each of some messages. What runs as often without a message (rounds, leases) is not of the message.
+// `npm run walk -- --write` stores their number, which test/service/walk.test.ts holds.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
+import { storeWeight } from './weight.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const WARM_MESSAGES = 5;
@@ -45,56 +47,71 @@ async function connect(url: string) {
   };
 }
 
-const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-walk-'));
-const child = spawn(process.execPath, ['--inspect=127.0.0.1:0', join(ROOT, 'src/cli/bin.mjs'), 'start'], {
-  env: { PATH: process.env['PATH'], HOLDFAST_DATA_DIR: join(dataDir, 'data'), HOLDFAST_PORT: '0' },
-  // A process with a channel to its parent does not replace itself, so the address of its debugger stays the same.
-  stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-});
-try {
-  const debuggerUrl = await lineOf(child.stderr!, /^Debugger listening on (ws:.*)$/);
-  const debug = await connect(debuggerUrl);
-  const url = await lineOf(child.stdout!, /(http:\/\/127\.0\.0\.1:\d+)/);
-  const key = readFileSync(join(dataDir, 'data', 'api-key'), 'utf8').trim();
-  const send = async () => {
-    const response = await fetch(`${url}/v1/sessions/walk/messages`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', prefer: 'wait=30' },
-      body: JSON.stringify({ text: 'Hello' }),
-    });
-    if (response.status !== 200) throw new Error(`the message was answered with status ${response.status}`);
-  };
-  const counts = async (): Promise<Counts> => {
-    const { result } = await debug.send<CoverageResult>('Profiler.takePreciseCoverage');
-    const found: Counts = new Map();
-    for (const { url: script, functions } of result) {
-      if (!script.startsWith('file:')) continue;
-      const file = fileURLToPath(script).slice(ROOT.length + 1);
-      if (!/^(src|workers|jobs)\//.test(file)) continue;
-      for (const { ranges } of functions) {
-        const { startOffset, endOffset, count = 0 } = ranges[0] ?? { startOffset: 0, endOffset: 0 };
-        if (count > 0) found.set(`${file}:${startOffset}-${endOffset}`, { file, count });
-      }
+/** The files that one plain message passes through, with how many of their functions run. */
+export async function walkMessage(): Promise<Map<string, number>> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-walk-'));
+  const child = spawn(process.execPath, ['--inspect=127.0.0.1:0', join(ROOT, 'src/cli/bin.mjs'), 'start'], {
+    env: { PATH: process.env['PATH'], HOLDFAST_DATA_DIR: join(dataDir, 'data'), HOLDFAST_PORT: '0' },
+    // A process with a channel to its parent does not replace itself, so the address of its debugger stays the same.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  try {
+    const debug = await connect(await lineOf(child.stderr!, /^Debugger listening on (ws:.*)$/));
+    const url = await lineOf(child.stdout!, /(http:\/\/127\.0\.0\.1:\d+)/);
+    const key = readFileSync(join(dataDir, 'data', 'api-key'), 'utf8').trim();
+    await debug.send('Profiler.enable');
+    await debug.send('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    for (let sent = 0; sent < WARM_MESSAGES; sent += 1) await sendMessage(url, key);
+    // What follows a turn has ended by then, too.
+    await delay(IDLE_MS);
+    await takeCounts(debug);
+    await delay(IDLE_MS);
+    const idle = await takeCounts(debug);
+    const beganAtMs = performance.now();
+    for (let sent = 0; sent < MESSAGES; sent += 1) await sendMessage(url, key);
+    const share = (performance.now() - beganAtMs) / IDLE_MS;
+    const busy = await takeCounts(debug);
+    debug.close();
+    const files = new Map<string, number>();
+    for (const [place, { file, count }] of busy) {
+      const usual = Math.ceil((idle.get(place)?.count ?? 0) * share);
+      if (count - usual >= MESSAGES) files.set(file, (files.get(file) ?? 0) + 1);
     }
-    return found;
-  };
-  await debug.send('Profiler.enable');
-  await debug.send('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  for (let sent = 0; sent < WARM_MESSAGES; sent += 1) await send();
-  // What follows a turn has ended by then, too.
-  await delay(IDLE_MS);
-  await counts();
-  await delay(IDLE_MS);
-  const idle = await counts();
-  const beganAtMs = performance.now();
-  for (let sent = 0; sent < MESSAGES; sent += 1) await send();
-  const share = (performance.now() - beganAtMs) / IDLE_MS;
-  const busy = await counts();
-  const files = new Map<string, number>();
-  for (const [place, { file, count }] of busy) {
-    const usual = Math.ceil((idle.get(place)?.count ?? 0) * share);
-    if (count - usual >= MESSAGES) files.set(file, (files.get(file) ?? 0) + 1);
+    return files;
+  } finally {
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(dataDir, { recursive: true, force: true });
   }
+}
+
+async function sendMessage(url: string, key: string): Promise<void> {
+  const response = await fetch(`${url}/v1/sessions/walk/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', prefer: 'wait=30' },
+    body: JSON.stringify({ text: 'Hello' }),
+  });
+  if (response.status !== 200) throw new Error(`the message was answered with status ${response.status}`);
+}
+
+/** What ran since the last time. */
+async function takeCounts(debug: Awaited<ReturnType<typeof connect>>): Promise<Counts> {
+  const { result } = await debug.send<CoverageResult>('Profiler.takePreciseCoverage');
+  const found: Counts = new Map();
+  for (const { url: script, functions } of result) {
+    if (!script.startsWith('file:')) continue;
+    const file = fileURLToPath(script).slice(ROOT.length + 1);
+    if (!/^(src|workers|jobs)\//.test(file)) continue;
+    for (const { ranges } of functions) {
+      const { startOffset, endOffset, count = 0 } = ranges[0] ?? { startOffset: 0, endOffset: 0 };
+      if (count > 0) found.set(`${file}:${startOffset}-${endOffset}`, { file, count });
+    }
+  }
+  return found;
+}
+
+function printWalk(files: Map<string, number>): void {
   const rooms = Object.groupBy(
     [...files].toSorted(([one], [other]) => one.localeCompare(other)),
     ([file]) => file.split('/').slice(0, -1).join('/'),
@@ -107,12 +124,6 @@ try {
     /^src\/(?:core|prompt|history|compaction)\/|\/rules(?:\/|\.ts$)/.test(file),
   ).length;
   process.stdout.write(`${files.size} files, ${pure} of them pure\n`);
-  debug.close();
-} finally {
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  await ended;
-  rmSync(dataDir, { recursive: true, force: true });
 }
 
 /** The part of the first line that matches. */
@@ -126,4 +137,10 @@ async function lineOf(stream: NodeJS.ReadableStream, pattern: RegExp): Promise<s
     }
   }
   throw new Error(`the service ended before it wrote ${String(pattern)}`);
+}
+
+if (import.meta.main) {
+  const files = await walkMessage();
+  printWalk(files);
+  if (process.argv.includes('--write')) storeWeight({ walkFiles: files.size });
 }

@@ -23,6 +23,7 @@ const OF_SQL = [
   'test/store/event-ids.test.ts',
   'test/store/migrate.test.ts',
   'test/store/retention.test.ts',
+  'test/store/retry-turn.test.ts',
   'test/workers/reconciler.test.ts',
 ];
 

@@ -207,7 +207,7 @@ function playRig(rig: ServiceRig, api: () => ServiceApi): Parameters<typeof batc
   return {
     effects: rig.effects,
     model: rig.model,
-    rows: rig.rows,
+    rows: (sql, values) => rig.rows(sql, values),
     async ask(method, path, body) {
       return (await api().ask(method, path, body as object)).body;
     },
