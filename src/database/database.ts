@@ -26,11 +26,11 @@ export interface DatabaseOptions {
   onStatement?: ((name: string, durationMs: number) => void) | undefined;
 }
 
-/** The connections of turns. Few of them are in transactions at a time, so that a row which is locked for long leaves some to the statements of turns. */
-export type HotDatabase = pg.Pool & { transactions?: Gate };
+/** Connections of which few are in transactions at a time, so that a row which is locked for long leaves some to other statements; without `transactions`, all may be. */
+export type LimitedPool = pg.Pool & { transactions?: Gate };
 
 export interface Database {
-  hot: HotDatabase;
+  hot: LimitedPool;
   views: ViewDatabase;
   reads: ViewDatabase;
   /** Takes the faults that parts of the process survive, so that an outage is a few lines in the log. */

@@ -7,7 +7,7 @@
 // carry many turns each.
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { withCode } from './connection-faults.ts';
-import { isPassingFault, type HotDatabase } from './database.ts';
+import { isPassingFault, type LimitedPool } from './database.ts';
 import { openRows, unwrapFault, type Rows } from './drizzle.ts';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { PreparedQuery } from './statement.ts';
@@ -33,7 +33,6 @@ const IDLE_MS = 500;
 interface TransactionOptions {
   /** How long it is made again after faults that pass. */
   retryMs?: number;
-  idleMs?: number;
   /** True: it is the step of a turn, whose answer is paid for, and begins without waiting for its turn. */
   isStep?: boolean;
 }
@@ -43,20 +42,16 @@ interface TransactionOptions {
  * repeat: its ids are made outside, and it changes nothing but through `tx`.
  */
 export function transaction<Result>(
-  pool: HotDatabase,
+  pool: LimitedPool,
   run: (tx: Transaction) => Promise<Committing<Result>>,
-  { retryMs = REQUEST_RETRY_MS, idleMs = IDLE_MS, isStep = false }: TransactionOptions = {},
+  { retryMs = REQUEST_RETRY_MS, isStep = false }: TransactionOptions = {},
 ): Promise<Result> {
-  const once = () => attempt(pool, run, idleMs);
+  const once = () => attempt(pool, run);
   const turns = isStep ? undefined : pool.transactions;
   return retryPassingFaults(() => turns?.run(once, AbortSignal.timeout(TURN_MS)).catch(asBusy) ?? once(), retryMs);
 }
 
-async function attempt<Result>(
-  pool: Pool,
-  run: (tx: Transaction) => Promise<Committing<Result>>,
-  idleMs: number,
-): Promise<Result> {
+async function attempt<Result>(pool: Pool, run: (tx: Transaction) => Promise<Committing<Result>>): Promise<Result> {
   const client: PoolClient & { pipeline?: boolean } = await pool.connect().catch((error: unknown) => {
     throw withCode(error);
   });
@@ -71,13 +66,13 @@ async function attempt<Result>(
   };
   try {
     client.pipeline = true;
-    void send(`begin; set local idle_in_transaction_session_timeout = ${idleMs}`);
+    void send(`begin; set local idle_in_transaction_session_timeout = ${IDLE_MS}`);
     const answer = await run({
       query: <Row extends object, Answer>(query: PreparedQuery, read?: (rows: Row[]) => Answer) => {
         // Without `read`, the answer is the rows.
-        const answer = send<Row>(query).then(({ rows }) => (read === undefined ? (rows as Answer) : read(rows)));
-        answer.catch(() => undefined);
-        return answer;
+        const made = send<Row>(query).then(({ rows }) => (read === undefined ? (rows as Answer) : read(rows)));
+        made.catch(() => undefined);
+        return made;
       },
       write: (query) => void send(query),
       rows: openRows(client),
