@@ -25,9 +25,8 @@ import { LANES, type Lane } from './config/choices.ts';
 import type { Config } from './config/schema.ts';
 import { deepFreeze } from './config/walk-schema.ts';
 import { loadEnvironment } from './config/schema-environment.ts';
-import { LiveConfig, type ConfigChange } from './config/live-config.ts';
+import { LiveConfig, type ConfigChange, livePriceBook, buildPriceBook } from './config/live-config.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
-import { livePriceBook, buildPriceBook } from './config/price-book.ts';
 import {
   addFromEnvironment,
   anthropicKeyOf,

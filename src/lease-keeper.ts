@@ -9,7 +9,7 @@
 //
 // docs/internals.md lists all leases.
 import type { Clock } from './clock.ts';
-import type { OutageLog } from './outage-log.ts';
+import type { OutageLog } from './logger.ts';
 
 type MonotonicClock = Pick<Clock, 'monotonicMs'>;
 

@@ -1,5 +1,5 @@
 // Every metric of Holdfast: its kind, its meaning, its labels and its buckets. No label names a session or a user, and docs/operations.md lists all of
-// them. The parts of a process fill them: `workers/turn-metrics.ts`, `workers/process-metrics.ts`, `src/api/metrics.ts`.
+// them. The parts of a process fill them: `workers/process-metrics.ts`, `workers/process-metrics.ts`, `src/api/services.ts`.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 const TURN_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];

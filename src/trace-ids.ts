@@ -1,8 +1,7 @@
 // The ids of traces and spans. They follow from the ids of rows, so every process that knows a row knows them, and a trace that is
 // exported twice is the same trace.
 import { hash } from 'node:crypto';
-import type { TraceOrigin } from './core/telemetry/span.ts';
-import { parseTraceParent, type TraceParent } from './core/telemetry/trace-parent.ts';
+import { type TraceOrigin, parseTraceParent, type TraceParent } from './core/telemetry.ts';
 
 /** 16 hexadecimal digits. `name`: as `SPAN_KEYS` says. */
 export function deriveSpanId(name: string): string {

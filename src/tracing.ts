@@ -1,5 +1,5 @@
 // The interface of a process's parts to its traces. The implementation is loaded only when traces are exported (src/features/traces).
-import type { TracedOrigin } from './core/telemetry/span.ts';
+import type { TracedOrigin } from './core/telemetry.ts';
 
 /** A turn, by what its trace id follows from. */
 export interface TurnRef {

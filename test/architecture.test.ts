@@ -10,20 +10,17 @@ const ROOT = resolve(import.meta.dirname, '..');
 const BASE = [
   'src/config.ts',
   'src/config/',
-  'src/log-files.ts',
   'src/logger.ts',
   'src/metrics.ts',
   'src/files/',
-  'src/outage-log.ts',
   'src/clock.ts',
-  'src/deadline.ts',
   'src/gate.ts',
   'src/ids.ts',
   'src/lease-keeper.ts',
   'src/trace-ids.ts',
   'src/tracing.ts',
   'src/work-off.ts',
-  'src/coalesce/',
+  'src/coalesce.ts',
   'src/network/',
   'src/schedule/',
 ];
@@ -46,11 +43,8 @@ const isFrontDoor = (file: string): boolean =>
 const MAY_IMPORT: Record<string, string[]> = {
   'src/config': BASE,
   'src/logger.ts': BASE,
-  'src/log-files.ts': BASE,
   'src/metrics.ts': [],
-  'src/outage-log.ts': BASE,
   'src/clock.ts': [],
-  'src/deadline.ts': [],
   'src/files/': BASE,
   'src/gate.ts': [],
   'src/ids.ts': [],
@@ -58,7 +52,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/trace-ids.ts': [],
   'src/tracing.ts': [],
   'src/work-off.ts': ['src/clock.ts'],
-  'src/coalesce/': ['src/deadline.ts'],
+  'src/coalesce.ts': ['src/clock.ts'],
   'src/network/': [],
   'src/schedule/': BASE,
   'src/client/': [],
@@ -201,8 +195,8 @@ const WRITING_ROOMS = [
 /** What the API reads from the store beside the views; the answer of a keyed request is stored with its key. */
 const API_READS: Record<string, string[]> = {
   'src/database/database-time.ts': ['readDatabaseTime'],
-  'src/database/database.ts': ['isPassingFault'],
   'src/database/idempotency.ts': ['isKeyTaken', 'keepAnswer', 'readKey'],
+  'src/database/passing-faults.ts': ['isPassingFault', 'listCauses'],
 };
 
 /** Packages that only some rooms may import; all others may be imported anywhere outside the core. */
@@ -250,7 +244,7 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
 const RAW_CUTS = [
   'src/api/cursor.ts: .slice(FINGERPRINT_CHARS)',
   'src/api/cursor.ts: .slice(0, FINGERPRINT_CHARS)',
-  'src/config/price-book.ts: .slice(0, VERSION_CHARS)',
+  'src/config/live-config.ts: .slice(0, VERSION_CHARS)',
   'src/config/redact-secrets.ts: .slice(0, TEXT_CHARS_MAX + formCharsMax)',
   'src/embedded-postgres/initialise-cluster.ts: .slice(-OUTPUT_CHARS_MAX)',
   'src/history/provider-family.ts: .slice(0, form.charsMax - number.length)',
@@ -264,7 +258,7 @@ const MAY_OPEN_FILES: Record<string, string> = {
   'src/embedded-postgres/': 'the cluster in the data directory',
   'src/database/migrate.ts': 'the migrations of this program',
   'src/api/web-app.ts': 'the dashboard of this program',
-  'src/log-files.ts': 'the log in the data directory',
+  'src/logger.ts': 'the log in the data directory',
   'src/model/observers/jsonl-file.ts': 'a log that the operator has switched on',
   'src/features/backup/commands.ts': 'the backup that the operator names; it lists the data directory',
   'src/features/batches/commands/': 'what the person at the terminal names',
@@ -370,21 +364,21 @@ const ALSO_WRITE: Record<string, string> = {
   // A stop ends what its session waits for.
   'src/kernel/effects/stop-family.ts': 'yields',
   // A message is stored with its key, and a reply with its delivery.
-  'src/kernel/inbox/accept-statement.ts': 'idempotency_keys',
+  'src/kernel/inbox/accept-messages.ts': 'idempotency_keys',
   'src/kernel/inbox/commands.ts': 'deliveries',
   'src/kernel/inbox/delayed-messages.ts': 'idempotency_keys',
   'src/kernel/inbox/send-message.ts': 'deliveries',
-  'src/kernel/turn/journal/end-parts.ts': 'deliveries',
+  'src/kernel/turn/journal/finish-turn.ts': 'deliveries',
 };
 
 /** Files that insert inputs, the first for all others (docs/decisions/0125). The rest say in their first line why they do not use it. */
 const PUT_INPUTS = 'src/kernel/inbox/put-inputs.ts';
 const INSERT_INPUTS = [
   'src/features/batches/store/feed.ts',
-  'src/kernel/inbox/accept-statement.ts',
+  'src/kernel/inbox/accept-messages.ts',
   'src/kernel/inbox/delayed-messages.ts',
   PUT_INPUTS,
-  'src/kernel/turn/journal/steered-messages.ts',
+  'src/kernel/turn/journal/commit-step.ts',
 ];
 
 interface Import {
@@ -526,10 +520,10 @@ test('the api reads from the store, and writes through use cases', () => {
 
 test('only publish rings doorbells and wakes waiters', () => {
   const callers = files.filter((file) => !file.startsWith('jobs/') && /\.(?:ring|committed)\(/.test(codeOf(file)));
-  expect(callers).toEqual(['src/kernel/queue/publish.ts']);
+  expect(callers).toEqual(['src/kernel/queue/rings.ts']);
   // The entry point makes both; jobs/index.ts is their catalogue.
   const holders = imports.filter(({ from }) => /\bDoorbell\b/.test(codeOf(from))).map(({ from }) => from);
-  expect([...new Set(holders)].filter((file) => !file.startsWith('jobs/'))).toEqual(['src/kernel/queue/publish.ts']);
+  expect([...new Set(holders)].filter((file) => !file.startsWith('jobs/'))).toEqual(['src/kernel/queue/rings.ts']);
 });
 
 test('the entry point builds the use cases of a process, and with them its one memory of sessions', () => {
@@ -575,7 +569,7 @@ test('what follows from a write is published where the write is called', () => {
 
 test('a turn that is open moves only in its journal, after the database has confirmed', () => {
   const turnFiles = files.filter((file) => /^src\/kernel\/turn\/(?!journal\/)/.test(file));
-  const records = ['opened-turn', 'position', 'turn-journal'].flatMap((name) => [
+  const records = ['opened-turn', 'position'].flatMap((name) => [
     ...codeOf(`src/kernel/turn/${name}.ts`).matchAll(
       /^export interface (?:OpenedTurn|Position|ContextTokens|Attempt) \{$(.*?)^\}$/gms,
     ),
@@ -584,7 +578,7 @@ test('a turn that is open moves only in its journal, after the database has conf
   const fields = records.flatMap(([, body = '']) => body.match(/^ {2}\w.*:.*$/gm) ?? []);
   expect(fields.filter((field) => !field.startsWith('  readonly '))).toEqual([]);
   const movers = turnFiles.filter((file) => /\badvance\(/.test(codeOf(file)));
-  expect(movers).toEqual(['src/kernel/turn/position.ts', 'src/kernel/turn/turn-journal.ts']);
+  expect(movers).toEqual(['src/kernel/turn/opened-turn.ts', 'src/kernel/turn/position.ts']);
   const assigning = turnFiles.filter((file) =>
     /\bturn\.[\w.]+ (?:[-+]?=|\?\?=) |\bturn\.[\w.]+\.push\(/.test(codeOf(file)),
   );

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLogger } from '../src/logger.ts';
-import { createOutageLog } from '../src/outage-log.ts';
+import { createLogger, createOutageLog } from '../src/logger.ts';
 
 const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
 

@@ -1,7 +1,7 @@
 // docs/how-to/troubleshooting.md has an answer for every reason why something waits and every code with which a turn fails.
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { FAILURE_CODES, failureStep } from '../src/kernel/rules/failure-steps.ts';
+import { FAILURE_CODES, failureStep } from '../src/core/failure.ts';
 import { NEXT_STEP_CODES } from '../src/kernel/rules/why.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 

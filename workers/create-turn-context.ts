@@ -1,8 +1,8 @@
 // Builds the context of turns in a worker process: the store's shared statements, the locks, the model, the tools.
 import type { Publish } from '../src/kernel/queue/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
-import { livePriceBook, type Config } from '../src/config.ts';
-import { DENIED_TOOLS } from '../src/core/subagent-spawn.ts';
+import { livePriceBook, type Config, agentOrFirst, processEnvironment } from '../src/config.ts';
+import { DENIED_TOOLS } from '../src/core/subagents.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Model } from '../src/model/model.ts';
@@ -22,15 +22,31 @@ import { createToolset, type Toolset } from '../src/tools/toolset.ts';
 import type { TurnContext, TurnFeature, TurnParts } from '../src/kernel/turn/context.ts';
 import { DeltaWriter } from '../src/kernel/turn/delta-writer.ts';
 import { LockKeeper } from '../src/kernel/turn/held-session.ts';
-import { ModelStates } from '../src/kernel/turn/model-states.ts';
+import { ModelStates, OutputHistory } from '../src/kernel/turn/model-states.ts';
 import { listKinds } from '../src/kernel/turn/loop/held-calls.ts';
-import { patienceCheck } from '../src/kernel/turn/gate/store-park.ts';
-import { OutputHistory } from '../src/kernel/turn/recent-outputs.ts';
+import { patienceCheck } from '../src/kernel/turn/gate/gate.ts';
 import type { RateMetrics } from './process-metrics.ts';
-import { KnownSnapshots, SnapshotCache } from '../src/kernel/turn/snapshot-cache.ts';
+import { KnownSnapshots, SnapshotCache, TranscriptCache } from '../src/kernel/turn/transcript-cache.ts';
 import type { Tracing } from '../src/tracing.ts';
-import { TranscriptCache } from '../src/kernel/turn/transcript-cache.ts';
 import { NO_METER, type TurnMeter } from '../src/kernel/turn/turn-meter.ts';
+import { join } from 'node:path';
+import { addressOfChat } from '../src/config/resolve-chat.ts';
+import { chooseMessageFeatures, fileBytesMaxOf } from '../src/config/message-features.ts';
+import { outgoingFolder } from '../src/files/copies.ts';
+import { sessionSettings } from '../src/config/session-settings.ts';
+import { overrideSession } from '../src/kernel/use-cases/accept-message.ts';
+import { postMessage } from '../src/kernel/use-cases/post-message.ts';
+import type { Service } from '../src/kernel/use-cases/service.ts';
+import { createProcessStore } from '../src/kernel/turn/journal/processes.ts';
+import { readTurnChat } from '../src/kernel/inbox/send-message.ts';
+import { createReadSessionUsage } from '../src/kernel/sessions/session-usage.ts';
+import type { CoreToolOptions } from '../src/tools/core-tools.ts';
+import type { MessageToolOptions } from '../src/tools/message-tool.ts';
+import { planAllCommands, planCommands } from '../src/tools/command-user.ts';
+import { sandboxOf, type Sandbox } from '../src/tools/sandbox/sandbox.ts';
+import type { SandboxRuntime } from '../src/tools/sandbox/port.ts';
+import { ProcessKeeper } from '../src/tools/process-keeper.ts';
+import type { SessionStatusPort } from '../src/tools/session-status-tool.ts';
 
 export interface WorkerParts {
   config: Config;
@@ -154,5 +170,131 @@ function createToolsets(tools: readonly Tool[], features: readonly TurnFeature[]
       known.set(name, toolset);
     }
     return toolset;
+  };
+}
+
+// Builds what the tools of a worker need of the database and the queue: the outbox, the keeper of commands in the background. The caller starts and stops the keeper.
+
+export interface ToolPortParts {
+  service: Service;
+  logger: Logger;
+  /** Names this process among the owners of commands; never used twice. */
+  owner: string;
+  /** Of plugins; absent: none. */
+  sandboxes?: readonly SandboxRuntime[];
+}
+
+export interface ToolPorts {
+  options: Pick<CoreToolOptions, 'exec' | 'process' | 'webFetch' | 'message'>;
+  /** Null where no command may be run. */
+  keeper: ProcessKeeper | null;
+  /** Null where no command may be run. */
+  sandbox: Sandbox | null;
+}
+
+/** The ports that the configuration enables: disabled ones are absent. */
+export function createToolPorts(parts: ToolPortParts): ToolPorts {
+  const { config } = parts.service;
+  const { fetch, message } = config.tools;
+  const { keeper, sandbox, exec, process } = commandPorts(parts);
+  return {
+    keeper,
+    sandbox,
+    options: {
+      exec,
+      process,
+      webFetch: fetch.enabled ? fetch : undefined,
+      message: message.enabled ? messagePort(parts.service) : undefined,
+    },
+  };
+}
+
+function commandPorts({ service: { config, database }, logger, owner, sandboxes = [] }: ToolPortParts) {
+  const { exec } = config.tools;
+  // MCP servers have one also where there are no commands.
+  const sandbox = sandboxOf(config, sandboxes);
+  if (!exec.enabled) return { keeper: null, sandbox: null, exec: undefined, process: undefined };
+  const { dataDir, leaseMs } = config.runtime;
+  const store = createProcessStore(database);
+  // Decided once: later changes on the disk must not change the user of commands.
+  const plans = new Map(planAllCommands(config).map((plan) => [plan.workspaceDir, plan]));
+  const keeper = new ProcessKeeper({
+    store,
+    dataDir,
+    worker: owner,
+    leaseMs,
+    runMsMax: exec.backgroundSeconds * 1000,
+    logger,
+    outages: database.outages,
+  });
+  return {
+    keeper,
+    sandbox,
+    process: { store, keeper, dataDir },
+    exec: {
+      timeoutSeconds: exec.timeoutSeconds,
+      environment: processEnvironment(),
+      sandbox,
+      planOf(workspaceDir: string) {
+        const plan = plans.get(workspaceDir) ?? planCommands(config, workspaceDir);
+        plans.set(workspaceDir, plan);
+        return plan;
+      },
+      background: { keeper, dataDir, timeoutSeconds: exec.backgroundSeconds },
+    },
+  };
+}
+
+function messagePort(service: Service): MessageToolOptions {
+  const { config, database } = service;
+  const { platforms } = config.channels;
+  const known = Object.keys(platforms).filter((name) => platforms[name]?.enabled !== false);
+  return {
+    channels: {
+      known,
+      open: config.tools.message.channels,
+      get url() {
+        return config.channels.webhook.url;
+      },
+      addressOf: (chat) => addressOfChat(config, chat),
+    },
+    featuresOf: (channel) => chooseMessageFeatures(config, channel),
+    fileBytesMaxOn: (channel) => fileBytesMaxOf(config, channel),
+    outgoing: outgoingFolder(config.runtime.dataDir),
+    mediaRoots: [join(config.runtime.dataDir, 'media'), ...config.images.roots],
+    chat: (call) => readTurnChat(database, call),
+    post: (message) => postMessage(service, message),
+  };
+}
+
+/** Serves the `session_status` tool: the session's row and figures, and the one override that an agent may set for its own session. */
+export function createSessionStatusPort(service: Service, clock: Clock): SessionStatusPort {
+  const { config, database } = service;
+  const readSessionUsage = createReadSessionUsage(database);
+  return {
+    async status({ sessionKey, agentId, tokens }) {
+      const agent = agentOrFirst(config, agentId);
+      const about = { now: clock.now(), timezone: agent.userTimezone };
+      const row = await readSessionUsage(sessionKey);
+      if (row === null) return about;
+      const { facts, cacheReadTokens, cacheWriteTokens, turns } = row;
+      const { input, output, context } = facts.tokens;
+      // The row has what ended turns have used.
+      const usage = {
+        inputTokens: input + tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens,
+        outputTokens: output + tokens.outputTokens,
+        contextTokens: tokens.contextTokens || context,
+        contextTokensMax: agent.contextTokens,
+        cacheReadTokens: cacheReadTokens + tokens.cacheReadTokens,
+        cacheWriteTokens: cacheWriteTokens + tokens.cacheWriteTokens,
+        turns: turns + 1,
+      };
+      return { ...about, session: { settings: sessionSettings(config, facts), usage } };
+    },
+    async setModel({ sessionKey }, model) {
+      const set = await overrideSession(service, sessionKey, { model });
+      if (set.kind === 'refused') return set.message;
+      return set.kind === 'done' ? null : 'this session no longer exists';
+    },
   };
 }

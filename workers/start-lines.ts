@@ -1,7 +1,7 @@
 // What a service prints and logs for the person who starts it: its parts, and warnings.
 import { systemClock } from '../src/clock.ts';
 import { agentOf, modelNotices, type Config } from '../src/config.ts';
-import { DEFAULT_PROVIDER } from '../src/core/model-ref.ts';
+import { DEFAULT_PROVIDER } from '../src/core/models.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
 import { describeExec, type SandboxState } from '../src/tools/sandbox/sandbox.ts';
 

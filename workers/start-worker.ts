@@ -10,7 +10,7 @@ import { loadCheckedPlugins, servedProviders, listToolNames } from '../src/plugi
 import { CLOSED_INBOX, type PluginInbox } from '../src/plugins/plugin-inbox.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
 import type { MeasurePrompt, Service } from '../src/kernel/use-cases/service.ts';
-import { isPassingFault } from '../src/database/database.ts';
+import { isPassingFault } from '../src/database/passing-faults.ts';
 import type { ProcessPart } from '../src/kernel/process-part.ts';
 import type { LaneUse } from '../src/kernel/processes/report-worker.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
@@ -19,13 +19,12 @@ import type { TurnContext } from '../src/kernel/turn/context.ts';
 import { measurePrompt } from '../src/kernel/use-cases/measure-prompt.ts';
 import { runTurn } from '../src/kernel/turn/run/run-turn.ts';
 import type { Tracing } from '../src/tracing.ts';
-import { createTurnContext } from './create-turn-context.ts';
+import { createTurnContext, createSessionStatusPort, createToolPorts } from './create-turn-context.ts';
 import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorkers, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
 import type { Sandbox } from '../src/tools/sandbox/sandbox.ts';
-import { createSessionStatusPort, createToolPorts } from './tool-ports.ts';
 import type { WorkMeters } from './process-metrics.ts';
 
 export interface WorkerOptions {

@@ -1,15 +1,18 @@
 // The answer to a request that has stored a message: with `Prefer: wait=<seconds>` (RFC 7240), how the message ended, if it is settled in that time.
 import type { AcceptedMessage } from '../contract/answers.ts';
 import type { AcceptResult } from '../kernel/use-cases/accept-message.ts';
-import type { SettlementView } from '../kernel/views/settlements.ts';
+import type { SettlementView } from '../kernel/views/turns.ts';
 import type { Answer } from './answer.ts';
 import { idempotencyMismatch, REPLAYED } from './idempotency-key.ts';
 import { fieldProblem, modelProblem, Problem } from './problem.ts';
 import type { AnyRequest, Api } from './route.ts';
 import type { AwaitedMessage } from './settlement-waiter.ts';
 
+// The answer to a request that has stored a message: with `Prefer: wait=<seconds>` (RFC 7240), how the message ended, if it is settled in that time.
+
 const WAIT = /^wait\s*=\s*"?(\d{1,6})"?$/i;
-const GONE = 'the client has disconnected';
+
+export const GONE = 'the client has disconnected';
 
 /** `isReplay`: an earlier request with the same key has stored it. `ended` makes the 200, `now` the 202. */
 export async function answerStored(
@@ -39,20 +42,6 @@ function parseWaitSeconds(prefer: string | string[] | undefined, secondsMax: num
   return 0;
 }
 
-/** How the message ended, or null when the wait ended first: it ends when the client leaves, and counts as no ordinary request while it lasts. */
-async function waitForSettlement(
-  { request, services }: Pick<Api, 'services'> & { request: AnyRequest },
-  message: AwaitedMessage,
-  waitSeconds: number,
-): Promise<SettlementView | null> {
-  const gone = new AbortController();
-  // Every response closes. Without a reason, each abort would make an error with a stack.
-  request.reply.raw.once('close', () => gone.abort(GONE));
-  if (request.reply.raw.destroyed) gone.abort(GONE);
-  services.admission.leave(request.reply.request);
-  return await services.waiter.wait(message, waitSeconds * 1000, gone.signal);
-}
-
 /** The refusal of a message whose session has the largest number of waiting messages. */
 export function inboxFull(retryAfterMs?: number): Problem {
   const detail =
@@ -78,4 +67,18 @@ export function toTakenMessage(result: AcceptResult): TakenMessage {
     default:
       return result satisfies never;
   }
+}
+
+/** How the message ended, or null when the wait ended first: it ends when the client leaves, and counts as no ordinary request while it lasts. */
+export async function waitForSettlement(
+  { request, services }: Pick<Api, 'services'> & { request: AnyRequest },
+  message: AwaitedMessage,
+  waitSeconds: number,
+): Promise<SettlementView | null> {
+  const gone = new AbortController();
+  // Every response closes. Without a reason, each abort would make an error with a stack.
+  request.reply.raw.once('close', () => gone.abort(GONE));
+  if (request.reply.raw.destroyed) gone.abort(GONE);
+  services.admission.leave(request.reply.request);
+  return await services.waiter.wait(message, waitSeconds * 1000, gone.signal);
 }

@@ -2,11 +2,10 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { Config, LiveConfig, Setting } from '../config.ts';
-import type { Logger } from '../logger.ts';
-import type { OutageLog } from '../outage-log.ts';
+import type { Logger, OutageLog } from '../logger.ts';
 import type { MeasurePrompt, OpenModel, Service } from '../kernel/use-cases/service.ts';
 import type { ViewDatabase } from '../database/page.ts';
-import type { Wake } from '../kernel/queue/wake.ts';
+import type { Wake } from '../kernel/queue/rings.ts';
 
 export interface ApiContext {
   config: Config;

@@ -5,20 +5,26 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { given } from '../core/given.ts';
+import { given } from '../core/json.ts';
 import { newId } from '../ids.ts';
 import type { KeyRole } from '../core/key-role.ts';
-import { answerBrokenRequest, isFormRoute, isLinesRoute } from './broken-requests.ts';
+import {
+  answerBrokenRequest,
+  isFormRoute,
+  isLinesRoute,
+  createOnRequest,
+  createRefusal,
+  type RefuseUnknown,
+} from './on-request.ts';
 import type { ApiContext } from './context.ts';
 import { openApiDocument } from './openapi.ts';
 import { FORM_TYPE, LINE_TYPES } from './batch-lines.ts';
 import { createErrorHandler } from './error-handler.ts';
-import type { Identity } from './identify.ts';
-import { createOnRequest, createRefusal, type RefuseUnknown } from './on-request.ts';
+import type { Identity } from './key-ring.ts';
 import { parseJson } from './parse-json.ts';
 import type { CreateApiPart } from './part.ts';
-import { apiOf, performRoute } from './perform-route.ts';
 import { ANSWERED, roleOf, type Api, type Route } from './route.ts';
+import { apiOf, performRoute } from './perform-route.ts';
 import { Problem } from './problem.ts';
 import { createServices, type ApiServices } from './services.ts';
 import { serveWebApp, WEB_DIST } from './web-app.ts';

@@ -1,8 +1,7 @@
 // The one place where an error becomes an answer, and where it is logged: one line per answer of 400 and above, with the code and the
 // id of the request, never with what the client sent. A fault of the database belongs to the story of its outage.
 import { UnknownAgentError } from '../config.ts';
-import { listCauses } from '../core/database-fault.ts';
-import { isPassingFault } from '../database/database.ts';
+import { listCauses, isPassingFault } from '../database/passing-faults.ts';
 import { Problem, problemBody } from './problem.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiContext } from './context.ts';

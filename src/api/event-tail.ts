@@ -6,7 +6,7 @@
 //        [ ........... | remembered | position ) ──▶     remembered events, then everything that is read
 //
 // A subscriber whose floor is below the kept events must read on first.
-import type { OutageLog } from '../outage-log.ts';
+import type { OutageLog } from '../logger.ts';
 import type { EventPage, EventRow } from '../kernel/views/events.ts';
 import type { CommitWake } from './context.ts';
 import { formatFrame } from './event-frame.ts';

@@ -1,7 +1,7 @@
 // The `Idempotency-Key` header: its format, its scope, and how a POST returns its first answer again. The statement with the effect of
 // a request stores the key, so a request never waits for another one with its key: it reads that request's result and returns it.
 import { hash } from 'node:crypto';
-import { canonicalJson } from '../core/canonical-json.ts';
+import { canonicalJson } from '../core/json.ts';
 import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KeyState } from '../database/idempotency.ts';
 import type { ViewDatabase } from '../database/page.ts';
 import type { Answer } from './answer.ts';

@@ -2,18 +2,20 @@
 // the body, and how much is in flight.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { unauthorized, wrongKey } from './attempts.ts';
-import { isLinesBody } from './batch-lines.ts';
-import { isLinesRoute, limitArrival } from './broken-requests.ts';
+import { isLinesBody, isFormBody } from './batch-lines.ts';
 import type { ApiContext } from './context.ts';
-import { identify, type Identity } from './identify.ts';
-import { notFound, Problem } from './problem.ts';
-import { refuseRole } from './perform-route.ts';
+import { identify, type Identity } from './key-ring.ts';
+import { notFound, Problem, problemBody } from './problem.ts';
 import type { Route } from './route.ts';
+import { refuseRole } from './perform-route.ts';
 import type { ApiServices } from './services.ts';
 import { MIMEType } from 'node:util';
 import { cutHead } from '../core/text.ts';
 import type { Config } from '../config.ts';
 import { isLoopbackHost } from '../network/public-address.ts';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { newId } from '../ids.ts';
 
 /** Makes the hook. Routes that do not exist ask for a key too, so that a caller without one cannot find out which ones do (G32). */
 export function createOnRequest(
@@ -164,4 +166,50 @@ function parseCharset(contentType: string | undefined): string | null {
   } catch {
     return null;
   }
+}
+
+// Requests that are answered on their connection, past the server: bytes that are not HTTP, and bodies that do not arrive.
+
+/** Breaks off a request whose body has not arrived in time. How long its answer takes does not matter. */
+export function limitArrival(request: FastifyRequest, reply: FastifyReply, msMax: number): void {
+  const { raw, headers } = request;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (!hasBody || isStreamed(request)) return;
+  const late = `The body did not arrive within ${msMax / 1000} s. Nothing was done.`;
+  const timer = setTimeout(() => answerByHand(new Problem('request_timeout', late), raw.socket), msMax);
+  const hasArrived = (): void => clearTimeout(timer);
+  // A request that is refused before its body is read has no end, only an answer or a connection that closes.
+  raw.once('end', hasArrived).once('close', hasArrived);
+  reply.raw.once('finish', hasArrived).once('close', hasArrived);
+}
+
+/** True for a route that reads lines by itself. */
+export function isLinesRoute(request: FastifyRequest): boolean {
+  return request.routeOptions.config.takesLines === true;
+}
+
+/** True for a route that reads a form by itself. */
+export function isFormRoute(request: FastifyRequest): boolean {
+  return request.routeOptions.config.takesForm === true;
+}
+
+/** True when the body is read by the route, which watches its arrival. */
+function isStreamed(request: FastifyRequest): boolean {
+  return (isLinesRoute(request) && isLinesBody(request)) || (isFormRoute(request) && isFormBody(request));
+}
+
+/** Answers bytes that are not HTTP, or headers that are too long; there is no request yet. */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET') return void socket.destroy();
+  answerByHand(new Problem('invalid_request', 'The HTTP request is malformed.'), socket);
+}
+
+/** Answers on a connection whose request is not read to its end, and closes it. */
+function answerByHand(problem: Problem, socket: Socket): void {
+  if (!socket.writable) return void socket.destroy();
+  const body = problemBody(problem, '', newId<string>());
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\ncontent-type: application/problem+json\r\nconnection: close\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
 }

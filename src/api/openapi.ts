@@ -1,8 +1,8 @@
 // The OpenAPI 3.1 document, made of the route table and its schemas. OpenAPI 3.1 speaks JSON Schema 2020-12, which is what zod
 // writes, so the schemas go in as they are.
 import { z } from 'zod';
-import { REQUEST_HEADER } from './identify.ts';
-import { namesIn, PATH_PARAMETERS } from './path-parameters.ts';
+import { REQUEST_HEADER } from './key-ring.ts';
+import { namesIn, PATH_PARAMETERS } from './parse-json.ts';
 import { PROBLEMS } from './problem.ts';
 import type { AnswerDoc, Route } from './route.ts';
 import { COMPONENTS } from '../contract/components.ts';

@@ -3,8 +3,11 @@
 // string can hold such a character only through an escape, or as a byte that JSON itself forbids.
 import { isUtf8 } from 'node:buffer';
 import { cutHead } from '../core/text.ts';
-import { parseKeepingIntegers } from '../core/parse-exactly.ts';
-import { Problem } from './problem.ts';
+import { parseKeepingIntegers, holdsKeptInteger, isKeptInteger, roundedIntegers } from '../core/json.ts';
+import { Problem, type FieldError, type ProblemCode, notFound } from './problem.ts';
+import type { z } from 'zod';
+import { isUuid, type SessionKey } from '../core/ids.ts';
+import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 
 /** The value of the body. Throws `Problem` 400, which names the path of a bad string. */
 export function parseJson(body: Buffer, depthMax: number): unknown {
@@ -184,4 +187,186 @@ function formatPath(levels: readonly Level[]): string {
     .map(({ place }) => (typeof place === 'number' ? `[${place}]` : `.${place}`))
     .join('')
     .replace(/^\./, '');
+}
+
+// A value of a request against its schema, and what the client reads about what does not fit: the path and the message of every fault.
+
+const ERRORS_MAX = 20;
+
+/** The value as the schema returns it. Throws `Problem` with the path of every field that is wrong; `place` is where the value is. */
+export function parseWith<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  code: ProblemCode,
+  place = '',
+): z.output<Schema> {
+  const checked = checkFields(schema, value);
+  if (checked.isValid) return checked.data;
+  const errors = checked.errors.slice(0, ERRORS_MAX).map((one) => ({ ...one, path: joined(place, one.path) }));
+  const first = errors[0];
+  const where = first === undefined || first.path === '' ? '' : `${first.path}: `;
+  throw new Problem(code, `${where}${first?.message ?? 'is not valid'}`, { errors });
+}
+
+type Checked<Data> = { isValid: true; data: Data } | { isValid: false; errors: FieldError[] };
+
+const OUT_OF_RANGE = `Out of range: expected an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
+
+/**
+ * The value as the schema returns it, or its faults. A kept integer is an object, so the schema sees rounded numbers first, and says what is wrong
+ * with a number. Then it sees the kept integers, which remain where it takes any value.
+ */
+export function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): Checked<z.output<Schema>> {
+  const hasKept = holdsKeptInteger(value);
+  const rounded = schema.safeParse(hasKept ? roundedIntegers(value) : value);
+  if (!rounded.success) {
+    const issues = withoutWiderBounds(rounded.error.issues);
+    return { isValid: false, errors: issues.flatMap((issue) => toFieldErrors(issue, value)) };
+  }
+  const result = hasKept ? schema.safeParse(value) : rounded;
+  if (result.success) return { isValid: true, data: result.data };
+  // A field takes the number, and would round it.
+  const issues = result.error.issues.map((issue) => ({ ...issue, message: OUT_OF_RANGE }));
+  return { isValid: false, errors: issues.flatMap((issue) => toFieldErrors(issue, value)) };
+}
+
+/** Without the bounds of all integers where the field has narrower ones: zod reports both. */
+function withoutWiderBounds(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
+  return issues.filter((issue, at) => {
+    const next = issues[at + 1];
+    const isBoundOfInt = (issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'int';
+    return !isBoundOfInt || next?.code !== issue.code || formatField(next.path) !== formatField(issue.path);
+  });
+}
+
+/** The messages for the client about a fault of a schema. */
+function toFieldErrors(issue: z.core.$ZodIssue, value: unknown): FieldError[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: formatField([...issue.path, key]), message: 'unknown field' }));
+  }
+  if (issue.code === 'invalid_union') {
+    const branches = issue.errors.toSorted((one, other) => one.length - other.length);
+    const below = branches.flat().map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
+    // A kept integer in the value is the fault, whichever branch finds it.
+    const closest = below.find(({ path }) => isKeptInteger(valueAt(value, path))) ?? below[0];
+    if (closest !== undefined && closest.path.length > issue.path.length) return toFieldErrors(closest, value);
+  }
+  return [{ path: formatField(issue.path), message: formatMessage(issue, value) }];
+}
+
+const DIGITS_MAX = 40;
+
+/** The message of the schema, with the digits of a kept integer: the schema has seen a rounded number. */
+function formatMessage({ path, message }: z.core.$ZodIssue, value: unknown): string {
+  const at = valueAt(value, path);
+  if (!isKeptInteger(at)) return message;
+  const digits = at.rawJSON.length > DIGITS_MAX ? `${at.rawJSON.slice(0, DIGITS_MAX)}…` : at.rawJSON;
+  return `${message.replace(/, received number$/, '')}, received number ${digits}`;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((above, step) => (above as Record<PropertyKey, unknown> | null)?.[step], value);
+}
+
+const NAME_CHARS_MAX = 100;
+
+function formatField(path: readonly PropertyKey[]): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${cutHead(String(step), NAME_CHARS_MAX)}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+/** A path below another: `input[0]` and `role` are `input[0].role`. */
+function joined(above: string, below: string): string {
+  return above === '' || below === '' || below.startsWith('[') ? above + below : `${above}.${below}`;
+}
+
+// The path parameters by name: their checks, the values that a route gets, and their descriptions in the document.
+
+interface PathParameter<Value> {
+  description: string;
+  /** JSON Schema of the value in a request. */
+  schema: Record<string, unknown>;
+  /** The value that routes get. Throws `Problem`. */
+  parse: (raw: string) => Value;
+}
+
+const COUNT = /^[1-9]\d{0,8}$/;
+
+export const PATH_PARAMETERS = {
+  key: {
+    description: 'The key of a session; a key without the prefix agent: belongs to the agent main',
+    schema: { type: 'string', maxLength: 211 },
+    parse: (raw) => parseSessionKey(raw, 'key'),
+  } satisfies PathParameter<SessionKey>,
+  id: defineUuid('The id of the object, as answers have it', 'resource'),
+  runId: defineUuid('The id of a run of a subagent', 'run'),
+  n: {
+    description: 'The number of the model call, or of the part of an entry, counted from 1',
+    schema: { type: 'integer', minimum: 1 },
+    parse(raw) {
+      if (!COUNT.test(raw)) throw notFound('object with this number: numbers start at 1');
+      return Number(raw);
+    },
+  } satisfies PathParameter<number>,
+  callId: defineText('The id of a tool call'),
+  toolCallId: defineText('The id of a call of an external tool'),
+  model: defineText('The name of a model'),
+  responseId: defineText('The id of a response'),
+  fileId: defineText('The id of a file'),
+  clientBatchId: defineText('The id of an OpenAI-compatible batch'),
+  senderId: defineText('The sender.id in the messages of the person'),
+  agent: defineText('The id of an agent'),
+  server: defineText('The name of an MCP server'),
+  name: defineText('The name of a channel in the configuration'),
+  account: defineText('The name of an account of the channel in the configuration'),
+  attentionId: defineText('The id of a problem that needs attention'),
+};
+
+type PathParameterName = keyof typeof PATH_PARAMETERS;
+
+/** `key` is canonical, `id` and `runId` are UUIDs in lower case, `n` is a positive integer, `callId` a text, `agent` a name. */
+export type PathValues = {
+  [Name in PathParameterName]: ReturnType<(typeof PATH_PARAMETERS)[Name]['parse']>;
+};
+
+function isPathParameter(name: string): name is PathParameterName {
+  return Object.hasOwn(PATH_PARAMETERS, name);
+}
+
+export function namesIn(path: string): PathParameterName[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    if (!isPathParameter(name))
+      throw new Error(`the path ${path} has a parameter that PATH_PARAMETERS does not know`);
+    return name;
+  });
+}
+
+/** The canonical form of a session key from outside. Throws `Problem` 400. */
+export function parseSessionKey(raw: string, path: string): SessionKey {
+  try {
+    return canonicalSessionKey(raw);
+  } catch (error) {
+    if (!(error instanceof InvalidSessionKeyError)) throw error;
+    throw new Problem('invalid_session_key', `The ${error.message}.`, {
+      errors: [{ path, message: '1 to 200 characters of a-z 0-9 : _ . @ + -' }],
+      cause: error,
+    });
+  }
+}
+
+function defineText(description: string): PathParameter<string> {
+  return { description, schema: { type: 'string' }, parse: (raw) => raw };
+}
+
+function defineUuid(description: string, what: string): PathParameter<string> {
+  return {
+    description,
+    schema: { type: 'string', format: 'uuid' },
+    parse(raw) {
+      if (!isUuid(raw)) throw notFound(`${what} with this id: ids are UUIDs`);
+      return raw.toLowerCase();
+    },
+  };
 }

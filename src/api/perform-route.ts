@@ -1,16 +1,18 @@
 // Performs a route: the checks of its schemas, its function within its deadline, and the entry of the audit log. A request over HTTP comes here after
 // the checks of its head; a feature may perform a route for its caller, who then needs the role of that route.
 import type { FastifyReply } from 'fastify';
-import { mayAct, type KeyRole } from '../core/key-role.ts';
+import type { Answer } from './answer.ts';
+import { type KeyRole, mayAct } from '../core/key-role.ts';
+import type { Principal } from './key-ring.ts';
+import { Problem, answerWithin } from './problem.ts';
 import { cutHead } from '../core/text.ts';
 import { recordChange, type ChangeEnd } from '../kernel/use-cases/record-change.ts';
 import type { Service } from '../kernel/use-cases/service.ts';
-import type { Answer } from './answer.ts';
-import { answerWithin } from './deadline.ts';
 import { toProblem } from './error-handler.ts';
-import type { Principal } from './key-ring.ts';
-import { Problem } from './problem.ts';
-import { ANSWERED, parseRequest, type Api, type ApiRequest, type RawRequest, type Route } from './route.ts';
+import { type Api, type ApiRequest, ANSWERED, type Route, type RawRequest, parseRequest } from './route.ts';
+
+// Performs a route: the checks of its schemas, its function within its deadline, and the entry of the audit log. A request over HTTP comes here after
+// the checks of its head; a feature may perform a route for its caller, who then needs the role of that route.
 
 /** The longest that an ordinary request takes before it is answered 503. */
 const REQUEST_MS_MAX = 10_000;

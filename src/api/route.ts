@@ -1,5 +1,6 @@
 // What a route is: a row of data (method, path, schemas, answers) and one function. The rows make the server, the checks before
 // the function, the OpenAPI document and the names in the audit log. Only the fields are described elsewhere: in `src/contract/`.
+import { pageQuery } from '../contract/queries.ts';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -12,14 +13,13 @@ import { listAnswer, parsePageRequest, type ListIdentity, type PageRules } from 
 import type { KeyedRequest } from '../database/idempotency.ts';
 import type { Page, PageRequest } from '../database/page.ts';
 import { answerOnce, buildKeyedRequest } from './idempotency-key.ts';
-import { type PathValues, namesIn, PATH_PARAMETERS } from './path-parameters.ts';
+import { type PathValues, namesIn, PATH_PARAMETERS, parseWith } from './parse-json.ts';
 import type { ApiServices } from './services.ts';
 import { describeList } from '../contract/answers.ts';
-import { pageQuery } from '../contract/queries.ts';
-import { parseWith } from './check-fields.ts';
-import { fieldProblem, type Problem, type ProblemCode } from './problem.ts';
+import { fieldProblem, Problem, type ProblemCode } from './problem.ts';
 
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+
 type ParamsOf<Path> = Pick<PathValues, NamesIn<Path> & keyof PathValues>;
 
 /** What handlers get beside their request. */
@@ -116,6 +116,7 @@ export function roleOf({ role, method }: Pick<Route, 'role' | 'method'>): KeyRol
 
 /** The body of requests that need none: nothing, or `{}`. */
 export const noFields = z.strictObject({});
+
 export type NoFields = typeof noFields;
 
 type ReadSpec<Path extends string, Query extends z.ZodType> = Omit<

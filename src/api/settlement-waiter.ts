@@ -1,9 +1,9 @@
 // Waits for messages to be settled, for every request that waits (`Prefer: wait`) in one place: one query serves all of them. It is
 // sent immediately when this process has settled messages of their session, and at intervals because the worker may be in another
 // process. The facts are in the database; nothing is lost when a request stops waiting.
-import { shareNext } from '../coalesce/share-next.ts';
-import { withDeadline } from '../deadline.ts';
-import type { OutageLog } from '../outage-log.ts';
+import { shareNext } from '../coalesce.ts';
+import { withDeadline } from '../clock.ts';
+import type { OutageLog } from '../logger.ts';
 import type { CommitWake } from './context.ts';
 
 export interface SettlementWaiterOptions<Settlement> {
@@ -25,11 +25,14 @@ type End<Settlement> = (settlement: Settlement | null) => void;
 
 /** The time between two queries: the first soon after a wait begins, then less often. */
 const INTERVAL_MS_MIN = 50;
+
 const INTERVAL_MS_MAX = 250;
+
 const INTERVAL_GROWTH = 1.5;
 
 /** A query on a connection that hangs must not hold up those that wait for the next query, which may be sent on another one. */
 const QUERY_MS_MAX = 2_000;
+
 const late = (): Error => new Error(`the database has not answered within ${QUERY_MS_MAX} ms`);
 
 export class SettlementWaiter<Settlement> {

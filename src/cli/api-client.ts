@@ -2,7 +2,7 @@
 // sent again by itself: a person at a terminal wants to know, and commands that wait have their own way to continue.
 import { ConfigError } from '../config/config-error.ts';
 import { loadClientSettings, type ClientSettings } from '../config/client-settings.ts';
-import { parseKeepingIntegers } from '../core/parse-exactly.ts';
+import { parseKeepingIntegers } from '../core/json.ts';
 import {
   createClient,
   HoldfastError,

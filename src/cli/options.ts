@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../config/durations.ts';
-import { isObject } from '../core/given.ts';
+import { isObject } from '../core/json.ts';
 import { usageError } from './cli-error.ts';
 import { fileError } from './file-error.ts';
 

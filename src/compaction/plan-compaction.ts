@@ -2,7 +2,7 @@
 // replaced or stay together; the newest user message always stays, verbatim, even when later entries are replaced.
 // Settings that contradict each other (a reserve larger than the window) are adjusted rather than refused: a session must not get stuck on them.
 import type { PathEntry } from '../core/entry.ts';
-import { estimateTokens } from '../core/token-estimate.ts';
+import { estimateTokens } from '../core/content-size.ts';
 
 /** What goes and what stays, both in the order of the path; the summary will precede what stays. */
 export interface CompactionPlan {

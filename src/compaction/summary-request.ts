@@ -1,13 +1,13 @@
 // The one model call of a compaction: what it asks for, and with how much input at most. The conversation is passed as data, one
 // JSON object a line; the summarising model has no tools but, when a flush is due, one that appends to the memory of the day.
-import type { ModelFacts } from '../core/catalogue/catalogue.ts';
+import type { ModelFacts } from '../core/models.ts';
 import type { PathEntry } from '../core/entry.ts';
 import type { ModelRequest, ToolSpec } from '../core/model-request.ts';
-import { CHARS_PER_TOKEN } from '../core/token-estimate.ts';
+import { joinText } from '../core/content.ts';
+import { CHARS_PER_TOKEN } from '../core/content-size.ts';
 import { serialiseEntries } from './serialise-entries.ts';
 import { SUMMARY_HEADINGS } from './summary-text.ts';
 import { thinkingRequest } from '../core/thinking-request.ts';
-import { joinText } from '../core/content.ts';
 
 /** Begins the text of every compaction request. */
 export const COMPACTION_REQUEST = '[Compaction request]';

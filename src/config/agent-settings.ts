@@ -1,8 +1,7 @@
 // The settings of one agent: its entry of `agents.list` over the defaults. Made once per configuration and agent, frozen.
 import { join } from 'node:path';
-import { catalogueRow, type ModelFacts } from '../core/catalogue/catalogue.ts';
-import type { ExternalTool } from '../core/external-tools.ts';
-import type { ToolPolicy } from '../core/tool-policy.ts';
+import { catalogueRow, type ModelFacts } from '../core/models.ts';
+import type { ExternalTool, ToolPolicy } from '../core/tool-policy.ts';
 import { deepFreeze, mergeOver } from './walk-schema.ts';
 import type { AgentDefaults, AgentEntry, Config } from './schema.ts';
 

@@ -1,14 +1,13 @@
 // Which models a configuration may name. Without plugins those of the built-in provider and of each provider with an address; with plugins,
 // which may serve providers of their own, any `provider/model` at first, and what is really served once they are loaded.
 // The operator gets notices about models that their provider ends, and about windows that a model does not have.
-import { DEFAULT_PROVIDER, modelOfRef } from '../core/model-ref.ts';
+import { DEFAULT_PROVIDER, modelOfRef, endOfModel } from '../core/models.ts';
 import { agentOf, agentOrFirst, factsOfModel, resolveModelRef, type AgentSettings } from './agent-settings.ts';
 import { findClosest } from './find-closest.ts';
 import { refuseFaults, type Refuse } from './config-error.ts';
 import { listServedProviders, setUpHint } from './providers.ts';
 import { mergeOver } from './walk-schema.ts';
 import type { AgentDefaults, Config, FileSettings } from './schema.ts';
-import { endOfModel } from '../core/models.ts';
 
 /** The providers that are known to be served; null: a plugin may serve any. */
 export type KnownProviders = readonly string[] | null;

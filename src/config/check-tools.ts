@@ -1,7 +1,6 @@
 // Refuses policies that name what does not exist. A misspelt name in `deny` denies nothing, so it would leave on what was meant to be off
 // (G30): it stops the start instead. Patterns with `*` may match nothing, because tools of plugins come and go.
-import type { ExternalTool } from '../core/external-tools.ts';
-import { BUILT_IN_TOOLS, type ToolPolicy } from '../core/tool-policy.ts';
+import { type ExternalTool, BUILT_IN_TOOLS, type ToolPolicy } from '../core/tool-policy.ts';
 import { findClosest } from './find-closest.ts';
 import { collectFaults, refuseFaults, type Refuse } from './config-error.ts';
 import type { DeepPartial } from './walk-schema.ts';

@@ -1,11 +1,10 @@
 // The words that settings choose from, with their types.
-
 /** A class of turns with its own concurrency. */
 export type Lane = 'main' | 'subagent' | 'cron' | 'batch';
 export const LANES: readonly Lane[] = ['main', 'subagent', 'cron', 'batch'];
 
 export { QUEUE_DROPS, QUEUE_MODES, type QueueMode } from '../core/queue-mode.ts';
-export { THINKING_LEVELS, type ThinkingLevel } from '../prompt/thinking-directive.ts';
+export { THINKING_LEVELS, type ThinkingLevel } from '../core/models.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -39,4 +38,4 @@ export const PROVIDER_APIS = [
 
 export type ProviderApi = (typeof PROVIDER_APIS)[number];
 
-export { APPROVAL_ASKS, APPROVAL_CONDITIONS } from '../core/tool-approval.ts';
+export { APPROVAL_ASKS, APPROVAL_CONDITIONS } from '../core/tool-policy.ts';

@@ -1,7 +1,7 @@
 // Which providers serve models, and how: those of the configuration, those that are known by name, and what the environment says about them.
 import { resolve } from 'node:path';
-import { given } from '../core/given.ts';
-import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
+import { given } from '../core/json.ts';
+import { DEFAULT_PROVIDER } from '../core/models.ts';
 import { DEFAULT_KEY, NO_KEY } from '../core/provider-keys.ts';
 import { PROVIDER_APIS, type ProviderApi } from './choices.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';

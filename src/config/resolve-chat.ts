@@ -1,7 +1,7 @@
 // A chat of a channel as people write it, checked: where the results of crons, subagents and batches go.
 import { z } from 'zod';
 import { formatChannelUrl, type ChannelAddress } from '../core/channel-address.ts';
-import { given } from '../core/given.ts';
+import { given } from '../core/json.ts';
 import { word } from './schema-scalars.ts';
 
 /** `mode: "channel"` in a request or the configuration. */

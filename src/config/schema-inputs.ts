@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { TAGS_MAX, type InputOptions } from '../core/input-options.ts';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
 import { findSchemaFault, SCHEMA_CHARS_MAX, type ResponseFormat } from '../core/response-format.ts';
-import { EXTERNAL_TOOLS_MAX, TOOL_NAME, TOOL_NAME_TEXT, type ExternalTool } from '../core/external-tools.ts';
+import { EXTERNAL_TOOLS_MAX, TOOL_NAME, TOOL_NAME_TEXT, type ExternalTool } from '../core/tool-policy.ts';
 import { distinct, duration, TEXT_MAX, word } from './schema-scalars.ts';
 
 /** How long a call of an external tool waits whose definition does not say it. */

@@ -17,7 +17,7 @@ import {
   text,
 } from './schema-scalars.ts';
 import { APPROVAL_ASKS } from './choices.ts';
-import { nameMcpTool } from '../core/mcp-names.ts';
+import { nameMcpTool } from '../core/tool-policy.ts';
 import type { Refuse } from './config-error.ts';
 import { APPROVAL_MS, type toolsSchema } from './schema-tools.ts';
 

@@ -1,10 +1,9 @@
 // The shape of `models`: the providers, what their models cost, and how fast they may be asked.
 import { z } from 'zod';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../history/provider-family.ts';
-import { MODEL_INPUTS } from '../core/catalogue/catalogue.ts';
+import { MODEL_INPUTS, THINKING_LEVELS } from '../core/models.ts';
 import { PROVIDER_APIS } from './choices.ts';
-import { isWholePrice } from '../core/prices/price-row.ts';
-import { THINKING_LEVELS } from '../prompt/thinking-directive.ts';
+import { isWholePrice } from '../core/price-row.ts';
 import {
   choice,
   count,

@@ -1,7 +1,7 @@
 // What the schema of the configuration is made of: sections, and scalars such as durations, counts, names, paths and URLs. What each refuses says
 // what is allowed.
 import { z } from 'zod';
-import { isInTimeRange } from '../core/time/civil-time.ts';
+import { isInTimeRange } from '../core/time.ts';
 import { API_KEY, API_KEY_TEXT } from './choices.ts';
 import { formatDuration, parseDuration } from './durations.ts';
 

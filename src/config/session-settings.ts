@@ -1,7 +1,7 @@
 // What holds for a session and where it comes from: its own override, its channel, or the configuration of its agent. A message may still
 // say otherwise for its own turn.
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
-import { toReasoning, type ReasoningLevel } from '../core/reasoning-tags.ts';
+import { toReasoning, type ReasoningLevel } from '../core/reply.ts';
 import { agentOrFirst, resolveModelRef } from './agent-settings.ts';
 import type { Config } from './schema.ts';
 

@@ -1,6 +1,6 @@
 // Ways through the schema of the configuration and through its values: find, lay over each other, freeze.
 import { z } from 'zod';
-import { isObject } from '../core/given.ts';
+import { isObject } from '../core/json.ts';
 
 /** Every object field optional, all the way down; arrays are replaced as a whole. */
 export type DeepPartial<T> = T extends readonly unknown[]

@@ -1,7 +1,7 @@
 // The answers that are made of several views, and the bodies of the smaller requests.
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../config/choices.ts';
-import { REASONING_LEVELS } from '../core/reasoning-tags.ts';
+import { REASONING_LEVELS } from '../core/reply.ts';
 import { HEALTH_KINDS } from '../features/overview/rules/service-health.ts';
 import { message, session, systemEvent, turn } from './views.ts';
 import { text, flag, uuid, iso, count } from './fields.ts';

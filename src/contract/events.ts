@@ -1,6 +1,6 @@
 // Live events: their types, which a filter can name, and the data of each.
 import { z } from 'zod';
-import { PRICE_TIERS } from '../core/prices/call-cost.ts';
+import { PRICE_TIERS } from '../core/prices.ts';
 import { BATCH_OUTCOMES, PAUSE_REASONS } from '../features/batches/rules/batch.ts';
 import { BULK_STATUSES } from '../features/bulk-actions/rules.ts';
 import { MESSAGE_STATUSES, TURN_STATUSES } from '../core/statuses.ts';

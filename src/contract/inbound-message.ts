@@ -6,7 +6,7 @@ import { messageTools, messageVia, turnOptions } from '../config/schema-inputs.t
 import { count, timeText } from '../config/schema-scalars.ts';
 import { nestOptions } from '../core/input-options.ts';
 import type { InboundMessage } from '../core/inbound.ts';
-import { TIME_MS_MAX } from '../core/time/civil-time.ts';
+import { TIME_MS_MAX } from '../core/time.ts';
 import { deliverTo } from './fields.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */

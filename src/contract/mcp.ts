@@ -1,6 +1,6 @@
 // MCP servers and their tools on the wire.
 import { z } from 'zod';
-import { APPROVAL_ASKS } from '../core/tool-approval.ts';
+import { APPROVAL_ASKS } from '../core/tool-policy.ts';
 import { count, flag, iso, text } from './fields.ts';
 
 export const MCP_STATES = ['new', 'connected', 'lost', 'disabled'] as const;

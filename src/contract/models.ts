@@ -1,7 +1,6 @@
 // What is known of models.
 import { z } from 'zod';
-import { MODEL_INPUTS } from '../core/catalogue/catalogue.ts';
-import { THINKING_LEVELS } from '../prompt/thinking-directive.ts';
+import { MODEL_INPUTS, THINKING_LEVELS } from '../core/models.ts';
 import { count, iso, text } from './fields.ts';
 
 export const catalogueModel = z.strictObject({

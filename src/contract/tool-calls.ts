@@ -1,6 +1,6 @@
 // Tool calls of turns on the wire.
 import { z } from 'zod';
-import { HOLD_CODES } from '../core/hold-codes.ts';
+import { HOLD_CODES } from '../core/statuses.ts';
 import { count, endedAt, flag, startedAt, text } from './fields.ts';
 
 export const waitsFor = z

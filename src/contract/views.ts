@@ -1,10 +1,10 @@
 // The answers of the API, for the document and for the tests, which check every answer against them.
 import { z } from 'zod';
-import { CALL_PURPOSES } from '../core/call-purposes.ts';
+import { CALL_PURPOSES } from '../core/model-request.ts';
 import { SESSION_KINDS } from '../core/session-key.ts';
 import { output, shownTags } from './input-options.ts';
 import { HARNESS_REASONS } from '../core/harness-selection.ts';
-import { PRICE_TIERS } from '../core/prices/call-cost.ts';
+import { PRICE_TIERS } from '../core/prices.ts';
 import { QUEUE_DROPS, QUEUE_MODES } from '../config/choices.ts';
 import { MESSAGE_STATUSES, TURN_STATUSES, TURN_KINDS } from '../core/statuses.ts';
 import type { Why } from '../kernel/rules/why.ts';

@@ -1,7 +1,7 @@
 // The cache markers in the requests of a batch, and what a call costs whose prompt is kept in the provider's cache.
 import type { ModelRequest } from './model-request.ts';
-import { callCostMicros, type PriceTier } from './prices/call-cost.ts';
-import type { PriceRow } from './prices/price-row.ts';
+import { callCostMicros, type PriceTier } from './prices.ts';
+import type { PriceRow } from './price-row.ts';
 
 /** The setting of a batch; `auto`: for five minutes, or not at all where the batch has chosen that. */
 export type CacheSetting = 'auto' | CacheMarkers;

@@ -1,6 +1,6 @@
 // The address of a chat on a chat platform, in the form of a URL, so that it goes wherever the URL of a receiver goes: into messages, routes,
 // crons and the outbox. A request body cannot contain one: there, URLs are http or https.
-import { given } from './given.ts';
+import { given } from './json.ts';
 
 /** A chat that an account of the service is in. The ids are the platform's. */
 export interface ChannelAddress {

@@ -7,8 +7,8 @@
 import { cutHead } from './text.ts';
 import { isOfProgram, isOwner, isWrittenBySender, type InboundMessage } from './inbound.ts';
 import { parseQueueMode, QUEUE_MODES, type QueueDrop, type QueueMode } from './queue-mode.ts';
-import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from '../prompt/thinking-directive.ts';
-import { parseReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from './reasoning-tags.ts';
+import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from './models.ts';
+import { parseReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from './reply.ts';
 
 /** What `/queue` sets; null takes the session's own setting away. */
 export interface QueueChange {

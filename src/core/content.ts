@@ -1,6 +1,5 @@
 // The content blocks of a transcript, in the shapes of Anthropic's Messages API. They are stored as they are, byte for byte
 // (PostgreSQL `json`), so that a replayed tool call stays identical for the provider's prompt cache.
-
 import { storableValue } from './text.ts';
 
 /**

@@ -1,14 +1,15 @@
 // The prompt of a heartbeat, and what its answer means: whether it found nothing to do, and whether the rest is news.
-import { TOKEN_MARKS } from './reply-tags.ts';
 import { formatMessageTime, type EnvelopeZone } from '../prompt/envelope-time.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from './time/civil-time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, findZone } from './time.ts';
 import { computeSpread } from './schedule/timetable.ts';
-import { findZone } from './time/zone.ts';
 
 // The token by which a model says that a heartbeat poll found nothing to do. It counts at the edges of an answer only; in the middle
 // it is ordinary text. The remaining text decides whether the answer is delivered.
 
 export const HEARTBEAT_TOKEN = 'HEARTBEAT_OK';
+
+/** The marks that models write around a token, for a class of a pattern: markup, quotes, brackets and the end of a sentence. */
+export const TOKEN_MARKS = '*`~_.!…。"\'“”„«»‘’()[\\]';
 
 const PASSES_MAX = 8;
 const AT_START = new RegExp(`^${HEARTBEAT_TOKEN}(?!\\w)`);

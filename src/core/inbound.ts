@@ -1,12 +1,12 @@
 // An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
 // milliseconds here, in any form in which they were sent. Optional means absent.
 import { cutHead } from './text.ts';
-import type { CallerRequest } from './caller-request.ts';
-import { keyOfOptions, readOptions, type InputOptions } from './input-options.ts';
+import { type CallerRequest, keyOfOptions, readOptions, type InputOptions } from './input-options.ts';
 import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';
 import type { PromptMode } from '../prompt/system-input.ts';
-import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
+import type { ThinkingLevel } from './models.ts';
+import { CACHE_MARKERS, type CacheMarkers } from './cache-markers.ts';
 
 /** The folder of the data directory in which files of messages of chats are kept. */
 export const CHANNEL_MEDIA = 'media/channels';
@@ -288,4 +288,36 @@ export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
   cache?: '1h' | '5m' | 'off';
   /** Why it goes this way, for people; absent: its batch says so. */
   viaReason?: string;
+}
+
+// Which turns ask their model in batches of the provider; and the settings of the batch of an item. A turn goes the way that its first input asks
+// for: messages that join it later change nothing.
+
+interface Input {
+  body: unknown;
+}
+
+export type Way = 'live' | 'provider-batch';
+
+/** How the model of a turn is asked. A message with `auto` goes through the provider: only items of a batch have others to be compared with. */
+export function readVia(inputs: readonly Input[]): Way {
+  const { via } = (inputs[0]?.body ?? {}) as { via?: unknown };
+  return via === 'provider-batch' || via === 'auto' ? 'provider-batch' : 'live';
+}
+
+/** The batch's settings for the requests of its item; a single message has no batch, and is asked live near its deadline. */
+export function readBatchSettings(inputs: readonly Input[]): {
+  batchId: string | null;
+  fallback: 'live' | 'fail';
+  cache: CacheMarkers;
+  /** Why its batch has chosen its way; null: there was no choice. */
+  viaReason: string | null;
+} {
+  const { batchId, fallback, cache, viaReason } = (inputs[0]?.body ?? {}) as Record<string, unknown>;
+  return {
+    batchId: typeof batchId === 'string' ? batchId : null,
+    fallback: fallback === 'fail' ? 'fail' : 'live',
+    cache: CACHE_MARKERS.find((markers) => markers === cache) ?? '5m',
+    viaReason: typeof viaReason === 'string' ? viaReason : null,
+  };
 }

@@ -1,7 +1,6 @@
 // JSON Schemas of others, such as those of tools: what holds further schemas, and a schema without what no provider takes. Providers refuse a whole
 // request for one keyword of one tool. A schema only advises the model; who runs the tool checks its input.
-import { isObject } from './given.ts';
-import { isKeptInteger } from './parse-exactly.ts';
+import { isObject, isKeptInteger } from './json.ts';
 
 export type JsonSchema = Record<string, unknown>;
 

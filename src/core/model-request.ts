@@ -1,7 +1,5 @@
 // The request and the answer of a model, in the format of Anthropic's Messages API but independent of its SDK.
 import type { ContentBlock } from './content.ts';
-import type { RequestTraits } from './model-traits.ts';
-import type { Effort } from './models.ts';
 import type { ResponseFormat } from './response-format.ts';
 
 export interface CacheControl {
@@ -124,4 +122,32 @@ export interface ModelAnswer {
   wireStopReason?: string;
   /** What had to be put right; absent when nothing had. */
   repairs?: AnswerRepair[];
+}
+
+// What a model is called for.
+
+/** For a tool, which has the same name, or for the words of audio: beside the answers of a turn. */
+export const PAID_PURPOSES = ['image', 'image_generate', 'tts', 'transcription'] as const;
+export type PaidPurpose = (typeof PAID_PURPOSES)[number];
+
+export const CALL_PURPOSES = ['answer', 'compaction', ...PAID_PURPOSES] as const;
+export type CallPurpose = (typeof CALL_PURPOSES)[number];
+
+/** True for a call that shows the model nothing of the conversation. */
+export function isPaidPurpose(purpose: string | undefined): purpose is PaidPurpose {
+  return (PAID_PURPOSES as readonly (string | undefined)[]).includes(purpose);
+}
+
+/** How much work a model puts into an answer, thinking included: `output_config.effort`. `max` is never sent: it knows no bound. */
+export type Effort = 'low' | 'medium' | 'high' | 'xhigh';
+
+// What the server of a model says about it by refusing requests, and how they are written since: in a form that it takes. No server is asked for it,
+// and none is named in the code; every request is made as for any other server until one refuses it.
+
+/** How requests to a model are written. */
+export interface RequestTraits {
+  /** It thinks on its own, so it cannot be forced to call a tool. */
+  isUnforced?: true;
+  /** Each of its answers has to come back with reasoning: an empty one, where there is none. */
+  wantsReasoning?: true;
 }

@@ -1,5 +1,8 @@
 // Queue modes: what a message does when its session is busy, and which of the waiting messages the next turn claims. In
 // every mode the oldest is claimed first (G3), and only messages of equal route share a turn (G6).
+import { cutHead } from './text.ts';
+import { BLANKS, foldedPattern, foldText, replaceFolded } from '../prompt/fold-text.ts';
+import { ownPart, tighten, type PromptPart } from '../prompt/prompt-parts.ts';
 
 export const QUEUE_MODES = [
   'steer',
@@ -136,4 +139,95 @@ export function selectSteers<Input extends QueuedInput>(
   const taken = ordered.slice(0, Math.min(joining, most));
   const inputs = taken.slice(0, fittingCount(taken, room.chars));
   return { inputs, isCut: joining >= most || inputs.length < taken.length };
+}
+
+// The frame around several inputs that one turn answers together. The title, the numbering and the separators are what the
+// model knows; what overflowed is named in addition to the inputs, never in place of one (G5).
+
+const TITLES = {
+  message: '[Queued messages while agent was busy]',
+  announcement: '[Queued announce messages while agent was busy]',
+} as const;
+
+const SUMMARY_CHARS_MAX = 160;
+
+/** The messages that were dropped because too many waited: their number, and a line for each that is still known. */
+export interface Overflow {
+  droppedCount: number;
+  summaryLines: readonly string[];
+}
+
+export interface Collection {
+  kind: keyof typeof TITLES;
+  /** The parts of each input, oldest first; at least one input. */
+  inputs: readonly (readonly PromptPart[])[];
+  overflow?: Overflow;
+}
+
+/** One prompt for all of them. A single input with nothing dropped is returned as it is. Yields between inputs, because they may be long. */
+export function* collectParts({ kind, inputs, overflow }: Collection): Generator<undefined, PromptPart[]> {
+  const [only] = inputs;
+  const hasOverflow = overflow !== undefined && overflow.droppedCount > 0;
+  if (only !== undefined && inputs.length === 1 && !hasOverflow) return [...only];
+  const collected = [ownPart('queue-frame', TITLES[kind]), ...(hasOverflow ? overflowParts(overflow) : [])];
+  for (const [index, parts] of inputs.entries()) {
+    collected.push(ownPart('queue-frame', `---\nQueued #${index + 1}`), ...tighten(parts.map(withoutFrame)));
+    yield;
+  }
+  return collected;
+}
+
+/** One line that represents a dropped message: its text with whitespace collapsed, cut to 160 characters. */
+export function formatSummaryLine(text: string): string {
+  const line = cutHead(text, SUMMARY_CHARS_MAX * 8)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return line.length > SUMMARY_CHARS_MAX ? `${cutHead(line, SUMMARY_CHARS_MAX - 1).trimEnd()}…` : line;
+}
+
+function overflowParts({ droppedCount, summaryLines }: Overflow): PromptPart[] {
+  const noun = droppedCount === 1 ? 'message' : 'messages';
+  const title = `[Queue overflow] Dropped ${droppedCount} ${noun} due to cap.`;
+  if (summaryLines.length === 0) return [ownPart('queue-overflow', title)];
+  const text = summaryLines.map((line) => `- ${formatSummaryLine(line)}`).join('\n');
+  return [
+    ownPart('queue-overflow', `${title}\nSummary:`),
+    { name: 'queue-overflow', origin: 'sender', trust: 'untrusted', text, isTight: true },
+  ];
+}
+
+const SEPARATOR = foldedPattern(`^${BLANKS}*---(?=${BLANKS}*\\n${BLANKS}*queued${BLANKS}*#${BLANKS}*\\d)`, 'gm');
+
+// A message that contains the separator, or text that looks like it, would look like several messages.
+function withoutFrame(part: PromptPart): PromptPart {
+  return { ...part, text: replaceFolded(foldText(part.text), SEPARATOR, () => '- - -') };
+}
+
+// When messages expire. A message may set `expiresAt`; without it, it never expires.
+
+interface Input {
+  body: unknown;
+}
+
+/** When the last of these inputs expires, in epoch milliseconds; null when one of them never does, or there are none. */
+export function lastExpiry(inputs: readonly Input[]): number | null {
+  const times = inputs.map(readExpiry);
+  return times.length === 0 || times.includes(null) ? null : Math.max(...times.map((time) => time ?? 0));
+}
+
+/**
+ * The first of these inputs that have all expired, or all have not: an expired message shares no turn with one that is to be answered, so
+ * that it ends by itself.
+ */
+export function inputsWithEqualExpiry<One extends Input>(inputs: readonly One[], nowMs: number): One[] {
+  const isExpired = (input: One): boolean => (readExpiry(input) ?? Number.POSITIVE_INFINITY) <= nowMs;
+  const [first] = inputs;
+  if (first === undefined) return [];
+  const end = inputs.findIndex((input) => isExpired(input) !== isExpired(first));
+  return end === -1 ? [...inputs] : inputs.slice(0, end);
+}
+
+function readExpiry({ body }: Input): number | null {
+  const { expiresAt } = (body ?? {}) as { expiresAt?: unknown };
+  return typeof expiresAt === 'number' ? expiresAt : null;
 }

@@ -1,5 +1,5 @@
 // Configured rate limits (`models.limits`): which of them apply to a call, and how much a call takes from each. Pure.
-import { matchesPattern } from './text-filter.ts';
+import { matchesPattern } from './text.ts';
 
 export const RATE_UNITS = ['requests', 'inputTokens', 'outputTokens'] as const;
 export type RateUnit = (typeof RATE_UNITS)[number];

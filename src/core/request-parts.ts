@@ -2,11 +2,11 @@
 // provider's cache ends. Nothing is guessed: system prompt and prompts were written with the spans of their parts, and every block
 // of a message knows the entry that it is of.
 import type { ContentBlock } from './content.ts';
+import { charsOfBlock, CHARS_PER_TOKEN, estimateTextTokens } from './content-size.ts';
 import type { Entry, EntryKind } from './entry.ts';
 import type { CacheControl, ModelMessage, SystemBlock, ToolSpec } from './model-request.ts';
 import type { CleanBody, PartSpan } from '../prompt/prompt-parts.ts';
 import type { SectionSpan } from '../prompt/system-prompt.ts';
-import { charsOfBlock, CHARS_PER_TOKEN, estimateTextTokens } from './token-estimate.ts';
 
 /** `model`: a model wrote it, from trusted and untrusted text. */
 export type RequestTrust = 'trusted' | 'untrusted' | 'model';

@@ -1,7 +1,6 @@
 // The form in which a message asks for its answer: JSON that fits a schema. What such a schema may say is bounded, so that a worker can check any
 // answer against any accepted schema in little time: no references that repeat themselves, and no patterns that run on a model's text.
-import { isObject } from './given.ts';
-import { holdsKeptInteger } from './parse-exactly.ts';
+import { isObject, holdsKeptInteger } from './json.ts';
 import { cutHead } from './text.ts';
 
 export interface ResponseFormat {

@@ -1,9 +1,15 @@
 // What a request says about thinking and about the length of its answer: the thinking level of a turn in the form that its model takes.
-import { catalogueRow, type ModelFacts } from './catalogue/catalogue.ts';
-import { DEFAULT_PROVIDER, refOfModel } from './model-ref.ts';
-import type { ModelRequest, ThinkingSetting } from './model-request.ts';
-import { thinkingFormOf, type Effort, type ThinkingForm } from './models.ts';
-import { THINKING_LEVELS, type ThinkingLevel } from '../prompt/thinking-directive.ts';
+import {
+  catalogueRow,
+  type ModelFacts,
+  DEFAULT_PROVIDER,
+  refOfModel,
+  thinkingFormOf,
+  type ThinkingForm,
+  THINKING_LEVELS,
+  type ThinkingLevel,
+} from './models.ts';
+import type { Effort, ModelRequest, ThinkingSetting } from './model-request.ts';
 
 /** The most tokens of an answer, thinking not counted. */
 const ANSWER_TOKENS_MAX = 16_384;
@@ -80,6 +86,7 @@ function rankOf(level: ThinkingLevel): number {
 
 /** The least room for an answer, and how much of it a budget of thinking may take. */
 const ANSWER_TOKENS_MIN = 256;
+
 const THINKING_SHARE_MAX = 0.5;
 
 /** The limits of a request that is left so many tokens of the window; the same object where they fit. */

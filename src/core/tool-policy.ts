@@ -1,6 +1,7 @@
 // Which tools an agent has. A policy is names and patterns; deny wins over allow, and the model has no way around it (G30): a tool
 // that is not allowed is not in the toolset, so it is neither shown nor found.
-import { matchesPattern } from './text-filter.ts';
+import { matchesPattern } from './text.ts';
+import { callerCallId, parseCallerCallId, type CallerCall } from './client-ids.ts';
 
 /** Names of tools, or patterns in which `*` matches any text; letter case does not matter. */
 export interface ToolPolicy {
@@ -82,3 +83,52 @@ export const BUILT_IN_TOOLS: readonly string[] = [
 
 /** The built-in tools that send what the model writes to the internet, and bring back what others write. */
 export const WEB_TOOLS: ReadonlySet<string> = new Set(['web_search', 'web_fetch', 'image']);
+
+// When a person is asked about a tool call.
+
+/** What may be true of a call. */
+export const APPROVAL_CONDITIONS = ['outside-sandbox', 'outside-workspace', 'network', 'untrusted'] as const;
+export type ApprovalCondition = (typeof APPROVAL_CONDITIONS)[number];
+
+export const APPROVAL_ASKS = ['always', 'once', 'never'] as const;
+export type ApprovalAsk = (typeof APPROVAL_ASKS)[number];
+
+// Tools that other programs run: what a definition says, and the id of a call of one.
+
+export interface ExternalTool {
+  name: string;
+  description: string;
+  /** JSON Schema of type object. */
+  inputSchema: Record<string, unknown>;
+  /** How long a call waits for its result, in milliseconds. */
+  timeout: number;
+}
+
+/** The most tools of one message. */
+export const EXTERNAL_TOOLS_MAX = 64;
+
+/** A name that the model of any provider takes. */
+export const TOOL_NAME = /^[A-Za-z][\w-]{0,63}$/;
+export const TOOL_NAME_TEXT = 'expected a letter and at most 63 more letters, digits, "_" and "-"';
+
+/** The id of a call of an external tool: it names its row in the ledger. */
+export const toolCallId = (place: CallerCall): string => callerCallId(place);
+
+/** Null: no call has such an id. */
+export const parseToolCallId = (id: string): CallerCall | null => parseCallerCallId(id);
+
+// The names of the tools of MCP servers among those of an agent.
+
+/** Divides the name of a server, which does not have it, from that of its tool. */
+const BETWEEN = '__';
+
+/** The name under which a tool is offered. Characters that not all providers take become `_`. */
+export function nameMcpTool(server: string, tool: string): string {
+  return `${server}${BETWEEN}${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`;
+}
+
+/** The server of a tool that has such a name; null: it is of no server. */
+export function serverOfMcpTool(name: string): string | null {
+  const at = name.indexOf(BETWEEN);
+  return at < 1 ? null : name.slice(0, at);
+}

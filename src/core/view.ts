@@ -3,12 +3,10 @@
 // plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
 import type { SentAlert } from './heartbeat.ts';
 import type { ProviderFamily } from '../history/provider-family.ts';
-import type { CallerNames } from './caller-request.ts';
+import type { CallerNames } from './input-options.ts';
 import type { HarnessReason } from './harness-selection.ts';
-import type { Sampling, ThinkingSetting } from './model-request.ts';
-import type { RequestTraits } from './model-traits.ts';
-import type { Effort } from './models.ts';
-import type { Replacement } from '../model/stream/replace-text.ts';
+import type { Sampling, ThinkingSetting, RequestTraits, Effort } from './model-request.ts';
+import type { InputSettings } from '../model/stream/replace-text.ts';
 import type { ThinkingRequest } from './thinking-request.ts';
 
 /** The facts that the requests of a session's transcript have fixed, so that later ones keep their bytes. Emptied by a reset. */
@@ -49,7 +47,7 @@ export function viewAfterReset({ alerts }: SessionView): SessionView {
 }
 
 /** The facts that the opening of a turn fixed for all its requests. */
-export interface TurnRequestSettings {
+export interface TurnRequestSettings extends InputSettings {
   /** The provider of its model; absent: the default provider. */
   provider?: string;
   /** Of which family its provider is, as far as histories are concerned; absent: anthropic. */
@@ -80,10 +78,6 @@ export interface TurnRequestSettings {
   imagesAfterSeq?: number;
   /** Heartbeat pairs are left out; an answer of up to this many characters in addition to the token is an acknowledgement. */
   heartbeatAckCharsMax?: number;
-  /** What plugins replace in the texts of its requests. */
-  inputReplacements?: readonly Replacement[];
-  /** The most characters of a tool result that its requests show; absent: all that is stored. */
-  resultCharsMax?: number;
   /** The messages that plugins put before the history: a snapshot of `InjectedMessage[]`. */
   injectedSha256?: string;
   /** The images that are shown after the texts of prompts. */

@@ -2,14 +2,11 @@
 // so a handful of connections carries hundreds of turns; each is planned once, and the planner settings allow indexes only, because generic plans
 // over `unnest` guess wrongly), `views` for the other statements of requests, and `reads` for what GET requests read: few connections and a short time limit, so that reading, however much is
 // asked for, never takes a connection or much of the server from turns. No connection is ever held across a model or tool call (G9).
-import pg from 'pg';
-import { listCauses, isFaultOfDatabase } from '../core/database-fault.ts';
-import { parseKeepingIntegers } from '../core/parse-exactly.ts';
+import pg, { type Pool } from 'pg';
+import { listCauses, giveCodes, withCode, isPassingFault } from './passing-faults.ts';
+import { parseKeepingIntegers } from '../core/json.ts';
 import { Gate } from '../gate.ts';
-import type { Logger } from '../logger.ts';
-import { createOutageLog, type OutageLog } from '../outage-log.ts';
-import { giveCodes, withCode } from './connection-faults.ts';
-import { timeStatements } from './time-statements.ts';
+import { type Logger, createOutageLog, type OutageLog } from '../logger.ts';
 import { checkEventIds } from './event-ids.ts';
 import type { ViewDatabase } from './page.ts';
 import { watchStorage } from './watch-storage.ts';
@@ -151,19 +148,33 @@ function openPool(options: PoolOptions, name: string, max: number, settings: str
   return pool;
 }
 
-/**
- * True when the database is at fault and not the statement (`isFaultOfDatabase`), or when the connection broke and it is not known
- * whether the statement was committed. The same statement may succeed later; everything on the hot path is idempotent, so sending
- * it again is harmless.
- */
-export function isPassingFault(error: unknown): boolean {
-  return listCauses(error).some((cause) => {
-    const code = 'code' in cause ? cause.code : null;
-    return typeof code === 'string' && isFaultOfDatabase(code);
-  });
-}
-
 /** The SQLSTATE and the words with which the database refused a statement; null for any other error. */
 export function findRefusal(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? `${error.code ?? 'no SQLSTATE'}: ${error.message}` : null;
+}
+
+// Measures how long the statements of a pool take, with the wait for a connection.
+
+/** The digits for the options of a statement, which are no part of its name. */
+const OPTIONS = /-[01]+$/;
+
+/** Replaces the pool's `query` by one that measures statements with a name. */
+export function timeStatements(pool: Pool, onStatement: (name: string, durationMs: number) => void): void {
+  const send = pool.query.bind(pool) as (...values: unknown[]) => unknown;
+  const query = (...values: unknown[]): unknown => {
+    const name = readName(values[0]);
+    const answer = send(...values);
+    if (name === null || !(answer instanceof Promise)) return answer;
+    const startedAt = performance.now();
+    const end = (): void => onStatement(name, performance.now() - startedAt);
+    answer.then(end, end);
+    return answer;
+  };
+  // It accepts and returns the same as each form of the pool's own method.
+  pool.query = query as Pool['query'];
+}
+
+function readName(query: unknown): string | null {
+  const name = (query as { name?: unknown } | null)?.name;
+  return typeof name === 'string' ? name.replace(OPTIONS, '') : null;
 }

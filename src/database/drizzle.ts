@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres/session';
 import type { Pool, PoolClient } from 'pg';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { retryPassingFaults } from './passing-faults.ts';
 
 const require = createRequire(import.meta.url);
 const drizzle = require('drizzle-orm/sql') as typeof import('drizzle-orm/sql');

@@ -4,8 +4,7 @@
 // A message is stored with its key in the same way (see `accept-messages.ts`).
 import { idempotencyKeys } from '../rows/idempotency-keys.ts';
 import { and, eq, isNull, query } from './drizzle.ts';
-import type { SqlColumns } from './record-set.ts';
-import { cte, type Cte } from './statement.ts';
+import { type SqlColumns, cte, type Cte } from './statement.ts';
 import type { ViewDatabase } from './page.ts';
 import type { Transaction } from './transaction.ts';
 

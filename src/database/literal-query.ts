@@ -1,9 +1,8 @@
 // A statement and the function that sends it, as one declaration. The function has the facts of the statement, so it stands in the catalogue
 // (`npm run sql`). Faults that pass are retried, so a statement that is not safe to send again has `retryMs: 0`.
 import type { ClientBase, Pool, QueryResultRow } from 'pg';
-import { REQUEST_RETRY_MS } from './retry-passing-faults.ts';
-import { sendQuery } from './send-query.ts';
-import { literal, type PreparedQuery, type Statement } from './statement.ts';
+import { REQUEST_RETRY_MS } from './passing-faults.ts';
+import { sendQuery, literal, type PreparedQuery, type Statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
 interface QueryParts<Args extends unknown[], Row, Answer> {

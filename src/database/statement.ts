@@ -2,7 +2,9 @@
 // the statement or left out, so a statement has a finite list of texts, and `npm run sql` prints them (docs/decisions/0039).
 //
 // A text names its values: `$head::json`, always with the type. They become `$1`, `$2`, ... in the order of their first use.
-import { toRecords, selectRecordsSql, type SqlColumns } from './record-set.ts';
+import { oneInFlight } from '../coalesce.ts';
+import { isPassingFault, retryPassingFaults, TURN_RETRY_MS, REQUEST_RETRY_MS } from './passing-faults.ts';
+import type { Pool, QueryResultRow } from 'pg';
 
 /** The values of placeholders, by their names. */
 type Binds<Input> = Readonly<Record<string, (input: Input) => unknown>>;
@@ -221,4 +223,108 @@ function formatName(text: string): string {
   if (name === undefined)
     throw new Error(`The text of a CTE begins with "${text.slice(0, 40)}". Begin it with "name as (" instead.`);
   return name;
+}
+
+// Lets many callers share one statement (`src/coalesce.ts`). A statement that fails for a passing reason (a restart, a
+// broken connection, a deadlock) is sent again unchanged, so a shared statement is always one that is safe to send again.
+
+/** Submits a row and resolves with its result; rejects when its statement failed permanently. */
+export type RowSubmitter<Row, Result> = (row: Row) => Promise<Result>;
+
+/**
+ * Statements join their rows in nested loops, so their time grows faster than their rows: beyond this, two statements are quicker than
+ * one.
+ */
+const ROWS_MAX = 32;
+
+/** A statement is written in one piece: a million characters take about 20 ms, in which the process does nothing else. */
+const CHARS_MAX = 1_000_000;
+
+/** More rows than requests and turns of one process can submit at a time. */
+const WAITING_MAX = 20_000;
+
+/**
+ * Makes a function that shares statements among its callers. `run` sends one statement and returns one result per row, in the same order.
+ * `charsOf` is for rows that may be long; absent: they are not.
+ */
+export function shareStatement<Row, Result>(
+  name: string,
+  run: (rows: Row[]) => Promise<Result[]>,
+  charsOf?: (row: Row) => number,
+): RowSubmitter<Row, Result> {
+  const { submit } = oneInFlight({
+    name: `rows of the statement ${name}`,
+    run: (rows: Row[]) => retryPassingFaults(() => run(rows), TURN_RETRY_MS),
+    rowsMax: ROWS_MAX,
+    ...(charsOf === undefined ? {} : { length: { of: charsOf, max: CHARS_MAX } }),
+    waitingMax: WAITING_MAX,
+    isShared: isPassingFault,
+  });
+  return submit;
+}
+
+// Rows as one value of a statement: a JSON text, which `json_to_recordset` reads (docs/decisions/0027).
+
+/** SQL of a JSON object, from the names of its fields and the SQL of each. */
+export function jsonObjectSql(fields: Readonly<Record<string, string>>): string {
+  return `json_build_object(${Object.entries(fields)
+    .map(([name, sql]) => `'${name}', ${sql}`)
+    .join(', ')})`;
+}
+
+/** The type of a column; values of `json` are texts of JSON, and times are dates. */
+type ColumnType = 'bigint' | 'boolean' | 'float8' | 'int' | 'json' | 'real' | 'text' | 'timestamptz' | 'uuid';
+
+/** A column: its type, and its value in a row. */
+export type SqlColumn<Row> = [type: ColumnType, pick: (row: Row, index: number) => unknown];
+
+/** Columns by their names. */
+export type SqlColumns<Row> = Record<string, SqlColumn<Row>>;
+
+/**
+ * SQL that selects the rows from a placeholder, e.g. `$head`. Beside one array per column, which the server unnests one by one, this
+ * costs a third with one row and the same with twenty. JSON goes as a text, so that values that are valid only in JSON, such as \u0000,
+ * are not interpreted in transit.
+ */
+export function selectRecordsSql(placeholder: string, columns: SqlColumns<never>): string {
+  const shape = Object.entries(columns);
+  const types = shape.map(([name, [type]]) => `${name} ${type === 'json' ? 'text' : type}`).join(', ');
+  const list = shape.map(([name, [type]]) => (type === 'json' ? `${name}::json` : name)).join(', ');
+  return `select ${list}\n  from json_to_recordset(${placeholder}::json) as records (${types})`;
+}
+
+/**
+ * The rows as a value of that placeholder. A NUL in a text is an error of the statement, as it is everywhere in PostgreSQL; half a
+ * surrogate pair becomes U+FFFD.
+ */
+export function toRecords<Row>(rows: readonly Row[], columns: SqlColumns<Row>): string {
+  const shape = Object.entries(columns);
+  return toJson(rows.map((row, index) => toRecord(shape, row, index)));
+}
+
+function toRecord<Row>(shape: [string, SqlColumn<Row>][], row: Row, index: number): Record<string, unknown> {
+  const record: Record<string, unknown> = {};
+  for (const [name, [, pick]] of shape) record[name] = pick(row, index);
+  return record;
+}
+
+/** Half of a surrogate pair, which PostgreSQL refuses; or the same letters as text. */
+const LONE_SURROGATE = /\\ud[89a-f]/;
+
+function toJson(records: object[]): string {
+  const text = JSON.stringify(records);
+  if (!LONE_SURROGATE.test(text)) return text;
+  return JSON.stringify(records, (_, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value));
+}
+
+// Sends a statement, again after faults that pass: only for one that is safe to send again. So no request is refused and no turn is
+// broken off because of one fault.
+
+/** The rows of the answer; rejects with the error when that will not pass, or has not passed in time. */
+export async function sendQuery<Row extends QueryResultRow>(
+  pool: Pool,
+  query: PreparedQuery,
+  retryMs = REQUEST_RETRY_MS,
+): Promise<Row[]> {
+  return (await retryPassingFaults(() => pool.query<Row>(query), retryMs)).rows;
 }

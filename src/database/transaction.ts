@@ -6,10 +6,9 @@
 // lock and the commit a transaction waits for one answer as a rule: sessions that it holds cannot be written by the statements of turns, which
 // carry many turns each.
 import type { Pool, PoolClient, QueryResult } from 'pg';
-import { withCode } from './connection-faults.ts';
-import { isPassingFault, type LimitedPool } from './database.ts';
+import { withCode, REQUEST_RETRY_MS, retryPassingFaults, isPassingFault } from './passing-faults.ts';
+import type { LimitedPool } from './database.ts';
 import { openRows, unwrapFault, type Rows } from './drizzle.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { PreparedQuery } from './statement.ts';
 
 export interface Transaction {

@@ -2,7 +2,7 @@
 // all of them wait for a file system that hangs (NFS without its server, FUSE), nothing in the process reads a file or resolves a name any more. So
 // these calls leave one thread free (unless there is only one), and no caller waits for a file system without a limit.
 import { processEnvironment } from '../config/process-environment.ts';
-import { orAborted, withDeadline } from '../deadline.ts';
+import { orAborted, withDeadline } from '../clock.ts';
 import { Gate } from '../gate.ts';
 
 /** How long a caller waits for a slot and the end of its call together. */

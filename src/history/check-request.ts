@@ -3,7 +3,7 @@
 import { isBlank, storableValue } from '../core/text.ts';
 import { isThinking, listToolUses, type ContentBlock } from '../core/content.ts';
 import type { ModelMessage } from '../core/model-request.ts';
-import { isWholeToolCall } from './content-passes.ts';
+import { isWholeToolCall } from './prepare-history.ts';
 import { FAMILY_POLICIES, isCallId, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
 
 export interface Violation {

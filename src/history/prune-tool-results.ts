@@ -25,11 +25,10 @@
 //
 // What must hold (properties in the test): pruning never raises the estimate, never touches what is protected, and pruning what
 // is pruned changes nothing.
-import { matchesPattern } from '../core/text-filter.ts';
+import { matchesPattern, cutHead, cutTail } from '../core/text.ts';
 import { changeContent, textOfResult, type ContentBlock, type ToolResultBlock } from '../core/content.ts';
+import { CHARS_PER_TOKEN, charsOfBlock, estimateChars } from '../core/content-size.ts';
 import type { ModelMessage } from '../core/model-request.ts';
-import { cutHead, cutTail } from '../core/text.ts';
-import { CHARS_PER_TOKEN, charsOfBlock, estimateChars } from '../core/token-estimate.ts';
 import type { PruningView } from '../core/view.ts';
 
 /** Messages of a request with the numbers of the entries that they begin with; below 1: of no row. */

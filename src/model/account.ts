@@ -1,6 +1,6 @@
 // Whose limits the calls of a key count against: a hash of the address and the key, so a key that is changed is another account.
 import { hash } from 'node:crypto';
-import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
+import { DEFAULT_PROVIDER } from '../core/models.ts';
 
 /** Where Anthropic's models are asked when no address is configured. */
 export const ANTHROPIC_URL = 'https://api.anthropic.com';

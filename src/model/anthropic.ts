@@ -2,14 +2,13 @@
 // itself is made here (decision 74). Retries belong to the turn's stored budget (G16) and deadlines to the caller's signal. What failed
 // becomes a `ModelError` below.
 import type { Readable } from 'node:stream';
-import Anthropic from '@anthropic-ai/sdk';
-import { APIError } from '@anthropic-ai/sdk';
+import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { Dispatcher } from 'undici';
 import { CONTEXT_OVERFLOW, isTooLong, REFUSED_FORCING } from '../core/failure.ts';
-import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
-import type { ModelRequest } from '../core/model-request.ts';
+import { DEFAULT_PROVIDER } from '../core/models.ts';
+import type { ModelRequest, ModelMessage } from '../core/model-request.ts';
 import { readRefusal as judge } from './ai-sdk/rules/read-refusal.ts';
-import { isForced } from './stream/output-tool.ts';
+import { isForced } from './stream/fit-tools.ts';
 import { StreamFault } from './stream/stream-event.ts';
 import { readChunk } from './stream/tidy/tidier.ts';
 import { MessagesTidier } from './stream/tidy/tidy-messages.ts';
@@ -19,9 +18,7 @@ import { createModel } from './create-model.ts';
 import { listModels } from './list-models.ts';
 import { ModelError, type Model } from './model.ts';
 import { cutAnswer, malformedAnswer, post, readEvents, readRefusal } from './post.ts';
-import type { Transport, TransportCall } from './transport.ts';
-import { toBatchParams, toWireRequest } from './wire-request.ts';
-import { writeBody } from './write-body.ts';
+import { type Transport, type TransportCall, toBatchParams, toWireRequest } from './transport.ts';
 import { readRetryAfter } from '../network/retry-after.ts';
 import type { Amounts, RateUnit } from '../core/rate-limit.ts';
 
@@ -187,4 +184,114 @@ export function readRemaining(headers: { get(name: string): string | null }): Am
       return text !== null && /^\d{1,15}$/.test(text) ? [[unit, Number(text)]] : [];
     }),
   );
+}
+
+// The body of a request to the Messages API, as bytes. What later requests have, too, is written once: tools, system prompt, and the beginning of a
+// conversation (decision 122). Its objects never change, and its bytes are dropped with them. What is not an object of the request itself was made for
+// one body and is not kept: a message with a cache breakpoint, which moves, or a tool whose schema had to be changed.
+
+/** When more bytes were written, all that are kept are dropped. Those whose objects are gone count, too, so it is an upper limit. */
+const KEPT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** The first messages of a conversation, and their JSON with commas between them, which grows by a piece with each request. */
+interface Beginning {
+  messages: ModelMessage[];
+  pieces: Uint8Array[];
+  /** How many messages there are up to the end of each piece. */
+  ends: number[];
+}
+
+let kept = keepNothing();
+
+function keepNothing() {
+  return {
+    bytes: 0,
+    /** Tools and blocks of system prompts. */
+    parts: new WeakMap<object, Uint8Array>(),
+    /** By the first message. */
+    beginnings: new WeakMap<ModelMessage, Beginning>(),
+  };
+}
+
+/** The bytes of what `toWireRequest` returns. */
+export function writeBody(request: ModelRequest, options: { isStreaming: boolean }): Uint8Array {
+  const { tools = [], system = [], messages, ...head } = toWireRequest(request, options);
+  const beginning = begin(messages, request.messages);
+  const rest = messages.slice(beginning.messages.length);
+  return Buffer.concat([
+    encode(JSON.stringify(head).slice(0, -1)),
+    ...writeParts('tools', tools, request.tools),
+    ...writeParts('system', system, request.system),
+    encode(',"messages":['),
+    ...beginning.pieces,
+    encode(`${beginning.pieces.length > 0 && rest.length > 0 ? ',' : ''}${JSON.stringify(rest).slice(1)}}`),
+  ]);
+}
+
+function writeParts(name: string, parts: readonly object[], own: readonly object[]): Uint8Array[] {
+  if (parts.length === 0) return [];
+  const pieces = parts.flatMap((part, at) => [
+    at === 0 ? encode(`,"${name}":[`) : COMMA,
+    part === own[at] ? writePart(part) : encode(JSON.stringify(part)),
+  ]);
+  return [...pieces, CLOSE];
+}
+
+function writePart(part: object): Uint8Array {
+  const known = kept.parts.get(part);
+  if (known !== undefined) return known;
+  const bytes = writeKept(JSON.stringify(part));
+  kept.parts.set(part, bytes);
+  return bytes;
+}
+
+/** The messages up to the first with an image or that is not of the request itself. */
+function begin(messages: readonly ModelMessage[], own: readonly ModelMessage[]): Beginning {
+  const [first] = messages;
+  const none: Beginning = { messages: [], pieces: [], ends: [] };
+  if (first === undefined) return none;
+  const known = kept.beginnings.get(first);
+  const beginning = known === undefined ? none : sameBeginning(known, messages);
+  const from = beginning.messages.length;
+  const end = messages.findIndex((message, at) => at >= from && (message !== own[at] || hasImage(message)));
+  const added = messages.slice(from, end === -1 ? undefined : end);
+  if (added.length === 0) return beginning;
+  const bytes = writeKept(`${from === 0 ? '' : ','}${JSON.stringify(added).slice(1, -1)}`);
+  kept.beginnings.set(first, beginning);
+  beginning.messages.push(...added);
+  beginning.pieces.push(bytes);
+  beginning.ends.push(beginning.messages.length);
+  return beginning;
+}
+
+/** The pieces up to the first message that is another one now. */
+function sameBeginning(known: Beginning, messages: readonly ModelMessage[]): Beginning {
+  const changedAt = known.messages.findIndex((message, at) => message !== messages[at]);
+  if (changedAt === -1) return known;
+  const count = known.ends.filter((end) => end <= changedAt).length;
+  const [pieces, ends] = [known.pieces.slice(0, count), known.ends.slice(0, count)];
+  return { messages: known.messages.slice(0, ends.at(-1) ?? 0), pieces, ends };
+}
+
+function hasImage({ content }: ModelMessage): boolean {
+  return content.some((block) => {
+    if (block.type !== 'tool_result' || typeof block.content === 'string') return block.type === 'image';
+    return block.content.some(({ type }) => type === 'image');
+  });
+}
+
+function writeKept(json: string): Uint8Array {
+  const bytes = encode(json);
+  if (kept.bytes + bytes.length > KEPT_BYTES_MAX) kept = keepNothing();
+  kept.bytes += bytes.length;
+  return bytes;
+}
+
+const encoder = new TextEncoder();
+const COMMA = encode(',');
+const CLOSE = encode(']');
+
+/** In memory of its own: `Buffer.from` puts a short text into a block of 8 kB, which stays as long as anything in it. */
+function encode(text: string): Uint8Array {
+  return encoder.encode(text);
 }

@@ -1,7 +1,7 @@
 // Checks the text of an answer against the schema that its message has named. The validator is made for each check (0.4 ms), so that a process keeps no
 // schema of a client, and it is loaded with the first.
 import type { ErrorObject } from 'ajv';
-import { isObject } from '../core/given.ts';
+import { isObject } from '../core/json.ts';
 import type { ResponseFormat } from '../core/response-format.ts';
 import { cutHead } from '../core/text.ts';
 import { repairArguments } from './repair-arguments.ts';

@@ -12,7 +12,7 @@ import {
 } from '../config.ts';
 import { createRedact } from '../config/redact-secrets.ts';
 import type { Clock } from '../clock.ts';
-import { given } from '../core/given.ts';
+import { given } from '../core/json.ts';
 import type { Logger } from '../logger.ts';
 import { createAiSdkTransport } from './ai-sdk/create-transport.ts';
 import { createAnthropicTransport } from './anthropic.ts';

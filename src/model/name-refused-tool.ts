@@ -1,5 +1,5 @@
 // Which tool a provider refuses: some count tools from 0 (`tools.3.custom.input_schema`), and no provider knows the MCP server of one.
-import { serverOfMcpTool } from '../core/mcp-names.ts';
+import { serverOfMcpTool } from '../core/tool-policy.ts';
 import { ModelError } from './model.ts';
 
 const PLACES = [/\btools\.(\d+)\./, /function_?declarations\[(\d+)\]/i, /\btools\[(\d+)\]/];

@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
-import { orAborted } from '../deadline.ts';
+import { orAborted } from '../clock.ts';
 import { unpackBody } from '../network/unpack-body.ts';
 import { ModelError } from './model.ts';
 import type { TransportCall } from './transport.ts';

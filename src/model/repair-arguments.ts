@@ -2,7 +2,7 @@
 // line ends and backslashes that were not escaped, a sentence in front, a fence around. What is cut off is never completed: half a
 // command must not run.
 import { jsonrepair } from 'jsonrepair';
-import { parseExactly } from '../core/parse-exactly.ts';
+import { parseExactly } from '../core/json.ts';
 
 /** Longer arguments are not repaired: it is slow, and such a text is a file that lost its end. */
 const REPAIRED_CHARS_MAX = 64_000;

@@ -8,7 +8,7 @@ import {
   noteServedProviders,
   type Config,
 } from '../config.ts';
-import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
+import { DEFAULT_PROVIDER } from '../core/models.ts';
 import type { Logger } from '../logger.ts';
 import { loadPlugins } from './load-plugins.ts';
 import type { PluginInbox } from './plugin-inbox.ts';

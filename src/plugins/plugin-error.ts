@@ -1,6 +1,6 @@
 // A plugin of the configuration that cannot be used stops the start: better than to be missed in the middle of a turn.
 import type { z } from 'zod';
-import type { Deadline } from '../deadline.ts';
+import type { Deadline } from '../clock.ts';
 
 /** The message names the plugin's path and the fault. */
 export class PluginError extends Error {

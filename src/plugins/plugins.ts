@@ -1,19 +1,31 @@
 // The plugins of a process, as turns use them. A turn continues whatever a handler does: an error, an answer of the wrong shape or a
 // late one is logged and changes nothing. Without a handler for a hook, nothing is done.
 import { deepFreeze } from '../config/walk-schema.ts';
-import { NO_TRANSFORMS, readBootstrapFiles } from '../prompt/read-contributions.ts';
-import { mergeChanges, NO_CHANGES, readPromptChanges, type PromptChanges } from '../prompt/prompt-changes.ts';
+import {
+  NO_TRANSFORMS,
+  readBootstrapFiles,
+  mergeChanges,
+  NO_CHANGES,
+  readPromptChanges,
+  type PromptChanges,
+} from '../prompt/read-contributions.ts';
 import type { AttributedContribution, WorkspaceFile } from '../prompt/system-input.ts';
 import type { TextTransforms } from '../model/stream/replace-text.ts';
-import { withDeadline } from '../deadline.ts';
+import { withDeadline } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Transport } from '../model/transport.ts';
 import type { SandboxRuntime } from '../tools/sandbox/port.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { CheckedHarness } from './harness.ts';
-import { HookTable, type RegisteredHandler } from './hook-table.ts';
 import { hookDeadline } from './plugin-error.ts';
-import type { BootstrapEvent, HookContext, HookName, LlmInputEvent, PromptHookEvent } from './plugin-api.ts';
+import type {
+  BootstrapEvent,
+  HookContext,
+  HookName,
+  LlmInputEvent,
+  PromptHookEvent,
+  HookHandlers,
+} from './plugin-api.ts';
 
 /** How long one handler may take, and all handlers of one hook together, in milliseconds. */
 const HANDLER_MS_MAX = 10_000;
@@ -194,4 +206,40 @@ export function withoutPlugins(logger: Logger): Plugins {
     contributions: [],
     logger,
   });
+}
+
+// The handlers of all plugins, in the order in which they run.
+
+export const HOOK_NAMES: readonly HookName[] = [
+  'before_prompt_build',
+  'before_agent_start',
+  'agent:bootstrap',
+  'llm_input',
+];
+
+export interface RegisteredHandler<Name extends HookName> {
+  plugin: string;
+  priority: number;
+  handler: HookHandlers[Name];
+}
+
+export class HookTable {
+  readonly #handlers: { [Name in HookName]: RegisteredHandler<Name>[] } = {
+    before_prompt_build: [],
+    before_agent_start: [],
+    'agent:bootstrap': [],
+    llm_input: [],
+  };
+
+  /** Adds a handler after those of the same priority. */
+  add<Name extends HookName>(hook: Name, added: RegisteredHandler<Name>): void {
+    const handlers = this.#handlers[hook];
+    const at = handlers.findIndex(({ priority }) => priority < added.priority);
+    handlers.splice(at === -1 ? handlers.length : at, 0, added);
+  }
+
+  /** The handlers of a hook, higher priority first. */
+  of<Name extends HookName>(hook: Name): readonly RegisteredHandler<Name>[] {
+    return this.#handlers[hook];
+  }
 }

@@ -5,7 +5,7 @@ import { deepFreeze } from '../config/walk-schema.ts';
 import type { ContentBlock } from '../core/content.ts';
 import { BUILT_IN_HARNESS } from '../core/harness-selection.ts';
 import { createStorableFilter, storableValue } from '../core/text.ts';
-import { orAborted } from '../deadline.ts';
+import { orAborted } from '../clock.ts';
 import { newId } from '../ids.ts';
 import {
   HarnessError,

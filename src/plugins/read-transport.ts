@@ -3,10 +3,10 @@
 import { z } from 'zod';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../history/provider-family.ts';
 import { RETRY_AFTER_MS_MAX } from '../network/retry-after.ts';
-import { withOutputTool } from '../model/stream/output-tool.ts';
+import { withOutputTool } from '../model/stream/fit-tools.ts';
 import { malformed, StreamFault } from '../model/stream/stream-event.ts';
 import { ModelError } from '../model/model.ts';
-import { orAborted } from '../deadline.ts';
+import { orAborted } from '../clock.ts';
 import type { Transport, TransportCall } from '../model/transport.ts';
 import { firstFault, messageOf, PluginError } from './plugin-error.ts';
 

@@ -1,6 +1,6 @@
 // Times as prompts show them, in a zone that is always named by the caller: the zone of the machine must never decide what a
 // prompt says. The zone `utc` is a form of its own, with `Z`; every other is an IANA name.
-import { isZone } from '../core/time/zone.ts';
+import { isZone } from '../core/time.ts';
 
 /** `utc`, or the name of an IANA zone that exists. Made by `resolveEnvelopeZone`. */
 export type EnvelopeZone = string;

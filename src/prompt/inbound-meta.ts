@@ -2,7 +2,7 @@
 // message. Names, subjects and quoted text are never included here (G29).
 // A new main session also gets a description of the agent's channels.
 import type { InboundMeta } from './system-input.ts';
-import { fencedJson, literal, toIdentifier } from './literal.ts';
+import { fencedJson, literal, toIdentifier } from './untrusted-text.ts';
 
 const SCHEMA = 'holdfast.inbound_meta.v1';
 

@@ -1,7 +1,6 @@
 // A prompt as the parts that it is put together from: whose words each is, and whether they may be trusted. The text that the
 // model is sent is the parts joined; the position of each is kept with it, so that it need not be guessed later.
 // A marker separates what stays the same from turn to turn from what may change.
-
 /** `trusted`: Holdfast, the configuration or a plugin wrote it. `untrusted`: it came from outside, including the frame around it. */
 export type Trust = 'trusted' | 'untrusted';
 

@@ -1,8 +1,8 @@
 // What the system prompt is made of: one plain object, and the shape of a section. Nothing in here changes from message to
 // message of one chat: no message id, no time, no name of a sender (those belong to the user's role), so that what stands above
 // the cache boundary keeps its bytes.
-import type { ReasoningLevel } from '../core/reasoning-tags.ts';
-import type { ThinkingLevel } from './thinking-directive.ts';
+import type { ReasoningLevel } from '../core/reply.ts';
+import type { ThinkingLevel } from '../core/models.ts';
 import type { SessionKind } from '../core/session-key.ts';
 
 /** A file of the workspace that is shown to the model. */

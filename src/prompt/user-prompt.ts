@@ -1,17 +1,16 @@
 // The prompt of a turn: the whole text of its one user message. The parts have a fixed order that the model relies on, from
 // the most general to the sender's text itself; empty parts are left out. Built once and stored (G13), so equal inputs must
 // give equal bytes.
-import { readAnnouncement, announcementParts } from '../core/announcement.ts';
+import { readAnnouncement, announcementParts } from '../core/subagents.ts';
 import { hasCommands } from '../core/chat-command.ts';
-import { collectParts, type Overflow } from '../core/collect.ts';
+import { collectParts, type Overflow } from '../core/queue-mode.ts';
 import type { InboundMessage, Thread } from '../core/inbound.ts';
-import { eventParts, type SystemEvent } from '../core/system-event.ts';
-import type { EnvelopeZone } from './envelope-time.ts';
-import { messageParts, type MessageOptions, type MessagePrompt } from './message-prompt.ts';
+import { type EnvelopeZone, formatEventTime } from './envelope-time.ts';
+import { messageParts, type MessageOptions, type MessagePrompt, type ResetRules } from './message-prompt.ts';
 import { joinParts, loosen, ownPart, type PromptPart } from './prompt-parts.ts';
-import type { ResetRules } from './reset-prompt.ts';
-import type { ThinkingLevel } from './thinking-directive.ts';
+import type { ThinkingLevel } from '../core/models.ts';
 import { neutralise } from './untrusted-text.ts';
+import { LINE_BREAKS } from './fold-text.ts';
 
 /** The inputs that the turn answers. Text of Holdfast itself (announcements, ticks, polls, compactions) is passed unchanged. */
 export type PromptKind = 'message' | 'followup' | 'batch' | OwnKind;
@@ -173,4 +172,60 @@ export function threadPart(thread: Thread | undefined): PromptPart[] {
 
 function toPart(text: string): PromptPart {
   return { name: 'thread-note', origin: 'channel', trust: 'untrusted', text };
+}
+
+// System events as lines before a prompt. Every line of an event carries the prefix, so that no text of an event can imitate
+// something else; heartbeat noise is filtered, and a filtered event is consumed, too.
+
+export interface SystemEvent {
+  text: string;
+  /** When it was queued, epoch milliseconds. */
+  createdAt: number;
+  /** False for text that came from outside, which is marked in its prefix. */
+  isTrusted: boolean;
+}
+
+const LINE_BREAK = new RegExp(`\r\n|[${LINE_BREAKS}]`);
+const NODE_NOISE = ' · last input ';
+
+/** The text of an event in the prompt, or null when it is noise. */
+export function compactSystemEvent(raw: string): string | null {
+  const text = raw.trim();
+  const lower = text.toLowerCase();
+  if (text === '' || lower.includes('reason periodic') || lower.startsWith('read heartbeat.md')) return null;
+  if (lower.includes('heartbeat poll') || lower.includes('heartbeat wake')) return null;
+  return text.startsWith('Node:') ? withoutLastInput(text) : text;
+}
+
+/** The events as parts of a prompt, oldest first, line under line; noise is left out. */
+export function eventParts(events: readonly SystemEvent[], zone: EnvelopeZone): PromptPart[] {
+  return events
+    .map((event): PromptPart => ({
+      name: 'system-event',
+      origin: event.isTrusted ? 'holdfast' : 'channel',
+      trust: event.isTrusted ? 'trusted' : 'untrusted',
+      text: formatLines(event, zone).join('\n'),
+      isTight: true,
+    }))
+    .filter(({ text }) => text !== '');
+}
+
+// Only the first line carries the time.
+function formatLines({ text, createdAt, isTrusted }: SystemEvent, zone: EnvelopeZone): string[] {
+  const compacted = compactSystemEvent(text);
+  if (compacted === null) return [];
+  const prefix = isTrusted ? 'System:' : 'System (untrusted):';
+  const shown = isTrusted ? compacted : neutralise(compacted);
+  const lines = shown.split(LINE_BREAK).filter((line) => line.trim() !== '');
+  return lines.map((line, index) =>
+    index === 0 ? `${prefix} [${formatEventTime(createdAt, zone)}] ${line}` : `${prefix} ${line}`,
+  );
+}
+
+// `Node: gw · last input 3s · ok` is `Node: gw · ok`.
+function withoutLastInput(text: string): string {
+  const start = text.indexOf(NODE_NOISE);
+  if (start < 0) return text;
+  const next = text.indexOf('·', start + NODE_NOISE.length);
+  return next < 0 ? text.slice(0, start) : `${text.slice(0, start)} ${text.slice(next)}`;
 }

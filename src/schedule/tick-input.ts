@@ -2,7 +2,7 @@
 // one. Built the same way whether the clock or a person fires it.
 import { agentOrFirst, type AgentSettings, type Config } from '../config.ts';
 import { formatChannelUrl } from '../core/channel-address.ts';
-import { given } from '../core/given.ts';
+import { given } from '../core/json.ts';
 import { pollText } from '../core/heartbeat.ts';
 import { withOptions } from '../core/input-options.ts';
 import type { OwnInput } from '../core/inbound.ts';

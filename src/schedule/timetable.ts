@@ -5,8 +5,7 @@ import { createRequire } from 'node:module';
 import { cutHead } from '../core/text.ts';
 import type { CronFields, MonthDay, WeekDay } from '../core/schedule/cron-fields.ts';
 import { nextSlot, computeStagger, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
-import { isInTimeRange } from '../core/time/civil-time.ts';
-import { isZone, findZone } from '../core/time/zone.ts';
+import { isInTimeRange, isZone, findZone } from '../core/time.ts';
 
 type NodeCron = typeof import('node-cron');
 

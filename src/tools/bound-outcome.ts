@@ -1,8 +1,8 @@
 // Makes any tool's answer fit for a transcript: bounded (G28), well-formed text that JSON and the model's API accept, no empty
 // blocks (G12). Tools come from plugins too, so an answer of the wrong shape is expected, and is an error result.
-import { IMAGE_TYPES } from '../prompt/injected-messages.ts';
+import { IMAGE_TYPES } from '../prompt/read-contributions.ts';
 import type { ImageBlock, TextBlock } from '../core/content.ts';
-import { cutMiddle, RESULT_CHARS_MAX } from '../core/tool-result-size.ts';
+import { cutMiddle, RESULT_CHARS_MAX } from '../core/content-size.ts';
 import { errorOutcome, isLater, type ToolOutcome } from './tool.ts';
 
 /** The most base64 of one image: the provider takes images of 5 MB. */

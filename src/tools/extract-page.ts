@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { orAborted, withDeadline } from '../deadline.ts';
+import { orAborted, withDeadline } from '../clock.ts';
 import { Gate } from '../gate.ts';
 import type { PageExtraction, ReadPage } from './extract-page-thread.ts';
 

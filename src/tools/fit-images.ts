@@ -1,7 +1,7 @@
 // Pictures in the results of tools, as a model takes them: of any tool, also of plugins and of servers. One that cannot be shown is left out with a note,
 // because a provider refuses every later request of the conversation for it.
 import type { ImageBlock, TextBlock } from '../core/content.ts';
-import { isObject } from '../core/given.ts';
+import { isObject } from '../core/json.ts';
 import { DECODERS, fitImage, ImageFault } from '../images/fit-image.ts';
 import { IMAGES_MAX } from './bound-outcome.ts';
 import type { ToolOutcome } from './tool.ts';

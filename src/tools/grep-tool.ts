@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
-import { orAborted } from '../deadline.ts';
+import { orAborted } from '../clock.ts';
 import { withFileSlot } from '../files/file-slots.ts';
 import { HeldFolder, openEntry, irregular } from '../files/held-folder.ts';
 import { confinedTo, resolveInside } from '../files/confines.ts';

@@ -5,9 +5,8 @@ import type { MessageFeatures } from '../config/message-features.ts';
 import type { DeliveryPayload } from '../core/delivery-payload.ts';
 import type { DeliveryId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';
-import { buildChatRoute, decideTarget, type OpenChannels } from '../core/message-route.ts';
+import { buildChatRoute, decideTarget, type OpenChannels, type Recipient } from '../core/message-route.ts';
 import type { ToolSpec } from '../core/model-request.ts';
-import type { Recipient } from '../core/reply-address.ts';
 import { newId } from '../ids.ts';
 import { defineTool } from './define-tool.ts';
 import {

@@ -1,6 +1,5 @@
 // How a tool calls a model. The kernel makes the call: it passes the gate before model calls, and its row with its cost is stored with the results.
-import type { PaidPurpose } from '../core/call-purposes.ts';
-import type { ModelAnswer, ModelRequest, TokenCounts } from '../core/model-request.ts';
+import type { PaidPurpose, ModelAnswer, ModelRequest, TokenCounts } from '../core/model-request.ts';
 
 /** What is asked, and what it costs. */
 export interface PaidCall {

@@ -12,8 +12,7 @@ import { systemClock } from '../clock.ts';
 import { endNotice } from '../core/background-process.ts';
 import { newId } from '../ids.ts';
 import { Lease, LeaseKeeper } from '../lease-keeper.ts';
-import type { Logger } from '../logger.ts';
-import type { OutageLog } from '../outage-log.ts';
+import type { Logger, OutageLog } from '../logger.ts';
 import {
   waitFor,
   type BackgroundCommand,

@@ -1,7 +1,7 @@
 // The tool port: what a tool declares and what it is given when it runs. `run-tool.ts` is the only caller of `run`: deadline,
 // abort and the bound of the result are kept there, once for all tools.
 import type { ImageBlock, TextBlock } from '../core/content.ts';
-import { HOLD_CODES, type HoldCode } from '../core/hold-codes.ts';
+import { HOLD_CODES, type HoldCode } from '../core/statuses.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import type { ToolModels } from './paid-call.ts';
 

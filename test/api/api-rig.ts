@@ -12,7 +12,7 @@ import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { measurePrompt } from '../../src/kernel/use-cases/measure-prompt.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
-import { createWake } from '../../src/kernel/queue/wake.ts';
+import { createWake } from '../../src/kernel/queue/rings.ts';
 import type { BeforeEvent } from '../../scripted-model/stream-answer.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig } from '../turn/turn-rig.ts';

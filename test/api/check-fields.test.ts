@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { checkFields } from '../../src/api/check-fields.ts';
-import { parseKeepingIntegers } from '../../src/core/parse-exactly.ts';
+import { checkFields } from '../../src/api/parse-json.ts';
+import { parseKeepingIntegers } from '../../src/core/json.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EventTail, type LiveEvent, type Subscriber } from '../../src/api/event-tail.ts';
 import type { EventRow } from '../../src/kernel/views/events.ts';
-import { createWake } from '../../src/kernel/queue/wake.ts';
+import { createWake } from '../../src/kernel/queue/rings.ts';
 
 /** A log whose events get their ids when they are written, as transactions do. */
 class Log {

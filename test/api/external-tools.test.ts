@@ -1,7 +1,7 @@
 // Tools that another program runs: how they are defined, how a call is asked for and answered over the API, and what the webhook receives.
 import { describe, expect, test } from 'vitest';
 import { runExternalToolRound } from '../../src/features/external-tools/rounds.ts';
-import { toolCallId } from '../../src/core/external-tools.ts';
+import { toolCallId } from '../../src/core/tool-policy.ts';
 import { newId } from '../../src/ids.ts';
 import { changeToolCalls } from '../rows/calls.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';

@@ -1,7 +1,7 @@
 // The waiter alone, with a database that is a set of ids: how often it queries, for which messages, and that no wait is endless.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SettlementWaiter } from '../../src/api/settlement-waiter.ts';
-import { createWake } from '../../src/kernel/queue/wake.ts';
+import { createWake } from '../../src/kernel/queue/rings.ts';
 
 const never = new AbortController().signal;
 const settled = new Set<string>();

@@ -2,8 +2,7 @@
 // micro-dollar. The provider's figures are read from the scripted server, and priced here.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
-import { priceCall } from '../../src/core/prices/price-table.ts';
-import type { PriceTier } from '../../src/core/prices/call-cost.ts';
+import { priceCall, type PriceTier } from '../../src/core/prices.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
 

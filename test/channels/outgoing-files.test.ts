@@ -15,7 +15,7 @@ import { outgoingFolder } from '../../src/files/copies.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createMessageTool } from '../../src/tools/message-tool.ts';
-import { createToolPorts } from '../../workers/tool-ports.ts';
+import { createToolPorts } from '../../workers/create-turn-context.ts';
 import { changeChannelGates } from '../rows/channel-gates.ts';
 import { addDeliveries, changeDeliveries, readDeliveries } from '../rows/deliveries.ts';
 import { readEntries } from '../rows/entries.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { logFiles } from '../../src/config/schema-environment.ts';
-import { LogFiles, logFilesIn } from '../../src/log-files.ts';
+import { LogFiles, logFilesIn } from '../../src/logger.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { BIN, runCli } from './run-cli.ts';
 
@@ -96,7 +96,7 @@ test('a file that can be neither written nor closed costs the lines and nothing 
   // In a process of its own: no other thread there takes the number of the file that is closed.
   const script = `
     import { closeSync, openSync } from 'node:fs';
-    import { LogFiles } from ${JSON.stringify(new URL('../../src/log-files.ts', import.meta.url).href)};
+    import { LogFiles } from ${JSON.stringify(new URL('../../src/logger.ts', import.meta.url).href)};
     const files = new LogFiles(${JSON.stringify(folder)}, { count: 3, bytes: 100 });
     const next = openSync('/dev/null');
     closeSync(next);

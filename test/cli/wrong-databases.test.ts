@@ -10,7 +10,7 @@ import type { Finding } from '../../src/cli/doctor/check.ts';
 import { databaseChecks } from '../../src/cli/doctor/database-checks.ts';
 import { explainStartFault } from '../../src/cli/explain-start-fault.ts';
 import { loadConfig } from '../../src/config.ts';
-import { CONNECTION_FAULTS, withCode } from '../../src/database/connection-faults.ts';
+import { CONNECTION_FAULTS, withCode } from '../../src/database/passing-faults.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { findFreePort } from '../servers/free-port.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';

@@ -2,7 +2,7 @@
 // bounded.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { oneInFlight, type BatchOptions } from '../../src/coalesce/one-in-flight.ts';
+import { oneInFlight, type BatchOptions } from '../../src/coalesce.ts';
 
 interface Row {
   n: number;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shareFor } from '../../src/coalesce/share-for.ts';
+import { shareFor } from '../../src/coalesce.ts';
 
 test('callers share an answer until it is too old, and one that is on its way', async () => {
   let now = 0;

@@ -1,7 +1,7 @@
 // Shared reads under random interleavings of callers and answers.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { shareNext } from '../../src/coalesce/share-next.ts';
+import { shareNext } from '../../src/coalesce.ts';
 
 interface Caller {
   key: string;

@@ -7,8 +7,8 @@ import {
   boundedResult,
   isAnnounceSkip,
   type SubagentEnd,
-} from '../../src/core/announcement.ts';
-import { findLastAnswer, findLastOutput, type OutputEntry } from '../../src/core/last-output.ts';
+} from '../../src/core/subagents.ts';
+import { findLastAnswer, findLastOutput, type OutputEntry } from '../../src/core/session-history.ts';
 import { buildUserPrompt } from '../../src/prompt/user-prompt.ts';
 import { joinParts } from '../../src/prompt/prompt-parts.ts';
 import { runToEnd } from './run-to-end.ts';

@@ -1,6 +1,6 @@
 // The frame around several inputs.
 import { expect, test } from 'vitest';
-import { collectParts, formatSummaryLine, type Collection, type Overflow } from '../../src/core/collect.ts';
+import { collectParts, formatSummaryLine, type Collection, type Overflow } from '../../src/core/queue-mode.ts';
 import { joinParts, ownPart } from '../../src/prompt/prompt-parts.ts';
 import { runToEnd } from './run-to-end.ts';
 

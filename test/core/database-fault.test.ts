@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isFaultOfDatabase } from '../../src/core/database-fault.ts';
+import { isFaultOfDatabase } from '../../src/database/passing-faults.ts';
 
 test.for<[code: string, meaning: string]>([
   ['53100', 'a full disk'],

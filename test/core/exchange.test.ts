@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { answerExchange, exchangeNote, readExchange, failExchange, type Exchange } from '../../src/core/exchange.ts';
+import {
+  answerExchange,
+  exchangeNote,
+  readExchange,
+  failExchange,
+  type Exchange,
+} from '../../src/core/session-message.ts';
 
 const exchange: Exchange = {
   id: 'e',

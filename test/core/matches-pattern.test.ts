@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { matchesPattern } from '../../src/core/text-filter.ts';
+import { matchesPattern } from '../../src/core/text.ts';
 
 test('a star matches any text, and every other character itself', () => {
   const anyName = fc.string({ unit: fc.constantFrom('a', 'b', '.', '\n'), maxLength: 8 });

@@ -1,8 +1,6 @@
 // How the text of a last answer is used.
 import { describe, expect, test } from 'vitest';
-import { decideOutcome, type ReplyRules } from '../../src/core/next-steps.ts';
-import { withoutReasoning } from '../../src/core/reasoning-tags.ts';
-import { takeReplyTags } from '../../src/core/reply-tags.ts';
+import { decideOutcome, type ReplyRules, takeReplyTags, withoutReasoning } from '../../src/core/reply.ts';
 
 const RULES: ReplyRules = { hasReasoningTags: false, heartbeatAckCharsMax: null };
 const replyOf = (answer: string, change: Partial<ReplyRules> = {}): string | null =>

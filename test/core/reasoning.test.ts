@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withReasoning } from '../../src/core/reasoning-tags.ts';
+import { withReasoning } from '../../src/core/reply.ts';
 import type { ContentBlock } from '../../src/core/content.ts';
 
 const thinking = (text: string): ContentBlock => ({ type: 'thinking', thinking: text, signature: 's' });

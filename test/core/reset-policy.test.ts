@@ -1,7 +1,7 @@
 // When a session is reset automatically: never, at an hour of the user's clock, or after an idle time (G15).
 import { describe, expect, test } from 'vitest';
 import { resetDue, type ResetPolicy } from '../../src/kernel/rules/reset-policy.ts';
-import { HOUR_MS } from '../../src/core/time/civil-time.ts';
+import { HOUR_MS } from '../../src/core/time.ts';
 
 function due(
   mode: ResetPolicy['mode'],

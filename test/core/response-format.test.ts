@@ -4,7 +4,7 @@ import { inheritOptions, joinOptions, keyOfOptions } from '../../src/core/input-
 import type { ModelAnswer, ModelRequest } from '../../src/core/model-request.ts';
 import { findSchemaFault, SCHEMA_CHARS_MAX, type ResponseFormat } from '../../src/core/response-format.ts';
 import { isStrict } from '../../src/model/ai-sdk/rules/strict-schema.ts';
-import { takeOutput, withOutputTool } from '../../src/model/stream/output-tool.ts';
+import { takeOutput, withOutputTool } from '../../src/model/stream/fit-tools.ts';
 
 const object = (more: object = {}): Record<string, unknown> => ({ type: 'object', ...more });
 const FORMAT: ResponseFormat = { type: 'json_schema', schema: object() };

@@ -1,7 +1,7 @@
 // When a reply is silence.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { interpretReply } from '../../src/core/reply-tags.ts';
+import { interpretReply } from '../../src/core/reply.ts';
 
 test.each([
   'NO_REPLY',

@@ -4,7 +4,7 @@ import { joinParts } from '../../src/prompt/prompt-parts.ts';
 import { shownHistory } from '../../src/core/session-history.ts';
 import { isFromSession, sessionMessageParts } from '../../src/core/session-message.ts';
 import { maySee, type Visibility, type VisibleSession } from '../../src/features/subagents/rules.ts';
-import { DENIED_TOOLS, roleAt, planSpawn, spawnMessage } from '../../src/core/subagent-spawn.ts';
+import { DENIED_TOOLS, roleAt, planSpawn, spawnMessage } from '../../src/core/subagents.ts';
 
 const settings = {
   maxSpawnDepth: 2,

@@ -1,6 +1,6 @@
 // System events as lines of a prompt.
 import { describe, expect, test } from 'vitest';
-import { compactSystemEvent, eventParts, type SystemEvent } from '../../src/core/system-event.ts';
+import { compactSystemEvent, eventParts, type SystemEvent } from '../../src/prompt/user-prompt.ts';
 import type { EnvelopeZone } from '../../src/prompt/envelope-time.ts';
 import { joinParts } from '../../src/prompt/prompt-parts.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { KNOWN_MODELS } from '../../src/core/models.ts';
-import { THINKING_LEVELS } from '../../src/prompt/thinking-directive.ts';
+import { KNOWN_MODELS, THINKING_LEVELS } from '../../src/core/models.ts';
 import { fitLimits, thinkingRequest } from '../../src/core/thinking-request.ts';
 
 describe('a thinking level', () => {

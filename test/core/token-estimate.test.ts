@@ -7,7 +7,7 @@ import {
   estimatePromptTokens,
   estimateTextTokens,
   estimateTokens,
-} from '../../src/core/token-estimate.ts';
+} from '../../src/core/content-size.ts';
 
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const;
 

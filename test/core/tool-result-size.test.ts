@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cutMiddle, shownCharsMax, storedCharsMax, truncateResults } from '../../src/core/tool-result-size.ts';
+import { cutMiddle, shownCharsMax, storedCharsMax, truncateResults } from '../../src/core/content-size.ts';
 import type { ModelMessage } from '../../src/core/model-request.ts';
 
 test.each([

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { given } from '../../src/core/given.ts';
+import { given } from '../../src/core/json.ts';
 import { completeLogin } from '../../src/features/mcp/log-in.ts';
 import { requestMcpList } from '../../src/features/mcp/store/servers.ts';
 import { listServers, listTools } from '../../src/features/mcp/views.ts';

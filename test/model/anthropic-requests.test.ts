@@ -4,16 +4,15 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { withMarkers } from '../../src/core/cache-markers.ts';
-import { given } from '../../src/core/given.ts';
+import { given } from '../../src/core/json.ts';
 import type { ModelRequest, Sampling, SystemBlock, ToolSpec } from '../../src/core/model-request.ts';
-import { KNOWN_MODELS } from '../../src/core/models.ts';
+import { KNOWN_MODELS, THINKING_LEVELS } from '../../src/core/models.ts';
 import { thinkingRequest } from '../../src/core/thinking-request.ts';
 import type { CallView, TurnRequestSettings } from '../../src/core/view.ts';
 import { summaryRequest } from '../../src/compaction/summary-request.ts';
-import { viewMessages, type ViewEntry } from '../../src/history/view-messages.ts';
-import { createInputTransform } from '../../src/kernel/turn/input-transform.ts';
+import { viewMessages, type ViewEntry } from '../../src/history/past.ts';
+import { createInputTransform } from '../../src/model/stream/replace-text.ts';
 import { createAnthropicTransport } from '../../src/model/anthropic.ts';
-import { THINKING_LEVELS } from '../../src/prompt/thinking-directive.ts';
 import { createDice, entriesOf, IMAGE, pick, type Dice } from './random-histories.ts';
 
 const HISTORIES = 240;

@@ -3,7 +3,7 @@
 // form 3,000 of each wire or more, for a minute; `HOLDFAST_SEED` repeats a run.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { joinText, listToolUses } from '../../src/core/content.ts';
-import { isObject } from '../../src/core/given.ts';
+import { isObject } from '../../src/core/json.ts';
 import type { ModelAnswer } from '../../src/core/model-request.ts';
 import { createRequestCheck } from '../../src/history/check-request.ts';
 import { createHistory } from '../../src/history/prepare-history.ts';

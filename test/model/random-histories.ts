@@ -1,7 +1,7 @@
 // Histories with their faults, made from a number: the same for the same number.
 import type { ContentBlock, ImageBlock } from '../../src/core/content.ts';
 import type { EntryKind } from '../../src/core/entry.ts';
-import type { ViewEntry } from '../../src/history/view-messages.ts';
+import type { ViewEntry } from '../../src/history/past.ts';
 
 /** Whole numbers below a bound, always the same for a seed (mulberry32). */
 export function createDice(seed: number): (bound: number) => number {

@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { ContentBlock } from '../../src/core/content.ts';
 import type { ModelMessage, ModelRequest } from '../../src/core/model-request.ts';
-import { toWireRequest } from '../../src/model/wire-request.ts';
-import { writeBody } from '../../src/model/write-body.ts';
+import { toWireRequest } from '../../src/model/transport.ts';
+import { writeBody } from '../../src/model/anthropic.ts';
 import { assistant, request, user } from './build-request.ts';
 import { IMAGE } from './random-histories.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toWireRequest } from '../../src/model/wire-request.ts';
+import { toWireRequest } from '../../src/model/transport.ts';
 import { assistant, request, user } from './build-request.ts';
 
 describe('the body of a call', () => {

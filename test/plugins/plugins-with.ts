@@ -1,9 +1,8 @@
 // Plugins from handlers, without modules.
 import { NO_TRANSFORMS } from '../../src/prompt/read-contributions.ts';
 import { createLogger } from '../../src/logger.ts';
-import { HookTable } from '../../src/plugins/hook-table.ts';
+import { HookTable, Plugins, type PluginParts } from '../../src/plugins/plugins.ts';
 import type { HookHandlers, HookName } from '../../src/plugins/plugin-api.ts';
-import { Plugins, type PluginParts } from '../../src/plugins/plugins.ts';
 
 /** Handlers with the hooks that they are of. */
 type Handlers<Names extends HookName[]> = {

@@ -3,8 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { Ring, TurnRing } from '../../src/kernel/queue/after-commit.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { createPublish } from '../../src/kernel/queue/publish.ts';
-import { createWake, type CommitKind } from '../../src/kernel/queue/wake.ts';
+import { createPublish, createWake, type CommitKind } from '../../src/kernel/queue/rings.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -4,7 +4,7 @@ import type { Config } from '../../src/config.ts';
 import { createService, type Service } from '../../src/kernel/use-cases/service.ts';
 import type { Database } from '../../src/database/database.ts';
 import { CHAT, EFFECTS } from '../features.ts';
-import { createWake, type Wake } from '../../src/kernel/queue/wake.ts';
+import { createWake, type Wake } from '../../src/kernel/queue/rings.ts';
 
 /** Makes them. */
 export function recordedService(parts: { config: Config; database: Database; wake?: Wake }): {

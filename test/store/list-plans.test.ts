@@ -23,7 +23,7 @@ import { exportPages } from '../../src/kernel/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/kernel/views/sessions.ts';
 import { readOthers, readSender } from '../../src/kernel/views/subjects.ts';
 import { systemEvents } from '../../src/kernel/views/system-events.ts';
-import { viewToolCall } from '../../src/kernel/views/turn-steps.ts';
+import { viewToolCall, readTurnRows } from '../../src/kernel/views/turns.ts';
 import {
   compactions,
   ENTRY_SIZES,
@@ -35,7 +35,6 @@ import {
 import { readCausesOf, readTurnInputs } from '../../src/kernel/views/turn-inputs.ts';
 import { workers } from '../../src/kernel/views/workers.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
-import { readTurnRows } from '../../src/kernel/views/turns.ts';
 import { readNewEntries } from '../../src/features/search/store/index-texts.ts';
 import { searchIndex, searchWalks, listHits } from '../../src/features/search/views.ts';
 import { parseQuery, type SearchQuery } from '../../src/features/search/rules.ts';

@@ -1,7 +1,6 @@
 // Rows that are bound as one value come out of PostgreSQL unchanged.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SqlColumn } from '../../src/database/record-set.ts';
-import { rows, statement } from '../../src/database/statement.ts';
+import { type SqlColumn, rows, statement } from '../../src/database/statement.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { printedForms } from '../../scripts/printed-statement.ts';
 import { STATEMENTS, TURN_STATEMENTS } from '../../scripts/statement-catalogue.ts';
 import type { VisibleStatement } from '../../src/database/statement.ts';
-import { readSettlements } from '../../src/kernel/views/settlements.ts';
+import { readSettlements } from '../../src/kernel/views/turns.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 const SESSIONS = 200;

@@ -7,8 +7,7 @@ import { carryOutEffects, joinEffects } from '../../src/kernel/effects/carry-out
 import type { EffectParts } from '../../src/kernel/effects/turn-effects.ts';
 import { stopFamily, type FamilyStop } from '../../src/kernel/effects/stop-family.ts';
 import { steerRun } from '../../src/features/subagents/store/subagents.ts';
-import type { JournalWrite } from '../../src/kernel/turn/journal/journal.ts';
-import type { TurnEnd } from '../../src/kernel/turn/journal/turn-end.ts';
+import type { JournalWrite, TurnEnd } from '../../src/kernel/turn/journal/journal.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { countSessions, readSessions } from '../rows/sessions.ts';
 import { readSubagentRuns } from '../rows/subagents.ts';

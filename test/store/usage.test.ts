@@ -8,7 +8,7 @@ import { countExisting, countSessions, rollUp, trimUsage } from '../../src/featu
 import type { ViewDatabase } from '../../src/database/page.ts';
 import { readScrapeFigures } from '../../src/features/overview/views/scrape-figures.ts';
 import { viewStats } from '../../src/features/overview/views/stats.ts';
-import type { UsageGroup } from '../../src/core/prices/call-cost.ts';
+import type { UsageGroup } from '../../src/core/prices.ts';
 import { viewUsage } from '../../src/features/costs/views.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { readDeliveries } from '../rows/deliveries.ts';

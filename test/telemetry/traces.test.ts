@@ -1,7 +1,7 @@
 // Goal: the traces of a service say what its journal says, whatever crashes, and cost its turns nothing. Method: real processes, a collector
 // that takes OTLP JSON, workers that are killed at random, and rows as the judge.
 import { expect, test } from 'vitest';
-import { SPAN_KEYS } from '../../src/core/telemetry/span.ts';
+import { SPAN_KEYS } from '../../src/core/telemetry.ts';
 import { deriveSpanId } from '../../src/trace-ids.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';

@@ -1,5 +1,5 @@
 // Answers calls that wait for something outside, as what they wait for does.
-import type { HoldCode } from '../../src/core/hold-codes.ts';
+import type { HoldCode } from '../../src/core/statuses.ts';
 import type { Database } from '../../src/database/database.ts';
 import { transaction } from '../../src/database/transaction.ts';
 import { settleCalls } from '../../src/kernel/turn/journal/settle-calls.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { decideApproval, settleLeft } from '../../src/features/approvals/store/approvals.ts';
 import { approvals } from '../../src/features/approvals/views.ts';
 import type { ApprovalView } from '../../src/contract/approvals.ts';
-import type { HoldCode } from '../../src/core/hold-codes.ts';
+import type { HoldCode } from '../../src/core/statuses.ts';
 import { newId } from '../../src/ids.ts';
 import { abortSession, abortTurn } from '../../src/kernel/effects/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';

@@ -10,7 +10,7 @@ import { outgoingFolder } from '../../src/files/copies.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createMessageTool } from '../../src/tools/message-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { createToolPorts } from '../../workers/tool-ports.ts';
+import { createToolPorts } from '../../workers/create-turn-context.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
 import { readEntries } from '../rows/entries.ts';
 import { changeSessions } from '../rows/sessions.ts';

@@ -1,7 +1,7 @@
 // Turns under budgets: what they reserve before each call, how a reservation ends, and what a turn does when the budget has no room.
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { toMicros } from '../../src/core/prices/call-cost.ts';
+import { toMicros } from '../../src/core/prices.ts';
 import type { BudgetSettings } from '../../src/features/budgets/rules/budget.ts';
 import type { SessionId, TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';

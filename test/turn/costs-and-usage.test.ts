@@ -1,7 +1,7 @@
 // The bill: all sums equal the cost of the requests that the model server received, to the micro-dollar.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
-import { priceCall } from '../../src/core/prices/price-table.ts';
+import { priceCall } from '../../src/core/prices.ts';
 import { viewUsage } from '../../src/features/costs/views.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { readModelCalls } from '../rows/calls.ts';

@@ -1,6 +1,6 @@
 // The cost of turns, from the tokens that the provider reported: each figure is compared with the requests that the model server received.
 import { describe, expect, test } from 'vitest';
-import { priceCall } from '../../src/core/prices/price-table.ts';
+import { priceCall } from '../../src/core/prices.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { priceBookOf } from '../../src/config.ts';

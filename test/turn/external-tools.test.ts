@@ -2,7 +2,7 @@
 // real turns on a real database; the worker is lost before and after each of its statements, before or after the call is answered, expires or is
 // cancelled.
 import { expect, test } from 'vitest';
-import { toolCallId } from '../../src/core/external-tools.ts';
+import { toolCallId } from '../../src/core/tool-policy.ts';
 import { storeExternalResult } from '../../src/features/external-tools/store/results.ts';
 import { viewExternalCall } from '../../src/features/external-tools/views.ts';
 import { abortSession } from '../../src/kernel/effects/control.ts';

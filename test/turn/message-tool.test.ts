@@ -11,7 +11,7 @@ import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createMessageTool } from '../../src/tools/message-tool.ts';
 import type { ToolCall } from '../../src/tools/tool.ts';
-import { createToolPorts } from '../../workers/tool-ports.ts';
+import { createToolPorts } from '../../workers/create-turn-context.ts';
 import { countDeliveries, readDeliveries } from '../rows/deliveries.ts';
 import { readEntries } from '../rows/entries.ts';
 import { readTurns } from '../rows/turns.ts';

@@ -1,13 +1,13 @@
 // A model outage: its turns wait without a lock and without a slot, say why, and end only after the maximum wait,
 // when their messages have expired, or when they are stopped.
 import { describe, expect, test } from 'vitest';
-import { modelOfRef } from '../../src/core/model-ref.ts';
+import { modelOfRef } from '../../src/core/models.ts';
 import { abortTurn } from '../../src/kernel/effects/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { viewSession } from '../../src/kernel/views/sessions.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
-import type { TurnOutcome } from '../../src/kernel/turn/run/turn-state.ts';
+import type { TurnOutcome } from '../../src/kernel/turn/run/steps.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { readEvents } from '../rows/events.ts';
 import { countModelBlocks } from '../rows/pauses.ts';

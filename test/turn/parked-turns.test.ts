@@ -3,7 +3,7 @@
 // real processes.
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import { toMicros } from '../../src/core/prices/call-cost.ts';
+import { toMicros } from '../../src/core/prices.ts';
 import { newId } from '../../src/ids.ts';
 import { createBudget, patchBudget } from '../../src/features/budgets/store/budgets.ts';
 import { decideApproval } from '../../src/features/approvals/store/approvals.ts';

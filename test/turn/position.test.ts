@@ -4,8 +4,7 @@ import type { Entry } from '../../src/core/entry.ts';
 import type { EntryId, MessageId, TurnId } from '../../src/core/ids.ts';
 import type { WaitingInput } from '../../src/kernel/sessions/claim-session.ts';
 import type { ModelCallRow } from '../../src/kernel/turn/journal/journal.ts';
-import { advance, type Position } from '../../src/kernel/turn/position.ts';
-import { joined, newEntry, NO_ROWS, type TurnWrite } from '../../src/kernel/turn/turn-write.ts';
+import { advance, type Position, joined, newEntry, NO_ROWS, type TurnWrite } from '../../src/kernel/turn/position.ts';
 
 const turnId = 't' as TurnId;
 const prompt: Entry = { ...entry('prompt', 'hello'), id: 'e5' as EntryId, seq: 5, parentSeq: 4, turnId };

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { buildUserPrompt, type UserPromptInput } from '../../src/prompt/user-prompt.ts';
-import { runInSlices } from '../../src/kernel/turn/run-in-slices.ts';
+import { runInSlices } from '../../src/kernel/turn/open/write-prompt.ts';
 import { runToEnd } from '../core/run-to-end.ts';
 
 const MESSAGES = 72;

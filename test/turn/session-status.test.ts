@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSessionStatusTool } from '../../src/tools/session-status-tool.ts';
-import { createSessionStatusPort } from '../../workers/tool-ports.ts';
+import { createSessionStatusPort } from '../../workers/create-turn-context.ts';
 import { readEntries } from '../rows/entries.ts';
 import { readSessions } from '../rows/sessions.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

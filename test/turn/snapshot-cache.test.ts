@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { SnapshotCache, takeSnapshot } from '../../src/kernel/turn/snapshot-cache.ts';
+import { SnapshotCache, takeSnapshot } from '../../src/kernel/turn/transcript-cache.ts';
 import { addSnapshots } from '../rows/entries.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 

@@ -14,7 +14,7 @@ import { withoutPlugins, type Plugins } from '../../src/plugins/plugins.ts';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 import type { BeforeEvent } from '../../scripted-model/stream-answer.ts';
 import type { Committed } from '../../src/kernel/queue/after-commit.ts';
-import { createPublish } from '../../src/kernel/queue/publish.ts';
+import { createPublish, createWake, type Wake } from '../../src/kernel/queue/rings.ts';
 import { createAccept } from '../../src/kernel/inbox/accept-messages.ts';
 import type { NewInput } from '../../src/kernel/inbox/new-input.ts';
 import { FEATURES } from '../../src/features.ts';
@@ -26,8 +26,7 @@ import { createEnsureSession } from '../../src/kernel/sessions/sessions.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import type { TurnFeature } from '../../src/kernel/turn/context.ts';
 import { runTurn } from '../../src/kernel/turn/run/run-turn.ts';
-import type { TurnOutcome } from '../../src/kernel/turn/run/turn-state.ts';
-import { createWake, type Wake } from '../../src/kernel/queue/wake.ts';
+import type { TurnOutcome } from '../../src/kernel/turn/run/steps.ts';
 import { EFFECTS } from '../features.ts';
 import { createTurnContext } from '../../workers/create-turn-context.ts';
 

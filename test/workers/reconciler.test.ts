@@ -3,8 +3,7 @@ import type { Doorbell, Ring } from '../../jobs/index.ts';
 import { createLogger } from '../../src/logger.ts';
 import { countRings, selectStaleRings } from '../../src/kernel/queue/reconcile.ts';
 import { openDueDeliveries } from '../../src/features/deliveries/relay.ts';
-import { createPublish } from '../../src/kernel/queue/publish.ts';
-import { createWake } from '../../src/kernel/queue/wake.ts';
+import { createPublish, createWake } from '../../src/kernel/queue/rings.ts';
 import { Reconciler, type ReconcilerOptions } from '../../workers/reconciler.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 

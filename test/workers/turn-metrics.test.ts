@@ -1,10 +1,10 @@
 // The metrics of a worker: a bounded number of series, and figures with the meaning given in docs/operations.md.
 import { expect, onTestFinished, test } from 'vitest';
-import { createMetrics } from '../../src/api/metrics.ts';
+import { createMetrics } from '../../src/api/services.ts';
 import { DOOR, ROUTES } from '../../scripts/all-routes.ts';
 import type { ApiContext } from '../../src/api/context.ts';
 import { LANES } from '../../src/config.ts';
-import { measureProcess } from '../../workers/measure-process.ts';
+import { measureProcess } from '../../workers/process-metrics.ts';
 import { startMetricsServer } from '../../workers/metrics-server.ts';
 import type { ModelCallRow } from '../../src/kernel/turn/journal/journal.ts';
 import type { MeteredTurn } from '../../src/kernel/turn/turn-meter.ts';

@@ -8,13 +8,13 @@ import {
   SchemaMigrationRequiredError,
   SchemaVersionMismatchError,
   type PgPool,
+  type PgPoolClient,
 } from 'bullmq';
 import { setTimeout as delay } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import { migrateQueue } from './migrate-queue.ts';
-import { createPostgresListener } from './postgres-listener.ts';
-import { chooseFree, openQueuePools, queryPrepared } from './postgres-pools.ts';
 import type { QueueServer } from './queue-backend.ts';
+import { EventEmitter } from 'node:events';
 
 export interface PostgresOptions {
   databaseUrl: string;
@@ -180,4 +180,187 @@ function createHealer(databaseUrl: string, onError: (error: Error) => void): () 
       .catch(onError)
       .finally(() => (isHealing = false));
   };
+}
+
+// The one connection of a process that listens for jobs. PostgreSQL wakes every session of a database that listens, at each notification of any channel, so
+// the workers of a process share one. BullMQ's connection of each worker gets a place here instead of a client of its own. Every place receives the
+// notifications of the server, and the end of the connection. BullMQ then requests a new place, and the first such request connects again.
+
+/** BullMQ's functions send the name of a queue that has a job. */
+const CHANNEL = 'bullmq_jobs';
+
+export interface PostgresListener {
+  /** A place for a worker; rejects when the database cannot be reached. */
+  takePlace(): Promise<PgPoolClient>;
+  /** Tells the workers of this process that a queue has a job. */
+  tell: (queue: string) => void;
+  close(): Promise<void>;
+}
+
+interface ListenerOptions {
+  createClient: () => pg.Client;
+  /** True for the server's process of one of our connections: its notifications say what `tell` has said before. */
+  isOwn: (processId: number) => boolean;
+}
+
+/** Makes a listener, which connects when the first place is taken. */
+export function createPostgresListener({ createClient, isOwn }: ListenerOptions): PostgresListener {
+  const places = new Set<Place>();
+  let connected: Promise<pg.Client> | null = null;
+
+  function connect(): Promise<pg.Client> {
+    const client = createClient();
+    const end = (error: Error): void => {
+      if (connected !== attempt) return;
+      connected = null;
+      client.end().catch(() => undefined);
+      const left = [...places];
+      places.clear();
+      for (const place of left) place.emit('error', error);
+    };
+    client.on('error', end);
+    client.on('notification', ({ channel, payload, processId }) => {
+      if (channel === CHANNEL && payload !== undefined && !isOwn(processId)) tell(payload);
+    });
+    const listen = async (): Promise<pg.Client> => {
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+      return client;
+    };
+    const attempt = listen();
+    attempt.catch(end);
+    return attempt;
+  }
+
+  function tell(queue: string): void {
+    for (const place of places) place.emit('notification', { channel: CHANNEL, payload: queue });
+  }
+
+  return {
+    async takePlace() {
+      const attempt = (connected ??= connect());
+      await attempt;
+      // It may have ended in the moment in which it began to listen.
+      if (connected !== attempt) throw new Error('the connection that listens for jobs has ended');
+      const place = new Place(() => void places.delete(place));
+      places.add(place);
+      return place as unknown as PgPoolClient;
+    },
+    tell,
+    async close() {
+      const client = await connected?.catch(() => undefined);
+      connected = null;
+      await client?.end();
+    },
+  };
+}
+
+/** What BullMQ uses of a client to listen with. */
+class Place extends EventEmitter {
+  readonly release: () => void;
+
+  constructor(leave: () => void) {
+    super();
+    this.release = leave;
+  }
+
+  /** BullMQ's own `LISTEN`, which was sent before there was a place. */
+  query(): Promise<{ rows: [] }> {
+    return Promise.resolve({ rows: [] });
+  }
+}
+
+// The connections to the queue in PostgreSQL. Each worker has one by its name, by which BullMQ's tools know it, and shares some with all others of its
+// process. They may commit without waiting for the disk, because the reconciler sends a ring again that a crash has lost.
+
+export interface QueuePools {
+  /** For the statements of all queues. */
+  shared: pg.Pool;
+  /** A connection for a worker, with this name. */
+  openOwn: (name: string) => pg.Pool;
+  /** A connection to listen on. */
+  createListenClient: () => pg.Client;
+  /** True for the server's process of a connection that is here. */
+  isOwn: (processId: number) => boolean;
+  close(): Promise<void>;
+}
+
+const SHARED_MAX = 2;
+const QUERY_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A connection that is idle is tested so often: one that was dropped silently is noticed. */
+const KEEP_ALIVE_MS = 10_000;
+/** For those that are shared; the others keep the names of workers. */
+const IDLE_TIMEOUT_MS = 60_000;
+
+/** BullMQ's statements name no schema. */
+const SETTINGS = '-c search_path=bullmq -c synchronous_commit=off';
+
+/** BullMQ has about 80 statements; one that is new here after so many is sent without a name. */
+const NAMES_MAX = 200;
+
+/** Opens pools, which connect at their first statement. `onError` gets the errors of connections. */
+export function openQueuePools(databaseUrl: string, onError: (error: Error) => void): QueuePools {
+  const pools: pg.Pool[] = [];
+  const processIds = new Set<number>();
+
+  function optionsOf(name: string): pg.ClientConfig {
+    return {
+      connectionString: databaseUrl,
+      application_name: name,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      options: SETTINGS,
+    };
+  }
+
+  function open(name: string, options: { max: number; idleTimeoutMillis: number }): pg.Pool {
+    const pool = new pg.Pool({ ...optionsOf(name), ...options });
+    pool.on('connect', (client) => {
+      // The types of `pg` leave it out.
+      const { processID } = client as pg.PoolClient & { processID: number };
+      processIds.add(processID);
+      client.on('end', () => processIds.delete(processID));
+      client.on('error', onError);
+    });
+    pools.push(pool);
+    return pool;
+  }
+
+  return {
+    shared: open('holdfast:queue', { max: SHARED_MAX, idleTimeoutMillis: IDLE_TIMEOUT_MS }),
+    openOwn: (name) => open(name, { max: 1, idleTimeoutMillis: 0 }),
+    createListenClient: () => new pg.Client(optionsOf('holdfast:queue:listen')),
+    isOwn: (processId) => processIds.has(processId),
+    close: async () => void (await Promise.all(pools.map((pool) => pool.end()))),
+  };
+}
+
+/** The connection of a worker while it is free, else the shared ones. */
+export function chooseFree(own: pg.Pool, shared: pg.Pool): pg.Pool {
+  return own.idleCount > 0 || own.totalCount === 0 ? own : shared;
+}
+
+const names = new Map<string, string>();
+
+/** Sends a statement of BullMQ, which the server prepares once for each connection. */
+export async function queryPrepared(choose: () => pg.Pool, text: string, values: unknown[]): Promise<pg.QueryResult> {
+  let name = names.get(text);
+  if (name === undefined && names.size < NAMES_MAX) names.set(text, (name = `bullmq:${names.size}`));
+  const statement = { text, values, ...(name === undefined ? {} : { name }) };
+  // Each connection can have such a plan once. The pool closes a connection whose statement has failed.
+  for (let triesLeft = SHARED_MAX + 1; ; triesLeft -= 1) {
+    try {
+      return await choose().query(statement);
+    } catch (error) {
+      if (!isPlanGone(error) || triesLeft === 0) throw error;
+    }
+  }
+}
+
+/** True when the server has no longer what a prepared statement was made for: the schema was dropped or migrated. */
+function isPlanGone(error: unknown): boolean {
+  return ['0A000', '26000'].includes((error as { code?: string }).code ?? '');
 }

@@ -2,7 +2,7 @@
 // fails fast, because a caller waits for it; workers wait for Redis to be available again.
 import { createRedisBackend } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
-import { withDeadline } from '../../src/deadline.ts';
+import { withDeadline } from '../../src/clock.ts';
 import type { Logger } from '../../src/logger.ts';
 import type { QueueServer } from './queue-backend.ts';
 

@@ -2,8 +2,7 @@
 // makes them, and nothing above it knows which server it is.
 import { Queue, Worker } from 'bullmq';
 import { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS, type QueueName } from '../../jobs/index.ts';
-import type { Logger } from '../../src/logger.ts';
-import { createOutageLog } from '../../src/outage-log.ts';
+import { type Logger, createOutageLog } from '../../src/logger.ts';
 import type { ProducerQueue, QueueBackend, QueueServer } from './queue-backend.ts';
 
 export interface QueueBackendOptions {

@@ -1,7 +1,7 @@
 // The interface of BullMQ for the rest of Holdfast, which its two servers must implement.
 import type { BackendFactory, IQueueBackend, Job, Queue, Worker } from 'bullmq';
 import type { QueueName } from '../../jobs/index.ts';
-import type { OutageLog } from '../../src/outage-log.ts';
+import type { OutageLog } from '../../src/logger.ts';
 
 export type ProducerQueue = Pick<Queue, 'add' | 'addBulk' | 'getJobCounts' | 'getJobState' | 'close'>;
 export type QueueJob = Pick<Job, 'name' | 'data' | 'moveToWait'>;

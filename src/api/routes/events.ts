@@ -11,11 +11,10 @@ import {
 import { findTurn } from '../../kernel/views/turns.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
-import { answerWithin } from '../deadline.ts';
+import { answerWithin, overloaded, requireFound, Problem } from '../problem.ts';
 import { beginEventStream } from '../event-frame.ts';
 import { EventStream, type EventStreamOptions } from '../event-stream.ts';
-import { parseSessionKey } from '../path-parameters.ts';
-import { overloaded, requireFound, Problem } from '../problem.ts';
+import { parseSessionKey } from '../parse-json.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type ApiRequest, type Route } from '../route.ts';
 import { EVENT_TYPES, liveEvent } from '../../contract/events.ts';
 import { listText, sessionKeyText } from '../../contract/queries.ts';

@@ -1,6 +1,6 @@
 // Routes for operators: liveness, readiness, metrics and the description of the API.
 import type { z } from 'zod';
-import { answerWithin } from '../deadline.ts';
+import { answerWithin } from '../problem.ts';
 import { defineRoute, defineRead, type Route } from '../route.ts';
 import { liveness, readiness } from '../../contract/answers.ts';
 

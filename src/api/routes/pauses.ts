@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { agentOf } from '../../config.ts';
 import { liftBlocks, pause, resumeWork } from '../../kernel/use-cases/operate-service.ts';
 import { listBlocks, listPauses, PAUSES_MAX, type PauseScope } from '../../kernel/views/pauses.ts';
-import { parseSessionKey } from '../path-parameters.ts';
+import { parseSessionKey } from '../parse-json.ts';
 import { conflict } from '../problem.ts';
 import { defineEffect, defineRead, type Route } from '../route.ts';
 import * as schemas from '../../contract/pauses.ts';

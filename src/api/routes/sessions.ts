@@ -9,8 +9,7 @@ import {
 } from '../../kernel/views/sessions.ts';
 import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { agentOrFirst, type Config } from '../../config.ts';
-import { queuePolicyOf } from '../../kernel/use-cases/accept-message.ts';
-import { overrideSession } from '../../kernel/use-cases/reach-session.ts';
+import { queuePolicyOf, overrideSession } from '../../kernel/use-cases/accept-message.ts';
 import { stopSession } from '../../kernel/use-cases/operate-service.ts';
 import { requireFound, modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';

@@ -10,7 +10,7 @@ import { viewMessage } from '../../kernel/views/messages.ts';
 import { findSession, viewSession } from '../../kernel/views/sessions.ts';
 import type { ApiContext } from '../context.ts';
 import { idempotencyMismatch } from '../idempotency-key.ts';
-import { parseSessionKey } from '../path-parameters.ts';
+import { parseSessionKey } from '../parse-json.ts';
 import { answerStored, inboxFull } from '../answer-stored.ts';
 import { conflict, requireFound, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../route.ts';

@@ -1,7 +1,7 @@
 // The processes.
 import { drainWorker } from '../../kernel/use-cases/operate-service.ts';
 import { workers } from '../../kernel/views/workers.ts';
-import { isOfPage } from '../identify.ts';
+import { isOfPage } from '../key-ring.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';
 import { worker } from '../../contract/workers.ts';

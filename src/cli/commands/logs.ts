@@ -5,7 +5,7 @@ import { pause } from '../../clock.ts';
 import { resolveDataDir } from '../../config/process-environment.ts';
 import { isIdEnd } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
-import { LOG_FOLDER, logFilesIn } from '../../log-files.ts';
+import { LOG_FOLDER, logFilesIn } from '../../logger.ts';
 import { EXIT, notFound, usageError, type ExitCode } from '../cli-error.ts';
 import { localCommand, type InputOf, type Surroundings, type Words } from '../command.ts';
 import { interruption } from '../poll-until-end.ts';

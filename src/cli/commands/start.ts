@@ -11,8 +11,7 @@ import { ensureApiKey, LiveConfig, type Config, loadConfigWithSources, secretsOf
 import { API_URL_FILE } from '../../config/client-settings.ts';
 import { workspacesFolderOf } from '../../config/workspaces-folder.ts';
 import { logConsoleWarnings } from '../console-warnings.ts';
-import { LOG_FOLDER, LogFiles } from '../../log-files.ts';
-import { createLogger, type Logger } from '../../logger.ts';
+import { LOG_FOLDER, LogFiles, createLogger, type Logger } from '../../logger.ts';
 import { holdPort, type HeldPort } from '../../network/hold-port.ts';
 import { reloadConfig } from '../../kernel/use-cases/record-change.ts';
 import { placeWorkspaces } from '../../tools/open-workspace.ts';

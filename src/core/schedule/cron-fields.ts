@@ -1,16 +1,7 @@
 // What a cron expression says, parsed: the wall times that it means. Days are meant in the way of Vixie cron: if both fields of days begin with
 // something else than a star, a day that matches either of them is meant, otherwise one that matches both. So `*/2` is no restriction that
 // stands for itself, and `1-31` is one, which every day matches.
-import {
-  toDate,
-  DAY_MS,
-  daysInMonth,
-  countDays,
-  HOUR_MS,
-  MINUTE_MS,
-  SECOND_MS,
-  toWeekday,
-} from '../time/civil-time.ts';
+import { toDate, DAY_MS, daysInMonth, countDays, HOUR_MS, MINUTE_MS, SECOND_MS, toWeekday } from '../time.ts';
 
 /** `last`: this many days before the month's last. `near`: the weekday that is nearest to the day, within the month. */
 export type MonthDay =

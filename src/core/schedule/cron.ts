@@ -6,7 +6,7 @@ import type { InputOptions } from '../input-options.ts';
 import type { ResponseFormat } from '../response-format.ts';
 import { neutralise } from '../../prompt/untrusted-text.ts';
 import type { MessageVia } from '../inbound.ts';
-import type { ThinkingLevel } from '../../prompt/thinking-directive.ts';
+import type { ThinkingLevel } from '../models.ts';
 import { canonicalSessionKey } from '../session-key.ts';
 import type { MisfirePolicy } from './plan-ticks.ts';
 import type { Schedule } from './timetable.ts';

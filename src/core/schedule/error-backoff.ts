@@ -1,5 +1,5 @@
 // How long a cron waits after it failed, and when it is disabled.
-import { MINUTE_MS, SECOND_MS } from '../time/civil-time.ts';
+import { MINUTE_MS, SECOND_MS } from '../time.ts';
 
 const RESTS_MS = [30 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
 

@@ -5,9 +5,8 @@
 //
 // So a shift neither skips nor doubles a time of day (G20). An expression that means a steady beat (`*/15 * * * *`) follows elapsed
 // time instead: nothing is moved out of the gap, and the repeated hour has its beats, too.
-import { HOUR_MS, SECOND_MS } from '../time/civil-time.ts';
+import { HOUR_MS, SECOND_MS, type Zone } from '../time.ts';
 import { isBeat, nextWallTime, type CronFields } from './cron-fields.ts';
-import type { Zone } from '../time/zone.ts';
 
 /** A repeated stretch is at most this long, and begins with a transition. */
 const REPEATED_MS_MAX = 26 * HOUR_MS;

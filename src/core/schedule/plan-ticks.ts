@@ -5,7 +5,7 @@
 //   run_once   the latest slot fires, for all of them
 //   run_all    the latest `maxCatchUp` slots fire, in order
 //   skip       only the latest fires, and only when it is not too late for it
-import { MINUTE_MS } from '../time/civil-time.ts';
+import { MINUTE_MS } from '../time.ts';
 import { nextSlot, type Timetable } from './timetable.ts';
 
 export type MisfirePolicy = 'run_once' | 'run_all' | 'skip';

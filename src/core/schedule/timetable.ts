@@ -1,9 +1,8 @@
 // When something is due: once, in steady steps, or by a cron expression. The slot that follows is always computed from the slot
 // before it, never from the time of the check (G20).
-import { MINUTE_MS, toDate, DAY_MS, daysInMonth, countDays } from '../time/civil-time.ts';
+import { MINUTE_MS, toDate, DAY_MS, daysInMonth, countDays, type Zone } from '../time.ts';
 import { isTopOfHour, timesInMonth, type CronFields } from './cron-fields.ts';
 import { nextCronSlot } from './next-cron-slot.ts';
-import type { Zone } from '../time/zone.ts';
 
 /** A schedule as it is stored and shown. Times are ISO 8601 in UTC. */
 export type Schedule =

@@ -3,7 +3,7 @@ import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import { retryPassingFaults } from '../../database/passing-faults.ts';
 import type { Logger } from '../../logger.ts';
 import { readTroubles, withMarks } from '../overview/read-overview.ts';
 import { listCutKinds } from '../overview/views/attention.ts';

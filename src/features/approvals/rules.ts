@@ -1,11 +1,10 @@
 // Which calls a rule holds back, why, and what a person is shown of them. Nothing here reads a command to find out whether it is safe: what cannot be
 // known counts as yes.
-import type { ApprovalAsk, ApprovalCondition } from '../../core/tool-approval.ts';
+import { type ApprovalAsk, type ApprovalCondition, BUILT_IN_TOOLS, WEB_TOOLS } from '../../core/tool-policy.ts';
 import { listToolUses, type ToolUseBlock } from '../../core/content.ts';
 import type { Entry } from '../../core/entry.ts';
-import { isObject } from '../../core/given.ts';
-import { BUILT_IN_TOOLS, WEB_TOOLS } from '../../core/tool-policy.ts';
-import { matchesPattern } from '../../core/text-filter.ts';
+import { isObject } from '../../core/json.ts';
+import { matchesPattern } from '../../core/text.ts';
 import { foldText } from '../../prompt/fold-text.ts';
 
 export const APPROVAL_STATUSES = ['open', 'approved', 'denied', 'expired', 'cancelled'] as const;

@@ -5,12 +5,11 @@ import type { ReadItem } from './rules/check-items.ts';
 import { ForeignLineError, mapLine, type LineFormat, type MappedLine } from './rules/foreign-lines.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import { nestOptions } from '../../core/input-options.ts';
-import { isKeptInteger } from '../../core/parse-exactly.ts';
+import { isKeptInteger } from '../../core/json.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
 import type { ReadResult } from './submit-batch.ts';
 import type { Line } from '../../api/batch-lines.ts';
-import { checkFields } from '../../api/check-fields.ts';
-import { parseJson } from '../../api/parse-json.ts';
+import { checkFields, parseJson } from '../../api/parse-json.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
 import { batchItem } from '../../contract/inbound-message.ts';
 

@@ -3,7 +3,7 @@ import { parseReceiver } from '../../core/channel-address.ts';
 import { deleted } from '../../contract/answers.ts';
 import type { BatchView } from '../../contract/batches.ts';
 import { z } from 'zod';
-import { toMicros } from '../../core/prices/call-cost.ts';
+import { toMicros } from '../../core/prices.ts';
 import { controlBatch, deleteBatch, editBatch } from './submit-batch.ts';
 import type { BatchCommand, BatchControl } from './store/control.ts';
 import { batchItems } from './views/batch-items.ts';

@@ -2,22 +2,19 @@
 // the budgets when an item of a new batch comes: the batch may have a cap.
 import { BUDGET_REACHED, budgetName, type BudgetFacts } from './rules/budget.ts';
 import { costOfTokens, isPriced, likelyTokens, mostTokens } from './rules/likely-cost.ts';
-import { isPaidPurpose } from '../../core/call-purposes.ts';
-import { refOfModel } from '../../core/model-ref.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import { toDollars, type PriceTier, type ReportedTokens } from '../../core/prices/call-cost.ts';
+import { isPaidPurpose, type ModelRequest } from '../../core/model-request.ts';
+import { refOfModel } from '../../core/models.ts';
+import { toDollars, type PriceTier, type ReportedTokens } from '../../core/prices.ts';
 import type { BudgetBook } from './store/budget-book.ts';
 import type { Budget } from './store/budgets.ts';
 import { createReserveCost, type CostRequest, type ReservedCost } from './store/reserve-cost.ts';
-import type { RowSubmitter } from '../../database/share-statement.ts';
+import type { RowSubmitter } from '../../database/statement.ts';
 import type { Reason } from '../../kernel/rules/why.ts';
-import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
-import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
-import { TurnFailed } from '../../kernel/turn/turn-stop.ts';
+import { type OpenedTurn, estimateNextRequest } from '../../kernel/turn/opened-turn.ts';
+import { TurnFailed, WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/turn-stop.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import { budgetBookOf } from './rounds.ts';
 import { PASS, type CheckAnswer, type ComingCall } from '../../kernel/turn/gate-check.ts';
-import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/wait-reasons.ts';
 
 interface BudgetParts extends TurnParts {
   book: BudgetBook;

@@ -2,7 +2,7 @@
 // process has settled, release reservations that a crash has left, and wake turns that wait for room.
 import type { Config } from '../../config.ts';
 import type { BudgetSettings } from './rules/budget.ts';
-import { toMicros } from '../../core/prices/call-cost.ts';
+import { toMicros } from '../../core/prices.ts';
 import type { Database } from '../../database/database.ts';
 import { newId } from '../../ids.ts';
 import { BudgetBook } from './store/budget-book.ts';

@@ -1,6 +1,6 @@
 // Budgets: how much model calls may cost.
 import { deleted } from '../../contract/answers.ts';
-import { toDollars, toMicros } from '../../core/prices/call-cost.ts';
+import { toDollars, toMicros } from '../../core/prices.ts';
 import type { Budget, BudgetChange } from './store/budgets.ts';
 import { z } from 'zod';
 import { budgetBookOf } from './rounds.ts';

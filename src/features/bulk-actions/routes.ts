@@ -13,7 +13,7 @@ import type { KeyedRequest } from '../../database/idempotency.ts';
 import { bulkActions, bulkItems } from './views.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { isItemNumber } from '../../api/cursor.ts';
-import { parseSessionKey } from '../../api/path-parameters.ts';
+import { parseSessionKey } from '../../api/parse-json.ts';
 import { requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../../api/route.ts';
 import * as schemas from '../../contract/bulk-actions.ts';

@@ -5,7 +5,7 @@ import type { BulkItemStatus, BulkTarget, BulkVerb } from './rules.ts';
 import { insertServiceEventsSql } from '../../kernel/events/events.ts';
 import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { literalQuery } from '../../database/literal-query.ts';
-import { toRecords, selectRecordsSql, type SqlColumns } from '../../database/record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from '../../database/statement.ts';
 
 /** An action to be stored. */
 export interface NewBulkAction {

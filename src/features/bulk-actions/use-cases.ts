@@ -14,7 +14,7 @@ import {
   type SettledItem,
 } from './store.ts';
 import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
-import { isPassingFault } from '../../database/database.ts';
+import { isPassingFault } from '../../database/passing-faults.ts';
 import { discardLetters, readOpenLetters } from '../dead-letters/decide-dead-letters.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../../database/idempotency.ts';
 import { listDeliveryIds, type DeliveryFilter } from '../deliveries/views.ts';

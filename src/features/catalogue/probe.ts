@@ -2,8 +2,8 @@
 import { findClosest } from '../../config/find-closest.ts';
 import { setUpHint } from '../../config/providers.ts';
 import type { ModelProbe } from '../../contract/models.ts';
-import { given } from '../../core/given.ts';
-import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
+import { given } from '../../core/json.ts';
+import { DEFAULT_PROVIDER } from '../../core/models.ts';
 import { cutHead } from '../../core/text.ts';
 import { ModelError, type Model } from '../../model/model.ts';
 

@@ -12,9 +12,9 @@ import {
   type CatalogueModel,
   type ProviderView,
 } from '../../contract/models.ts';
-import { listCatalogue } from '../../core/catalogue/catalogue.ts';
-import { perMillionTokens } from '../../core/prices/price-row.ts';
-import { priceAt } from '../../core/prices/price-table.ts';
+import { listCatalogue } from '../../core/models.ts';
+import { priceAt } from '../../core/prices.ts';
+import { perMillionTokens } from '../../core/price-row.ts';
 import { accountOfKey } from '../../model/account.ts';
 import { probeModel } from './probe.ts';
 import { listHeldCalls, stateOfKey } from './views.ts';

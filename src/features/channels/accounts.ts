@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { processEnvironment, type Config } from '../../config.ts';
 import { CHANNEL_ADAPTERS } from '../../config/channel-adapters.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import { parseChannelUrl, type ChannelAddress } from '../../core/channel-address.ts';
 import { PlatformError, type AccountSettings, type Destination, type OpenPlatform, type Platform } from './platform.ts';
 

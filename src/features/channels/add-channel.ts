@@ -10,7 +10,7 @@ import { loadOrRefuse } from '../../cli/commands/config.ts';
 import { writeError } from '../../cli/file-error.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { ConfigError, loadConfigFile, type Config } from '../../config.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import { defaultMode, platformOf, type BotAccount } from './accounts.ts';
 import { insertSetting } from './insert-setting.ts';
 import { loadGuide, type Secret } from './setup-guides.ts';

@@ -3,7 +3,7 @@
 // A lost account does not make the service degraded: other channels and the API work, its messages wait, and the platform keeps what people write.
 // The balancer in front of the service must not take processes out because a platform is down.
 import type { CreateApiPart } from '../../api/part.ts';
-import { answerWithin } from '../../api/deadline.ts';
+import { answerWithin } from '../../api/problem.ts';
 import { metricIn } from '../../metrics.ts';
 import { ACCOUNT_STATES } from '../../contract/channels.ts';
 import { viewChannels } from './use-accounts.ts';

@@ -1,5 +1,5 @@
 // Downloads a file of a message within a bound.
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import { PlatformError } from './platform.ts';
 
 /** The bytes that a platform has at an address. Rejects with `PlatformError`. */

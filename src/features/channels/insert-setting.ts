@@ -1,7 +1,7 @@
 // Adds a setting to the text of a configuration file, and leaves everything else as it is, with its comments.
 import JSON5 from 'json5';
 import { objectStarts } from '../../config/file-lines.ts';
-import { isObject } from '../../core/given.ts';
+import { isObject } from '../../core/json.ts';
 
 const INDENT = 2;
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { formatChannelUrl } from '../../core/channel-address.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import type { InboundMessage, Media } from '../../core/inbound.ts';
 import { cutHead, storableValue } from '../../core/text.ts';
 import { newId } from '../../ids.ts';

@@ -10,7 +10,7 @@ import { cutHead, storableText } from '../../core/text.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { newId } from '../../ids.ts';
 import { SessionErasedError } from '../../kernel/sessions/sessions.ts';
-import { writeToSession } from '../../kernel/use-cases/reach-session.ts';
+import { writeToSession } from '../../kernel/use-cases/accept-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import type { ReceivedMessage } from './platform.ts';
 import {

@@ -1,6 +1,5 @@
 // Where platforms send what people write. The answer follows the commit: a platform that gets another answer, or none, sends it again.
-import { answerWithin } from '../../api/deadline.ts';
-import { notFound, overloaded, Problem } from '../../api/problem.ts';
+import { answerWithin, notFound, overloaded, Problem } from '../../api/problem.ts';
 import { defineRoute, type Api, type Route } from '../../api/route.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { findAccount, platformOf } from './accounts.ts';

@@ -4,11 +4,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { UnknownAgentError } from '../../config.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { CHANNEL_MEDIA, type InboundMessage } from '../../core/inbound.ts';
 import { cutHead, storableText, storableValue } from '../../core/text.ts';
-import { isPassingFault } from '../../database/database.ts';
+import { isPassingFault } from '../../database/passing-faults.ts';
 import { isKeyTaken } from '../../database/idempotency.ts';
 import type { Logger } from '../../logger.ts';
 import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
@@ -19,14 +19,14 @@ import { asOfAlbum, isPartOfAlbum, letAlbumsArrive, storeInAlbum } from './album
 import { isOwnButton, mayPress } from './live/may-press.ts';
 import { addressOf, eventText, keepFiles, messageBody, reactionData } from './message-body.ts';
 import { askForPairing } from './pairings.ts';
-import { PlatformError } from './platform.ts';
-import type {
-  Platform,
-  Received,
-  ReceivedMessage,
-  ReceivedPress,
-  ReceivedReaction,
-  ReceivedUnreadable,
+import {
+  PlatformError,
+  type Platform,
+  type Received,
+  type ReceivedMessage,
+  type ReceivedPress,
+  type ReceivedReaction,
+  type ReceivedUnreadable,
 } from './platform.ts';
 import { decideAccess } from './rules/access.ts';
 import { findBinding } from './rules/bindings.ts';

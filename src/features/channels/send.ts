@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { parseChannelUrl } from '../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../core/delivery-payload.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import type { Database } from '../../database/database.ts';
 import { outgoingFolder } from '../../files/copies.ts';
 import { findAccount, openChat, UNAUTHORIZED_MS, type BotAccount, type OpenedChat } from './accounts.ts';

@@ -1,6 +1,6 @@
 // `holdfast usage`: usage and its cost. `holdfast prices`: the price table of the service, and models without a price.
 import type { Prices, UsageReport } from '../../contract/costs.ts';
-import { USAGE_GROUPS, USAGE_STEPS } from '../../core/prices/call-cost.ts';
+import { USAGE_GROUPS, USAGE_STEPS } from '../../core/prices.ts';
 import { EXIT, usageError } from '../../cli/cli-error.ts';
 import { command, lists, localCommand, prints, type Words } from '../../cli/command.ts';
 import { dollarsText } from '../../cli/print.ts';

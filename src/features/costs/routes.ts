@@ -1,7 +1,7 @@
 // Routes about money: usage, and the price table in use.
 import { z } from 'zod';
-import { perMillionTokens, type PriceRow } from '../../core/prices/price-row.ts';
-import { USAGE_GROUPS, USAGE_STEPS, type UsageStep } from '../../core/prices/call-cost.ts';
+import { USAGE_GROUPS, USAGE_STEPS, type UsageStep } from '../../core/prices.ts';
+import { perMillionTokens, type PriceRow } from '../../core/price-row.ts';
 import { viewTopCosts, viewUsage } from './views.ts';
 import { Problem } from '../../api/problem.ts';
 import { defineRead, type Route } from '../../api/route.ts';

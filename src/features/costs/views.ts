@@ -2,7 +2,7 @@
 // Another view shows what cost the most of the newest turns.
 import type { TopCosts, UsageItem } from '../../contract/costs.ts';
 import type { Tags } from '../../core/input-options.ts';
-import type { UsageGroup, UsageStep } from '../../core/prices/call-cost.ts';
+import type { UsageGroup, UsageStep } from '../../core/prices.ts';
 import {
   SUMMED_SQL,
   UNREAD_EVENTS,

@@ -2,7 +2,7 @@
 import { deleted } from '../../contract/answers.ts';
 import { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
-import { toDollars } from '../../core/prices/call-cost.ts';
+import { toDollars } from '../../core/prices.ts';
 import {
   clockChangeBetween,
   costOfRuns,
@@ -14,7 +14,7 @@ import { InvalidCronError } from '../../schedule/cron-definition.ts';
 import { findNextRun, slotsAfter, buildTimetable } from '../../schedule/timetable.ts';
 import { newId } from '../../ids.ts';
 import { addCron, editCron, findNamedCron, removeCron, runCronNow } from './use-cases.ts';
-import { type Cron } from './store/crons.ts';
+import type { Cron } from './store/crons.ts';
 import { readDatabaseTime } from '../../database/database-time.ts';
 import { toCronView, fires, listCrons, readRecentFires } from './views.ts';
 import type { ApiContext } from '../../api/context.ts';

@@ -4,7 +4,7 @@
 // A part is sent at most once, except where its sender died or had no answer: then the platform is asked, or `channels.<name>.onUnknown` decides.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SessionId } from '../../core/ids.ts';
-import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import { retryPassingFaults } from '../../database/passing-faults.ts';
 import { newId } from '../../ids.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { PartPayload, PartResult } from '../channels/send.ts';

@@ -13,7 +13,7 @@ import { createRedact, type Redact } from '../../config/redact-secrets.ts';
 import { newId } from '../../ids.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { SessionId } from '../../core/ids.ts';
-import { SPAN_KEYS } from '../../core/telemetry/span.ts';
+import { SPAN_KEYS } from '../../core/telemetry.ts';
 import type { Database } from '../../database/database.ts';
 import {
   claimDelivery,
@@ -23,7 +23,7 @@ import {
   type ClaimedDelivery,
   type DeliverySettlement,
 } from './store/outbox.ts';
-import { retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import { retryPassingFaults } from '../../database/passing-faults.ts';
 import type { Logger } from '../../logger.ts';
 import type { Tracing, TurnRef } from '../../tracing.ts';
 import type { Registry } from 'prom-client';

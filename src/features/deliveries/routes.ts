@@ -3,7 +3,7 @@ import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { decideDelivery } from './decide-delivery.ts';
 import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from './views.ts';
-import { parseSessionKey } from '../../api/path-parameters.ts';
+import { parseSessionKey } from '../../api/parse-json.ts';
 import { conflict, requireFound } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type NoFields, type Route } from '../../api/route.ts';
 import { describeList } from '../../contract/answers.ts';

@@ -1,5 +1,5 @@
 // A tool that another program runs, as a tool of agents: its call begins by waiting for the result.
-import { toolCallId, type ExternalTool } from '../../core/external-tools.ts';
+import { toolCallId, type ExternalTool } from '../../core/tool-policy.ts';
 import type { ToolSpec } from '../../core/model-request.ts';
 import { checkOutput } from '../../model/check-output.ts';
 import { errorOutcome, laterOutcome, type Tool } from '../../tools/tool.ts';

@@ -3,7 +3,7 @@ import { hasHeldNoticesSql, sendHeldNotices } from '../../kernel/inbox/held-noti
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { toolCallId } from '../../core/external-tools.ts';
+import { toolCallId } from '../../core/tool-policy.ts';
 import { viewExternalCall } from './views.ts';
 
 const ROUND_MS = 1_000;

@@ -1,7 +1,7 @@
 // Accepts the result of a call of an external tool.
 import type { ExternalCallView } from '../../contract/external-tools.ts';
-import { parseToolCallId } from '../../core/external-tools.ts';
-import { cutMiddle } from '../../core/tool-result-size.ts';
+import { parseToolCallId } from '../../core/tool-policy.ts';
+import { cutMiddle } from '../../core/content-size.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { markOf, untrusted, UNTRUSTED_CHARS_MAX } from '../../tools/untrusted-result.ts';

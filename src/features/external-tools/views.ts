@@ -1,6 +1,6 @@
 // Calls of external tools, as the API shows them: rows of the ledger, with the input that the model has written.
 import type { ExternalCallView } from '../../contract/external-tools.ts';
-import { parseToolCallId, toolCallId } from '../../core/external-tools.ts';
+import { parseToolCallId, toolCallId } from '../../core/tool-policy.ts';
 import type { CallerCall } from '../../core/client-ids.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import type { ViewDatabase } from '../../database/page.ts';

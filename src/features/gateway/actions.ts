@@ -6,7 +6,7 @@ import type { ShownSecret } from '../../config/check-input.ts';
 import { createRedact } from '../../config/redact-secrets.ts';
 import { fileSchema } from '../../config/schema.ts';
 import { schemaBelow, unwrapSchema } from '../../config/walk-schema.ts';
-import { cutMiddle } from '../../core/tool-result-size.ts';
+import { cutMiddle } from '../../core/content-size.ts';
 import { cutHead } from '../../core/text.ts';
 import { countWaiting } from '../../kernel/views/count-waiting.ts';
 import { readDatabaseFacts } from '../../kernel/views/database.ts';

@@ -21,7 +21,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import JSON5 from 'json5';
 import { ConfigError, LiveConfig, loadConfigFile, processEnvironment, type ConfigChange } from '../../config.ts';
-import { isObject } from '../../core/given.ts';
+import { isObject } from '../../core/json.ts';
 import { cutHead } from '../../core/text.ts';
 import { errorOutcome, textOutcome, type ToolOutcome } from '../../tools/tool.ts';
 

@@ -6,8 +6,8 @@ import type { TurnEffect } from '../../kernel/effects/turn-effects.ts';
 import type { PollResult } from './store/answer-poll.ts';
 import type { TurnContext, TurnFeature } from '../../kernel/turn/context.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
-import { answersOnlyPoll } from '../../kernel/turn/reply-rules.ts';
-import type { EndDecision, TurnWrite } from '../../kernel/turn/turn-write.ts';
+import { answersOnlyPoll } from '../../kernel/turn/loop/judge-answer.ts';
+import type { EndDecision, TurnWrite } from '../../kernel/turn/position.ts';
 
 /** The result of a heartbeat whose turn ended this way, unless its answer says more. */
 const POLL_RESULTS = {

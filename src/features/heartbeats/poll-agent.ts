@@ -7,7 +7,7 @@ import { buildPollInput } from '../../schedule/poll-input.ts';
 import { openManualPoll } from './store/heartbeats.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { settlePolls } from './store/settle-polls.ts';
-import { reachSession } from '../../kernel/use-cases/reach-session.ts';
+import { reachSession } from '../../kernel/use-cases/accept-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 /** How long this process may take to put a requested poll into its inbox; afterwards a scheduler does it. */

@@ -1,10 +1,9 @@
 // The heartbeats' part of a scheduler: its rounds claim the polls that are due; beside them, it checks whether each needs a model call, and settles it.
 // Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
-import { HOST_TIMEZONE, systemClock } from '../../clock.ts';
-import type { AgentSettings } from '../../config.ts';
+import { HOST_TIMEZONE, systemClock, orAborted } from '../../clock.ts';
+import { type AgentSettings, agentOf, isAgent, type Config } from '../../config.ts';
 import { budgetBookOf } from '../budgets/rounds.ts';
 import { BUDGET_REACHED } from '../budgets/rules/budget.ts';
-import { agentOf, isAgent, type Config } from '../../config.ts';
 import {
   chooseOccasion,
   dueTasks,
@@ -25,7 +24,6 @@ import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 import { settlePolls, type PollSettlement } from './store/settle-polls.ts';
 import { loadWorkspaceFiles } from '../../kernel/turn/open/load-workspace.ts';
 import { checkGate } from './heartbeat-gate.ts';
-import { orAborted } from '../../deadline.ts';
 import type { Logger } from '../../logger.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 

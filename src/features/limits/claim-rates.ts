@@ -3,7 +3,7 @@
 // lost claims nothing.
 import type { RateUnit } from '../../core/rate-limit.ts';
 import type { LaneCounts } from './rules/share-calls.ts';
-import { toRecords, selectRecordsSql, type SqlColumns } from '../../database/record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from '../../database/statement.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 /** What a worker asks of the window of a limit. */

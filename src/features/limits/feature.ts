@@ -3,5 +3,5 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const limits: Feature = {
   name: 'limits',
-  turns: async () => (await import('./limits-of-turns.ts')).limitsOfTurns,
+  turns: async () => (await import('./rate-limits.ts')).limitsOfTurns,
 };

@@ -7,22 +7,23 @@
 //
 // What is not used is returned with the next statement. Without limits, none of this runs.
 import type { Clock } from '../../clock.ts';
-import { isPaidPurpose } from '../../core/call-purposes.ts';
+import { isPaidPurpose } from '../../core/model-request.ts';
 import { classifyOutage } from '../../core/failure.ts';
-import { estimateTokens } from '../../core/token-estimate.ts';
-import { limitsFor, type CallTokens, type RateLimit } from '../../core/rate-limit.ts';
+import { estimateTokens } from '../../core/content-size.ts';
+import { limitsFor, type CallTokens, type RateLimit, toRateLimits } from '../../core/rate-limit.ts';
 import { LANES_BY_RANK, nextLane, noCalls, passOver, type LaneCounts } from './rules/share-calls.ts';
 import { chooseBlockMs } from '../../kernel/rules/model-outage.ts';
-import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
+import { refOfModel, type NamedModel } from '../../core/models.ts';
 import type { Model } from '../../model/model.ts';
-import type { RateAsk, RateShare } from './claim-rates.ts';
+import { type RateAsk, type RateShare, claimRates, openRateWindows } from './claim-rates.ts';
 import { rateLimited } from '../../kernel/rules/why.ts';
-import { laneOf } from '../../kernel/turn/opened-turn.ts';
-import type { OutputHistory } from '../../kernel/turn/recent-outputs.ts';
-import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
+import { laneOf, estimateNextRequest } from '../../kernel/turn/opened-turn.ts';
+import type { OutputHistory } from '../../kernel/turn/model-states.ts';
 import type { CheckAnswer, GateCheck, ComingCall, Hold } from '../../kernel/turn/gate-check.ts';
 import { RateWindow } from './rate-window.ts';
-import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/wait-reasons.ts';
+import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/turn-stop.ts';
+import type { Config } from '../../config.ts';
+import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 
 /** Between two statements, in milliseconds: while a limit is scarce, and while there is enough of it. */
 const CLAIM_MS = 1000;
@@ -274,4 +275,32 @@ export function expectedTokens(recentOutputs: OutputHistory, { turn, purpose, re
   return reported === null
     ? { uncachedTokens: estimateNextRequest(turn), cacheReadTokens: 0, outputTokens }
     : { uncachedTokens: added, cacheReadTokens: reported.tokens, outputTokens };
+}
+
+// The rate limits of a worker's turns.
+
+/** Keeps the calls of all workers below the configured rate limits. */
+export function limitsOfTurns({ config, clock, database, owner, model, recentOutputs }: TurnParts): TurnFeature {
+  const check = new RateLimits({
+    limits: liveLimits(config),
+    clock,
+    accountOf: (named) => model.accountOf(named),
+    tokensOf: (call) => expectedTokens(recentOutputs, call),
+    store: {
+      open: (asks) => openRateWindows(database, asks),
+      claim: (asks) => claimRates(database, owner, asks),
+    },
+    onFault: (error) => database.outages.report(error, 'Rate limits could not be read'),
+  });
+  return { check };
+}
+
+/** The rate limits of the running configuration; the same list while they are the same. */
+function liveLimits(config: Config): () => readonly RateLimit[] {
+  let known = { written: config.models.limits, limits: toRateLimits(config.models.limits) };
+  return () => {
+    const written = config.models.limits;
+    if (known.written !== written) known = { written, limits: toRateLimits(written) };
+    return known.limits;
+  };
 }

@@ -2,9 +2,9 @@
 // can read, in the words of the API.
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { logProblem, toProblem } from '../../api/error-handler.ts';
+import { ANSWERED, roleOf, type AnyRequest, type Api, type RawRequest, type Route } from '../../api/route.ts';
 import { apiOf, performRoute, refuseRole } from '../../api/perform-route.ts';
 import { fieldProblem, problemBody, type Problem } from '../../api/problem.ts';
-import { ANSWERED, roleOf, type AnyRequest, type Api, type RawRequest, type Route } from '../../api/route.ts';
 import { cutHead } from '../../core/text.ts';
 import type { RouteTool } from './tools.ts';
 

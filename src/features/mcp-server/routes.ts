@@ -1,7 +1,7 @@
 // `POST /mcp`: one message of the Model Context Protocol, over streamable HTTP. There are no sessions: each message is complete, so any process of the API
 // can answer it. The protocol's library is loaded with the first one.
 import { z } from 'zod';
-import { isOfOtherOrigin } from '../../api/identify.ts';
+import { isOfOtherOrigin } from '../../api/key-ring.ts';
 import { Problem } from '../../api/problem.ts';
 import { defineRoute, type Route } from '../../api/route.ts';
 

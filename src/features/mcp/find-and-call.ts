@@ -2,7 +2,7 @@
 // policies, which have chosen the tools, to the ledger and to the server.
 import { z } from 'zod';
 import { findClosest } from '../../config/find-closest.ts';
-import { isObject } from '../../core/given.ts';
+import { isObject } from '../../core/json.ts';
 import { cutHead } from '../../core/text.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { errorOutcome, textOutcome, type Tool } from '../../tools/tool.ts';

@@ -9,7 +9,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { holdfastVersion } from '../../cli/holdfast-version.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import { OAuthFlow, readLackedScope, type LoginPlace } from './oauth.ts';
 
 /** `browse` has a person log in at an address; resolves with the parameters that the browser came back with. Rejects when the login was refused. */

@@ -2,7 +2,7 @@
 // the same idempotency key if it may run twice, else its outcome is unknown (G11).
 import { pause } from '../../clock.ts';
 import type { McpServerSettings } from '../../config.ts';
-import { isObject } from '../../core/given.ts';
+import { isObject } from '../../core/json.ts';
 import { cutHead } from '../../core/text.ts';
 import { neutralise } from '../../prompt/untrusted-text.ts';
 import { errorOutcome, ToolTimeoutError, type Tool, type ToolCall, type ToolOutcome } from '../../tools/tool.ts';

@@ -7,7 +7,7 @@ import {
   ProtocolErrorCode,
   type JSONRPCMessage,
 } from '@modelcontextprotocol/client';
-import { isObject } from '../../core/given.ts';
+import { isObject } from '../../core/json.ts';
 import { changeFields, tidySchema, type JsonSchema } from '../../core/json-schema.ts';
 import { cutHead } from '../../core/text.ts';
 import { readDefinition } from './rules/read-definition.ts';

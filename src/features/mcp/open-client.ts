@@ -11,7 +11,7 @@ import {
 import type { Config, McpServerSettings } from '../../config.ts';
 import type { Database } from '../../database/database.ts';
 import { holdfastVersion } from '../../cli/holdfast-version.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import { cutHead, storableText } from '../../core/text.ts';
 import { HttpTransport, STREAM_ENDED } from './http-transport.ts';
 import { beginTask, cancelTask, readTask } from './task-requests.ts';

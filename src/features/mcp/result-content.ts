@@ -1,11 +1,9 @@
 // What an MCP server has answered, as the result of a tool: all text between marks (G29), pictures, and a line for what a result cannot have. Whatever
 // the form of an answer is, what a person could read in it is shown.
-import { canonicalJson } from '../../core/canonical-json.ts';
-import { isObject } from '../../core/given.ts';
-import { parseExactly } from '../../core/parse-exactly.ts';
+import { canonicalJson, isObject, parseExactly } from '../../core/json.ts';
 import { cutHead } from '../../core/text.ts';
-import { cutMiddle } from '../../core/tool-result-size.ts';
 import type { ImageBlock, TextBlock } from '../../core/content.ts';
+import { cutMiddle } from '../../core/content-size.ts';
 import { sniffFormat } from '../../images/fit-image.ts';
 import { checkOutput } from '../../model/check-output.ts';
 import type { ToolOutcome } from '../../tools/tool.ts';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { McpServerSettings } from '../../config.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
-import { canonicalJson } from '../../core/canonical-json.ts';
+import { canonicalJson } from '../../core/json.ts';
 import { cutHead, storableText } from '../../core/text.ts';
 import { connectionsOf, type Connections } from './connections.ts';
 import { cancelLeftTasks } from './tasks.ts';

@@ -1,7 +1,5 @@
 // Which tools of MCP servers agents have, under which names, and what is believed of them. Pure.
-import type { ApprovalAsk } from '../../core/tool-approval.ts';
-import { nameMcpTool } from '../../core/mcp-names.ts';
-import { isToolAllowed } from '../../core/tool-policy.ts';
+import { type ApprovalAsk, nameMcpTool, isToolAllowed } from '../../core/tool-policy.ts';
 
 /** What the configuration says of the tools of a server. */
 interface ServerRules {

@@ -1,6 +1,5 @@
 // What a server has sent in answer, as `message-reader.ts` has put it into the answer that the protocol's library returns.
-import { isObject } from '../../core/given.ts';
-import { parseExactly } from '../../core/parse-exactly.ts';
+import { isObject, parseExactly } from '../../core/json.ts';
 import { SENT_FIELD } from './message-reader.ts';
 import type { ListedTool } from './rules.ts';
 import type { SentAnswer } from './server-port.ts';

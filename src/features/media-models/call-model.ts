@@ -1,12 +1,11 @@
 // Calls a model of pictures or sounds for the kernel, which passes the gate before and stores its cost after.
 import { listServedProviders, secretsOf, type Config } from '../../config.ts';
 import { createRedact } from '../../config/redact-secrets.ts';
-import { modelOfRef, providerOf } from '../../core/model-ref.ts';
+import { modelOfRef, providerOf } from '../../core/models.ts';
 import type { ModelRequest, TokenCounts } from '../../core/model-request.ts';
 import { askMedia, type MediaKind, type MediaResult, type MediaSettings } from '../../model/ai-sdk/media-models.ts';
 import { ModelError } from '../../model/model.ts';
-import type { PaidAnswer, PaidWay } from '../../tools/paid-call.ts';
-import { PaidCallError } from '../../tools/paid-call.ts';
+import { type PaidAnswer, type PaidWay, PaidCallError } from '../../tools/paid-call.ts';
 import { errorOutcome, type ToolOutcome } from '../../tools/tool.ts';
 
 /** A request to such a model, for limits and budgets: its text, and about how many tokens its answer has at most. */

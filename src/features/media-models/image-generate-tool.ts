@@ -2,7 +2,7 @@
 // again by itself, and one whose answer is lost has an unknown outcome (G11).
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import type { ImageBlock, TextBlock } from '../../core/content.ts';
 import { fitImage, sniffFormat } from '../../images/fit-image.ts';
 import { defineTool } from '../../tools/define-tool.ts';

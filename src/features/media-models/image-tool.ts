@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { joinText, type ImageBlock } from '../../core/content.ts';
-import { modelOfRef } from '../../core/model-ref.ts';
+import { modelOfRef } from '../../core/models.ts';
 import { fitImage, ImageFault } from '../../images/fit-image.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { errorOutcome, textOutcome, type Tool, type ToolCall } from '../../tools/tool.ts';

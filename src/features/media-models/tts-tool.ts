@@ -1,7 +1,7 @@
 // The `tts` tool: has a text spoken and writes the sound into the workspace. Paid, so an effect, as `image_generate` is.
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { errorOutcome, textOutcome, type Tool } from '../../tools/tool.ts';
 import { markOf } from '../../tools/untrusted-result.ts';

@@ -1,9 +1,9 @@
 // The second half of a request of a client: its answer, sent while the turn runs or when it has ended. The turn does not depend on it.
-import { toDollars } from '../../core/prices/call-cost.ts';
+import { toDollars } from '../../core/prices.ts';
 import { isRefusal, Segment, type SegmentEnd, type WantedCall } from './rules/segment.ts';
 import type { ChatToolCall } from './rules/chat-objects.ts';
 import { findClientTurn, readCalls, readOutput, type ClientTurn } from './views/turns.ts';
-import { findCallerTool } from '../../core/caller-request.ts';
+import { findCallerTool } from '../../core/input-options.ts';
 import { customText } from './read-tools.ts';
 import { findEventBefore, findTurnEnd, readEventHorizon, readEvents } from '../../kernel/views/events.ts';
 import type { Answer } from '../../api/answer.ts';

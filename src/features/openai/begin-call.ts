@@ -2,14 +2,12 @@
 // before the answer begins, and a request that comes again finds what the first one has begun.
 import { cutHead } from '../../core/text.ts';
 import { modelRefOf } from '../../config.ts';
-import type { CallerRequest } from '../../core/caller-request.ts';
-import { given } from '../../core/given.ts';
+import { type CallerRequest, pickOptions, withOptions } from '../../core/input-options.ts';
+import { given } from '../../core/json.ts';
 import { parseKeyName } from '../../core/key-role.ts';
-import { pickOptions, withOptions } from '../../core/input-options.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { Sampling } from '../../core/model-request.ts';
-import { knownModel, thinkingFormOf } from '../../core/models.ts';
-import { modelOfRef } from '../../core/model-ref.ts';
+import { knownModel, thinkingFormOf, modelOfRef } from '../../core/models.ts';
 import { parseCallerCallId } from '../../core/client-ids.ts';
 import {
   ConversationFault,
@@ -21,8 +19,7 @@ import {
 import { acceptClientMessage, answerCallerCalls, keyOfClientRequest, type ClientAcceptance } from './client-calls.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { findClientTurn, findKeyedMessage, readCallerCalls } from './views/turns.ts';
-import { sha256OfJson } from '../../api/idempotency-key.ts';
-import { idempotencyMismatch } from '../../api/idempotency-key.ts';
+import { sha256OfJson, idempotencyMismatch } from '../../api/idempotency-key.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
 import type { ApiContext } from '../../api/context.ts';
 import type { AnyRequest } from '../../api/route.ts';

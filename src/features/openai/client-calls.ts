@@ -8,8 +8,7 @@ import { transaction } from '../../database/transaction.ts';
 import { settleCalls } from '../../kernel/turn/journal/settle-calls.ts';
 import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { acceptMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
-import { reachSession } from '../../kernel/use-cases/reach-session.ts';
+import { acceptMessage, type AcceptResult, reachSession } from '../../kernel/use-cases/accept-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 export { keyOfClientRequest } from './store/client-requests.ts';

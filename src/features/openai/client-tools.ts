@@ -1,11 +1,10 @@
 // Tool calls that an OpenAI client runs (docs/decisions/0069). The agent's calls of the same answer run first; the turn is parked until the client has
 // sent the results of its own, and fails if it does not in time.
-import { findCaller, findCallerTool } from '../../core/caller-request.ts';
+import { findCaller, findCallerTool } from '../../core/input-options.ts';
 import { callerCallId } from '../../core/client-ids.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { NewHold, Known, Resumption } from '../../kernel/turn/hold-kind.ts';
-import { CALLER_TIMEOUT } from '../../kernel/turn/wait-reasons.ts';
-import { TurnFailed } from '../../kernel/turn/turn-stop.ts';
+import { CALLER_TIMEOUT, TurnFailed } from '../../kernel/turn/turn-stop.ts';
 
 const ONE_AT_A_TIME: Known = {
   kind: 'known',

@@ -1,7 +1,7 @@
 // Which session a request is for: one that it names, the chat of its user that its history continues, or a new one.
 import type { AgentSettings } from '../../config.ts';
 import type { ApiContext } from '../../api/context.ts';
-import { parseSessionKey } from '../../api/path-parameters.ts';
+import { parseSessionKey } from '../../api/parse-json.ts';
 import type { AnyRequest } from '../../api/route.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { hashText, type Target } from './known-history.ts';

@@ -7,7 +7,7 @@ import type { SessionKey } from '../../core/ids.ts';
 import { copySession } from '../../kernel/use-cases/change-transcript.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { readSaid } from './views/turns.ts';
-import { parseSessionKey } from '../../api/path-parameters.ts';
+import { parseSessionKey } from '../../api/parse-json.ts';
 import { conflict } from '../../api/problem.ts';
 import type { ApiContext } from '../../api/context.ts';
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ClientMessage } from './rules/conversation.ts';
-import { parseWith } from '../../api/check-fields.ts';
+import { parseWith } from '../../api/parse-json.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import {
   answerFormat,

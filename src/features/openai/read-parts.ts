@@ -2,12 +2,10 @@
 import { z } from 'zod';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import { responseFormat } from '../../config/schema-inputs.ts';
-import { parseWith } from '../../api/check-fields.ts';
+import { parseWith, parseJson } from '../../api/parse-json.ts';
 import type { ClientPart } from './rules/conversation.ts';
-import { isObject } from '../../core/given.ts';
+import { isObject, isKeptInteger } from '../../core/json.ts';
 import { isBlank } from '../../core/text.ts';
-import { isKeptInteger } from '../../core/parse-exactly.ts';
-import { parseJson } from '../../api/parse-json.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
 
 /** OpenAI's levels of thinking and ours. */

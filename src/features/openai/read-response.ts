@@ -1,7 +1,7 @@
 // The body of a response: every parameter is used, named as ignored, or refused with its name.
 import { z } from 'zod';
 import type { ClientMessage, ClientResult } from './rules/conversation.ts';
-import { parseWith } from '../../api/check-fields.ts';
+import { parseWith } from '../../api/parse-json.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import type { ClientRequest } from './read-chat.ts';
 import { answerFormat, fail, parseArguments, parseParts, refused, THINKING, toResponseFormat } from './read-parts.ts';

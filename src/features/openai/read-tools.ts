@@ -1,12 +1,11 @@
 // The tools of a request in either of OpenAI's forms, and which of them the model may or must call. Functions, tools whose input is a text (`custom`)
 // and both in namespaces are tools that the client runs. All others are services of OpenAI: those that the agent has, too, are its own tools.
 import { z } from 'zod';
-import { parseWith } from '../../api/check-fields.ts';
+import { parseWith } from '../../api/parse-json.ts';
 import type { AgentSettings, Config } from '../../config.ts';
-import { freeToolName, type CallerRequest, type CallerTool } from '../../core/caller-request.ts';
-import { isObject } from '../../core/given.ts';
+import { freeToolName, type CallerRequest, type CallerTool } from '../../core/input-options.ts';
+import { isObject, isKeptInteger } from '../../core/json.ts';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
-import { isKeptInteger } from '../../core/parse-exactly.ts';
 import { listSearchProviders } from '../../config/search-providers.ts';
 import { cutHead } from '../../core/text.ts';
 import { isToolAllowed } from '../../core/tool-policy.ts';

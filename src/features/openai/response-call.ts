@@ -13,7 +13,7 @@ import { calledTools, openCall, peek, toProblem, type Call, type OpenCall } from
 import type { Followed } from './follow-turn.ts';
 import { copySession } from '../../kernel/use-cases/change-transcript.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { parseSessionKey } from '../../api/path-parameters.ts';
+import { parseSessionKey } from '../../api/parse-json.ts';
 import { textHeader } from './begin-call.ts';
 import { ownTarget } from './find-target.ts';
 import { hashText, type Target } from './known-history.ts';

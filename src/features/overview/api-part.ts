@@ -1,8 +1,8 @@
 // What an API shows of the whole service: what keeps it from working, and the metrics that a scrape reads from the database, by two queries for all.
 // They are absent when the database does not answer.
 import { Counter, type Gauge, type Registry } from 'prom-client';
-import { shareNext } from '../../coalesce/share-next.ts';
-import { answerWithin } from '../../api/deadline.ts';
+import { shareNext } from '../../coalesce.ts';
+import { answerWithin } from '../../api/problem.ts';
 import type { AddMetrics, CreateApiPart } from '../../api/part.ts';
 import type { StatsView } from '../../contract/overview.ts';
 import type { ViewDatabase } from '../../database/page.ts';

@@ -14,7 +14,7 @@ import {
 import { budgetName } from '../budgets/rules/budget.ts';
 import { toPoints, computeRates } from './rules/figures.ts';
 import { toProviders } from './rules/providers.ts';
-import { toDollars } from '../../core/prices/call-cost.ts';
+import { toDollars } from '../../core/prices.ts';
 import type { Budget } from '../budgets/store/budgets.ts';
 import { readAttention, readAttentionMarks } from './views/attention.ts';
 import { WAITING_MAX } from '../costs/store/usage-rows.ts';

@@ -3,11 +3,10 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../../api/answer.ts';
-import { isOfPage } from '../../api/identify.ts';
+import { isOfPage } from '../../api/key-ring.ts';
 import { defineRoute, defineEffect, defineRead, type Route, type Api } from '../../api/route.ts';
 import { SHOWN_MS_MAX, type ApiServices } from '../../api/services.ts';
-import { shareFor } from '../../coalesce/share-for.ts';
-import { shareNext } from '../../coalesce/share-next.ts';
+import { shareFor, shareNext } from '../../coalesce.ts';
 import {
   attention,
   overview,

@@ -6,30 +6,27 @@ import { hash } from 'node:crypto';
 import { withMarkers } from '../../core/cache-markers.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import { providerErrorFault } from './rules/request-end.ts';
-import { readBatchSettings, readVia } from '../../core/message-via.ts';
+import { readBatchSettings, readVia } from '../../core/inbound.ts';
 import { leaveAtMs, leaveMsBeforeDeadline } from './rules/leave-lane.ts';
-import { estimatePrefixTokens } from '../../core/token-estimate.ts';
+import { estimatePrefixTokens } from '../../core/content-size.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../kernel/turn/journal/journal.ts';
 import type { OpenHop } from '../../kernel/sessions/claim-session.ts';
-import type { NewProviderRequest, StoreRequest } from './store/store-request.ts';
+import { type NewProviderRequest, type StoreRequest, createStoreRequest } from './store/store-request.ts';
 import { readTookMs } from './store/follow-submissions.ts';
 import { compactAfterOverflow, compactWhenFull } from '../../kernel/turn/compact/compact-when-full.ts';
-import { estimateNextRequest } from '../../kernel/turn/request-tokens.ts';
-import type { TurnContext } from '../../kernel/turn/context.ts';
+import { estimateNextRequest, type OpenedTurn } from '../../kernel/turn/opened-turn.ts';
+import type { TurnContext, TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import { takeKey } from '../../kernel/turn/open/asked-model.ts';
-import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { TurnFailed, type TurnStopped } from '../../kernel/turn/turn-stop.ts';
 import { assertRetryable, chargeNext } from '../../kernel/turn/loop/after-failed-call.ts';
-import { enterNextGate, nextRequest, pruneWhenCold } from '../../kernel/turn/loop/begin-call.ts';
-import { askOnce, sampled } from '../../kernel/turn/loop/ask-model.ts';
-import { NO_ROWS, type AnsweredCall } from '../../kernel/turn/turn-write.ts';
-import { waitStop } from '../../kernel/turn/gate/store-park.ts';
+import { enterNextGate, nextRequest, pruneWhenCold, askOnce, sampled } from '../../kernel/turn/loop/ask-model.ts';
+import { NO_ROWS, type AnsweredCall, nextCallNo } from '../../kernel/turn/position.ts';
+import { waitStop } from '../../kernel/turn/gate/gate.ts';
 import { providerBatch } from '../../kernel/rules/why.ts';
-import { nextCallNo } from '../../kernel/turn/position.ts';
-import { createInputTransform } from '../../kernel/turn/input-transform.ts';
+import { createInputTransform } from '../../model/stream/replace-text.ts';
 import { CallRecord, failedBy } from '../../kernel/turn/model-call.ts';
-import { modelStarted, turnResumed } from '../../kernel/turn/model-events.ts';
+import { modelStarted, turnResumed } from '../../kernel/turn/turn-log.ts';
 
 interface LaneContext extends TurnContext {
   storeRequest: StoreRequest;
@@ -165,4 +162,15 @@ async function afterFault(
   if (isTooLong) await compactAfterOverflow(context, turn, fault);
   await parkForHop(context, turn);
   return null;
+}
+
+// The part of the provider lane in a turn: it gets answers from batches, and drops what an ended turn has left.
+
+export function turnsByBatch({ database }: TurnParts): TurnFeature {
+  const storeRequest = createStoreRequest(database);
+  return {
+    ask: (context, turn) => askByBatch({ ...context, storeRequest }, turn),
+    effects: ({ id: turnId, journal }) =>
+      readVia(journal.at.inputs) === 'live' ? [] : [{ kind: 'requests-left', turnId }],
+  };
 }

@@ -7,5 +7,5 @@ export const providerBatches: Feature = {
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./provider-lane.ts')).openProviderLane }],
   routes: [() => import('./routes.ts')],
   effects: async () => (await import('./store/store-results.ts')).EFFECTS,
-  turns: async () => (await import('./turns-by-batch.ts')).turnsByBatch,
+  turns: async () => (await import('./ask-by-batch.ts')).turnsByBatch,
 };

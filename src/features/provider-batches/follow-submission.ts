@@ -2,7 +2,7 @@
 // ended. Each call does one step of the submission that is due first, and releases it.
 import { decideSearch, findCandidates, LIST_BACK_MS, searchAgainMs, pollAgainMs } from './rules/submission.ts';
 import { readResultLine } from './rules/request-end.ts';
-import { isPassingFault } from '../../database/database.ts';
+import { isPassingFault } from '../../database/passing-faults.ts';
 import { notePoll, readKnownBatches, returnRequests, type PollNote } from './store/follow-submissions.ts';
 import { claimSubmission, noteSubmitted, noteUnknown, type ProviderSubmission } from './store/submissions.ts';
 import { sendOpen } from './collect-requests.ts';

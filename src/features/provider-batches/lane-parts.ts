@@ -2,7 +2,7 @@
 import type { Publish } from '../../kernel/queue/after-commit.ts';
 import type { Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
-import type { PriceBook } from '../../core/prices/price-table.ts';
+import type { PriceBook } from '../../core/prices.ts';
 import { keepLease, type KeptLease } from '../../lease-keeper.ts';
 import type { Logger } from '../../logger.ts';
 import type { BatchPort } from './batch-port.ts';

@@ -1,7 +1,7 @@
 // The search for words.
 import { timeText } from '../../config/schema-scalars.ts';
 import { z } from 'zod';
-import { parseSessionKey } from '../../api/path-parameters.ts';
+import { parseSessionKey } from '../../api/parse-json.ts';
 import { fieldProblem } from '../../api/problem.ts';
 import { defineList, type Route } from '../../api/route.ts';
 import { sessionKeyText } from '../../contract/queries.ts';

@@ -1,7 +1,6 @@
 // Decisions about subagents: whether one may be spawned, what the end of a run means (whether it ends at all, who receives the announcement, and
 // how), and which sessions the tools of an agent may read and write.
-import type { SubagentEnd } from '../../core/announcement.ts';
-import type { SpawnRefusal } from '../../core/subagent-spawn.ts';
+import type { SubagentEnd, SpawnRefusal } from '../../core/subagents.ts';
 import type { EndingRun, FamilyState, RunResult } from '../../kernel/rules/family.ts';
 
 /** A session as the spawn that has locked it sees it. */

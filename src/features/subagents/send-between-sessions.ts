@@ -1,8 +1,7 @@
-// Sends a message from one session to another that it may see (G30). With an answer wanted it begins an exchange: see src/core/exchange.ts.
-import { beginExchange, exchangeRoute } from '../../core/exchange.ts';
+// Sends a message from one session to another that it may see (G30). With an answer wanted it begins an exchange: see src/core/session-message.ts.
+import { beginExchange, exchangeRoute, type SessionMessage } from '../../core/session-message.ts';
 import { sharedOptions, withOptions } from '../../core/input-options.ts';
 import type { MessageId } from '../../core/ids.ts';
-import type { SessionMessage } from '../../core/session-message.ts';
 import { storableText } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import { readTurnOrigin } from '../../kernel/inbox/last-inputs.ts';

@@ -2,7 +2,7 @@
 import { cutHead } from '../../core/text.ts';
 import { agentOf } from '../../config.ts';
 import { shownHistory } from '../../core/session-history.ts';
-import { mayBeSpawned } from '../../core/subagent-spawn.ts';
+import { mayBeSpawned } from '../../core/subagents.ts';
 import { sendBetweenSessions } from './send-between-sessions.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { spawnSubagent, spawnSettingsOf } from './spawn-subagent.ts';

@@ -21,13 +21,13 @@ import {
   type SpawnRefusal,
   type SpawnRequest,
   type SpawnSettings,
-} from '../../core/subagent-spawn.ts';
+} from '../../core/subagents.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { storeSpawn, type NewSpawn } from './store/spawn.ts';
 import { findPlace, type SessionPlace } from '../../kernel/sessions/family-rows.ts';
 import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
 import { SessionErasedError } from '../../kernel/sessions/sessions.ts';
-import { writeToSession } from '../../kernel/use-cases/reach-session.ts';
+import { writeToSession } from '../../kernel/use-cases/accept-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 export interface SpawnOrigin {

@@ -1,9 +1,9 @@
-// The tools about sessions and subagents, before policy. Which of them a subagent has is said in `core/subagent-spawn.ts`.
+// The tools about sessions and subagents, before policy. Which of them a subagent has is said in `core/subagents.ts`.
 import { z } from 'zod';
 import { responseFormat } from '../../config/schema-inputs.ts';
 import { count } from '../../config/schema-scalars.ts';
-import { given } from '../../core/given.ts';
-import { THINKING_LEVELS } from '../../prompt/thinking-directive.ts';
+import { given } from '../../core/json.ts';
+import { THINKING_LEVELS } from '../../core/models.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { SeenSession, SessionsPort } from './tools-port.ts';
 import { createSubagentsTool } from './subagents-tool.ts';

@@ -1,7 +1,7 @@
 // Runs of subagents as the API shows them, newest first; and the family of a session: every run below its root, with its own usage and that of it and
 // the runs below it.
 import type { FamilyView } from '../../contract/details.ts';
-import { toDollars } from '../../core/prices/call-cost.ts';
+import { toDollars } from '../../core/prices.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';

@@ -4,7 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { SamplingDecision, TraceIdRatioBasedSampler, type ReadableSpan } from '@opentelemetry/sdk-trace';
 import { SCHEMA_URL } from './rules/conventions.ts';
-import type { Span, SpanRef } from '../../core/telemetry/span.ts';
+import type { Span, SpanRef } from '../../core/telemetry.ts';
 
 export interface SpanExporter {
   /** Resolves when the collector has accepted them; rejects when it has not, after the exporter's own retries. */

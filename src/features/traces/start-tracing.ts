@@ -1,17 +1,22 @@
 // The traces of a process: turns and batches that have ended wait here, bounded, until their spans are made from the journal and exported, as
 // OTEL_TRACES_SAMPLER says. What a crash loses of them, the process that notices the crash exports (docs/decisions/0068-traces.md).
 import type { TraceSampler } from '../../config/choices.ts';
-import { formatTraceParent, type TraceParent } from '../../core/telemetry/trace-parent.ts';
+import {
+  formatTraceParent,
+  type TraceParent,
+  findOrigin,
+  SPAN_KEYS,
+  type Span,
+  type TraceBasis,
+} from '../../core/telemetry.ts';
 import { systemClock, type Clock } from '../../clock.ts';
 import { listProviderKeys, secretsOf, type Config } from '../../config.ts';
 import { createRedact, type Redact } from '../../config/redact-secrets.ts';
 import { batchSpan } from './rules/step-spans.ts';
-import { findOrigin, SPAN_KEYS, type Span, type TraceBasis } from '../../core/telemetry/span.ts';
 import type { TracedTurn, TraceSurroundings } from './rules/traced-turn.ts';
 import { deliverySpans, turnSpans } from './rules/turn-spans.ts';
-import type { Logger } from '../../logger.ts';
-import { createOutageLog } from '../../outage-log.ts';
-import { LASTING_RETRY_MS, retryPassingFaults } from '../../database/retry-passing-faults.ts';
+import { type Logger, createOutageLog } from '../../logger.ts';
+import { LASTING_RETRY_MS, retryPassingFaults } from '../../database/passing-faults.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { findTurnsOfLost, viewBatchTraces, viewTurnTraces } from './views.ts';
 import { deriveSpanId, deriveTrace } from '../../trace-ids.ts';

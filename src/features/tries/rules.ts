@@ -1,12 +1,11 @@
 // What a try is made of: the message that repeats a turn, and what its tool calls are answered with.
-import { announcementText, readAnnouncement } from '../../core/announcement.ts';
-import { canonicalJson } from '../../core/canonical-json.ts';
+import { announcementText, readAnnouncement } from '../../core/subagents.ts';
+import { canonicalJson, given } from '../../core/json.ts';
 import { listToolUses, type ContentBlock, type ToolResultBlock, type ToolUseBlock } from '../../core/content.ts';
-import { given } from '../../core/given.ts';
 import type { BatchInput, InboundMessage } from '../../core/inbound.ts';
 import { inheritOptions, withOptions } from '../../core/input-options.ts';
 import type { PromptMode } from '../../prompt/system-input.ts';
-import type { ThinkingLevel } from '../../prompt/thinking-directive.ts';
+import type { ThinkingLevel } from '../../core/models.ts';
 
 /** The tag of a try, which is the name of its kind of session: the turn that it repeats, or its agent. */
 const TRY_TAG = 'try';

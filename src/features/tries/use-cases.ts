@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { agentOf } from '../../config.ts';
 import type { SessionKey } from '../../core/ids.ts';
-import { refOfModel } from '../../core/model-ref.ts';
+import { refOfModel } from '../../core/models.ts';
 import { agentIdOf, type SessionKind } from '../../core/session-key.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { newId } from '../../ids.ts';

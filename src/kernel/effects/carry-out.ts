@@ -6,7 +6,7 @@ import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { FamilyState } from '../rules/family.ts';
 import { chargeOfTurnSql } from '../inbox/charged-inputs.ts';
 import { chargedBody, putInputs } from '../inbox/put-inputs.ts';
-import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
+import { TURN_RETRY_MS } from '../../database/passing-faults.ts';
 import { mergeAll } from '../queue/rings.ts';
 import type { WorkQuestion } from '../queue/work-watch.ts';
 import { literalQuery } from '../../database/literal-query.ts';

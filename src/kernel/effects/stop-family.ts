@@ -8,7 +8,7 @@
 // below has a later id than those above, unless the clocks of processes differ: then two transactions may wait for each other, PostgreSQL ends one
 // of them, and it is made again.
 import type { Committed } from '../queue/after-commit.ts';
-import type { RunStatus } from '../../core/announcement.ts';
+import type { RunStatus } from '../../core/subagents.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { FamilyState } from '../rules/family.ts';
 import { needStored, putCommand, type NewCommand } from '../inbox/commands.ts';
@@ -18,7 +18,7 @@ import { insertedEvents } from '../events/events.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 import { putInputs, type NotNeeded } from '../inbox/put-inputs.ts';
-import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
+import { TURN_RETRY_MS } from '../../database/passing-faults.ts';
 import { mergeAll, buildRings, type RungColumns, wakeSql } from '../queue/rings.ts';
 import { cte, statement } from '../../database/statement.ts';
 import { transaction, type Committing, type Transaction } from '../../database/transaction.ts';

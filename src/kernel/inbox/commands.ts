@@ -9,7 +9,7 @@ import type { DeliveryId, MessageId, SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { isUniqueViolation, type KeyedRequest } from '../../database/idempotency.ts';
 import { literalQuery } from '../../database/literal-query.ts';
-import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
+import { TURN_RETRY_MS } from '../../database/passing-faults.ts';
 import { transaction, type Transaction } from '../../database/transaction.ts';
 import { patchSql, type SessionPatch } from '../sessions/patch-session.ts';
 import { deliveryRing, mergeAll } from '../queue/rings.ts';

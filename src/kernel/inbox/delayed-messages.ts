@@ -17,9 +17,11 @@ import {
   storedSql,
   updatedSessions,
   woken,
-} from './accept-statement.ts';
-import type { Acceptance, SessionGone } from './accept-messages.ts';
-import { acceptedBy, findReason } from './accept-messages.ts';
+  type Acceptance,
+  type SessionGone,
+  acceptedBy,
+  findReason,
+} from './accept-messages.ts';
 import type { Database } from '../../database/database.ts';
 import { insertedEvents } from '../events/events.ts';
 import { KEY_COLUMNS } from '../../database/idempotency.ts';
@@ -27,9 +29,8 @@ import { literalQuery } from '../../database/literal-query.ts';
 import type { NewInput } from './new-input.ts';
 import { buildAfter, type RungColumns } from '../queue/rings.ts';
 import { SOON_SQL, type WorkQuestion } from '../queue/work-watch.ts';
-import { sendQuery } from '../../database/send-query.ts';
+import { sendQuery, cte, rows, statement } from '../../database/statement.ts';
 import { sessionFactsSql } from '../sessions/session-facts.ts';
-import { cte, rows, statement } from '../../database/statement.ts';
 
 /** A message with its time. */
 export interface DelayedInput extends NewInput {

@@ -5,7 +5,7 @@ import type { Committed } from '../queue/after-commit.ts';
 import type { QueueDrop } from '../../core/queue-mode.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { insertEventsSql } from '../events/events.ts';
-import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
+import { TURN_RETRY_MS } from '../../database/passing-faults.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 // The statement may have waited for the row, and then sees the inbox as it was before: the update checks a row that was claimed

@@ -1,7 +1,7 @@
 // Notices about tool calls that wait for something outside: signed webhooks for those who can end the wait. The statement that stores a wait stores
 // that a notice is due (`stored_notices`); a round of the feature puts it into the outbox, as a message of the turn that waits.
 import { channelOfUrl } from '../../core/channel-address.ts';
-import type { HoldCode } from '../../core/hold-codes.ts';
+import type { HoldCode } from '../../core/statuses.ts';
 import type { DeliveryId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { literalQuery } from '../../database/literal-query.ts';

@@ -1,7 +1,7 @@
 // Plain reads of inputs: when a session last received a message, where the last one is to be answered, what a turn answers, and which inputs wait.
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
-import type { Exchange } from '../../core/exchange.ts';
+import type { Exchange } from '../../core/session-message.ts';
 import type { InputOptions } from '../../core/input-options.ts';
 import type { WaitingInput } from '../sessions/claim-session.ts';
 import { WAITING_CHARS_MAX } from '../sessions/claim-statement.ts';

@@ -4,7 +4,7 @@ import type { Committed } from '../queue/after-commit.ts';
 import type { DeliveryId, SessionId } from '../../core/ids.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { Database } from '../../database/database.ts';
-import { TURN_RETRY_MS } from '../../database/retry-passing-faults.ts';
+import { TURN_RETRY_MS } from '../../database/passing-faults.ts';
 import { deliveryRing } from '../queue/rings.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 

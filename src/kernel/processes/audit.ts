@@ -2,7 +2,7 @@
 import { audit } from '../../rows/keys.ts';
 import type { Database } from '../../database/database.ts';
 import { and, eq, isNull, query, sql } from '../../database/drizzle.ts';
-import { REQUEST_RETRY_MS } from '../../database/retry-passing-faults.ts';
+import { REQUEST_RETRY_MS } from '../../database/passing-faults.ts';
 
 /** Who is about to change what. */
 export type AuditedChange = Omit<typeof audit.$inferSelect, 'id' | 'at' | 'outcome'>;

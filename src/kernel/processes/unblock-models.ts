@@ -7,7 +7,7 @@ import { afterOfRings, RINGS_SQL, type NeededRing } from '../queue/rings.ts';
 import { ALL_MODELS, BACK_UNTIL_SQL } from '../queue/model-blocks.ts';
 import { BLOCK_JSON } from '../views/pauses.ts';
 import { wokenSql } from '../queue/wake-parked.ts';
-import { MODEL_CODES } from '../turn/wait-reasons.ts';
+import { MODEL_CODES } from '../turn/turn-stop.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 /** Rejects with a violated primary key when another request has stored the key. */

@@ -1,5 +1,5 @@
 // What follows from a committed write, as a value: who in this process waits for it, and which sessions need a worker. A write returns it with its
-// result, and `publish` of `src/kernel/queue/publish.ts` carries it out. All of it can be lost: the facts are rows.
+// result, and `publish` of `src/kernel/queue/rings.ts` carries it out. All of it can be lost: the facts are rows.
 import type { Lane } from '../../config.ts';
 import type { SessionId } from '../../core/ids.ts';
 

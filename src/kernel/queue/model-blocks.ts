@@ -1,7 +1,7 @@
 // The blocks of models: until when no worker calls a model, because its provider has asked to wait, or because the model is away and one call at a
 // time finds out whether it is back. Beside them is what the server of a model has said about it by refusing requests, for a day. A worker that meets one writes it; the others read it with every claim and with the query for stop reasons, so they know it within 250 ms without a round trip of its own.
 import type { Database } from '../../database/database.ts';
-import type { ModelTraits } from '../../core/model-traits.ts';
+import type { ModelTraits } from '../../core/models.ts';
 import { cutHead, storableText } from '../../core/text.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 

@@ -1,8 +1,9 @@
 // Doorbells and rings: the SQL that inserts a doorbell for work that has been stored and makes it due, and the rings of its answer, which name the
 // number that the doorbell had then.
-import type { AfterCommit, DeliveryRing, TurnRing } from './after-commit.ts';
+import type { AfterCommit, DeliveryRing, TurnRing, Publish, Ring } from './after-commit.ts';
 import type { Lane } from '../../config.ts';
 import type { SessionId } from '../../core/ids.ts';
+import type { Doorbell } from '../../../jobs/ring.ts';
 
 /** The columns of a doorbell that a statement has rung or made; null when the session needs no ring. */
 export interface RungColumns {
@@ -108,3 +109,62 @@ export const RUNG_AGAIN_SQL = `rung_doorbells as (
   from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting > 0
   returning d.session_id, d.lane, d.rings
 )`;
+
+// The wake: reports inside one process that something of a session was committed, so that a waiting request checks
+// immediately instead of at its next poll. Nothing depends on it.
+
+/** The kind of commit: a step of a turn, or one that settles messages. */
+export type CommitKind = 'progress' | 'settlement';
+
+export type CommitListener = (sessionId: string, what: CommitKind) => void;
+
+export interface Wake {
+  /** Notifies every listener. */
+  committed(sessionId: string, what: CommitKind): void;
+  /** Adds a listener and returns the function that removes it. A listener must not throw. */
+  onCommit(listener: CommitListener): () => void;
+}
+
+/** Makes the wake of a process. */
+export function createWake(): Wake {
+  const listeners = new Set<CommitListener>();
+  return {
+    committed(sessionId, what) {
+      for (const listener of listeners) listener(sessionId, what);
+    },
+    onCommit(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+// The only caller of the doorbell and of the wake: it carries out what a committed write returned as `after`. Nothing waits for it, because
+// the rows are committed: a wake-up that is lost costs a poll, and a ring that is lost costs the interval of the reconciler (G22).
+
+export interface PublishParts {
+  wake: Pick<Wake, 'committed'>;
+  doorbell: Pick<Doorbell, 'ring'>;
+}
+
+export function createPublish(parts: PublishParts): Publish {
+  return (result) => {
+    for (const { after } of [result ?? []].flat()) if (after !== undefined) publish(parts, after);
+    return result;
+  };
+}
+
+function publish({ wake, doorbell }: PublishParts, { changed, settled, rings }: AfterCommit): void {
+  for (const sessionId of changed) wake.committed(sessionId, 'progress');
+  for (const sessionId of settled ?? []) wake.committed(sessionId, 'settlement');
+  const due = rings.filter((ring) => dueInMs(ring) === 0);
+  if (due.length > 0) void doorbell.ring(due);
+  for (const ring of rings) {
+    // Lost with the process: the row says when the session is due, and the reconciler rings.
+    if (dueInMs(ring) > 0) setTimeout(() => void doorbell.ring([ring]), dueInMs(ring)).unref();
+  }
+}
+
+function dueInMs(ring: Ring): number {
+  return ring.kind === 'deliver' ? 0 : (ring.dueInMs ?? 0);
+}

@@ -1,7 +1,7 @@
 // The way back for turns that are parked. The code and the object of the reason for which a turn waits (`park_code`, `park_by`) are its key: `wake` makes
 // due what is parked under a key, and a statement that ends waits itself does so with `wokenSql`.
 import { literalQuery } from '../../database/literal-query.ts';
-import { LASTING_RETRY_MS } from '../../database/retry-passing-faults.ts';
+import { LASTING_RETRY_MS } from '../../database/passing-faults.ts';
 import { wakeSql } from './rings.ts';
 
 /** SQL that makes turns due that are parked with one of the codes: `condition` selects them by their `t`, and may limit them. The CTE is `rung_doorbells`. */

@@ -1,7 +1,8 @@
 // Asks for all rounds of a process together whether they have work: one statement a second, with a question for each (docs/decisions/0123). A round that
 // has none is not begun, so a service that does nothing sends next to nothing.
-import { isPassingFault, type Database } from '../../database/database.ts';
-import { withDeadline } from '../../deadline.ts';
+import type { Database } from '../../database/database.ts';
+import { isPassingFault } from '../../database/passing-faults.ts';
+import { withDeadline } from '../../clock.ts';
 import { literal, type PreparedQuery } from '../../database/statement.ts';
 
 /** A question whether there is work. It may answer yes when there is none, but never no when there is some. */

@@ -1,7 +1,6 @@
 // Whether a message starts a new transcript automatically: only where the configuration says so (G15). Daily: the first message after
 // an hour of the day; idle: the first after so long without messages. The caller decides what counts as a message: heartbeats do not.
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time/civil-time.ts';
-import { findZone } from '../../core/time/zone.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, findZone } from '../../core/time.ts';
 
 export interface ResetPolicy {
   mode: 'none' | 'daily' | 'idle';

@@ -1,9 +1,9 @@
 // Why something waits: every reason with its code, its text, its order among the others, and what a person can do about it. Features that hold calls
 // say the texts of their waits (`explain` in src/kernel/turn/hold-kind.ts), as do budgets, and batches for their items
 // (src/features/batches/rules/batch.ts).
-import type { HoldCode } from '../../core/hold-codes.ts';
+import type { HoldCode } from '../../core/statuses.ts';
 import { isUuid } from '../../core/ids.ts';
-import { providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
+import { providerOf, refOfModel, type NamedModel } from '../../core/models.ts';
 
 export interface Reason {
   code: string;

@@ -1,16 +1,15 @@
 // Claiming: takes the lock of a session (session-locks.ts) and reads, in the same round trip, all that its turn starts from: what
 // waits, the system events, the transcript that the worker does not know yet, and the open turn if an earlier worker left one.
-import type { HoldCode } from '../../core/hold-codes.ts';
-import type { CostTotal } from '../../core/prices/call-cost.ts';
+import type { HoldCode, TurnKind } from '../../core/statuses.ts';
+import type { CostTotal } from '../../core/prices.ts';
 import type { AfterCommit, Ring } from '../queue/after-commit.ts';
-import type { TurnKind } from '../../core/statuses.ts';
 import type { CompactionReason } from '../../compaction/plan-compaction.ts';
 import type { Entry } from '../../core/entry.ts';
 import type { Lane, QueueMode, ThinkingLevel } from '../../config.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../../core/ids.ts';
 import type { TurnRequestSettings } from '../../core/view.ts';
 import { CLAIM } from './claim-statement.ts';
-import { shareStatement, type RowSubmitter } from '../../database/share-statement.ts';
+import { shareStatement, type RowSubmitter } from '../../database/statement.ts';
 import type { ClaimedSession } from './claimed-session.ts';
 import type { Database } from '../../database/database.ts';
 import type { ModelBlock } from '../queue/model-blocks.ts';

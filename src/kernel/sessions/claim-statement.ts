@@ -3,9 +3,8 @@ import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../rules/process-deaths.ts';
 import type { ClaimedSession } from './claimed-session.ts';
 import { BLOCKS_SQL } from '../queue/model-blocks.ts';
 import { isPausedSql } from '../queue/pause-sql.ts';
-import { jsonObjectSql } from '../../database/record-set.ts';
+import { jsonObjectSql, literal } from '../../database/statement.ts';
 import { stopSql } from './session-locks.ts';
-import { literal } from '../../database/statement.ts';
 
 /** The largest number of waiting messages that a claim reads; a turn claims fewer. */
 const WAITING_READ_MAX = 200;

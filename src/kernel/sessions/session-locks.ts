@@ -14,10 +14,9 @@ import type { AfterCommit } from '../queue/after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { SessionStop } from '../../core/statuses.ts';
 import { buildRings, wakeSql, type RungColumns } from '../queue/rings.ts';
-import { shareStatement, type RowSubmitter } from '../../database/share-statement.ts';
+import { shareStatement, type RowSubmitter, literal } from '../../database/statement.ts';
 import type { Database } from '../../database/database.ts';
 import { BLOCKS_SQL, type ModelBlock } from '../queue/model-blocks.ts';
-import { literal } from '../../database/statement.ts';
 
 export interface HeldLock {
   sessionId: SessionId;

@@ -2,7 +2,7 @@
 import type { SessionFacts } from '../../contract/views.ts';
 import type { Database } from '../../database/database.ts';
 import { sessionFactsSql } from './session-facts.ts';
-import { shareStatement, type RowSubmitter } from '../../database/share-statement.ts';
+import { shareStatement, type RowSubmitter } from '../../database/statement.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 /** Older turns do not count into the figures of the cache: a session may have very many. */

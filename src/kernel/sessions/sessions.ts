@@ -6,7 +6,7 @@ import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { agentIdOf, laneOf, sessionKindOf } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import type { Database } from '../../database/database.ts';
-import { shareStatement } from '../../database/share-statement.ts';
+import { shareStatement } from '../../database/statement.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 /** A session to ensure; the fields other than `key` are used only when it does not exist yet. */

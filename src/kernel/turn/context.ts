@@ -1,39 +1,35 @@
 // The dependencies of a turn on its process. Built once by the entry point of a worker; tests build their own.
-import type { TurnEffect } from '../effects/turn-effects.ts';
+import type { TurnEffect, Effects } from '../effects/turn-effects.ts';
 import type { Committed, Publish } from '../queue/after-commit.ts';
 import type { Clock } from '../../clock.ts';
 import type { AgentSettings, Config } from '../../config.ts';
-import type { PriceBook } from '../../core/prices/price-table.ts';
-import type { SubagentRole } from '../../core/subagent-spawn.ts';
+import type { PriceBook } from '../../core/prices.ts';
+import type { SubagentRole } from '../../core/subagents.ts';
 import type { ImageLoader } from '../../images/load-images.ts';
 import type { Logger } from '../../logger.ts';
 import type { Model } from '../../model/model.ts';
 import type { Plugins } from '../../plugins/plugins.ts';
 import type { Database } from '../../database/database.ts';
-import type { JournalWrite, Verdict } from './journal/journal.ts';
+import type { JournalWrite, Verdict, TurnEnd } from './journal/journal.ts';
 import type { CompactionBegin, CompactionStart } from './journal/begin-compaction.ts';
 import type { FinishResult } from './journal/finish-turn.ts';
 import type { NewTurn, Opening } from './journal/open-turn.ts';
 import type { Parking, TurnPark } from './journal/park-turn.ts';
-import type { TurnEnd } from './journal/turn-end.ts';
 import type { CompactionVerdict, CompactionWrite } from './journal/write-compaction.ts';
 import type { Claim, ClaimRequest } from '../sessions/claim-session.ts';
 import type { HeldLock, Release } from '../sessions/session-locks.ts';
-import type { RowSubmitter } from '../../database/share-statement.ts';
+import type { RowSubmitter } from '../../database/statement.ts';
 import type { ChangingTools, Toolset } from '../../tools/toolset.ts';
 import type { Tracing } from '../../tracing.ts';
-import type { Effects } from '../effects/turn-effects.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { HoldKind, StandInKind } from './hold-kind.ts';
 import type { GateCheck } from './gate-check.ts';
-import type { ModelStates } from './model-states.ts';
-import type { OutputHistory } from './recent-outputs.ts';
-import type { KnownSnapshots, SnapshotCache } from './snapshot-cache.ts';
+import type { ModelStates, OutputHistory } from './model-states.ts';
+import type { KnownSnapshots, SnapshotCache, TranscriptCache } from './transcript-cache.ts';
 import type { OpenedTurn } from './opened-turn.ts';
-import type { TranscriptCache } from './transcript-cache.ts';
 import type { TurnMeter } from './turn-meter.ts';
-import type { AnsweredCall, EndDecision, TurnResult, TurnWrite } from './turn-write.ts';
+import type { AnsweredCall, EndDecision, TurnResult, TurnWrite } from './position.ts';
 
 export interface TurnContext {
   config: Config;

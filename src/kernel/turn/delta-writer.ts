@@ -4,7 +4,7 @@
 // Two statements in flight may be committed in either order, and readers read in the order of commits. So there is one write at a time, and
 // a commit that ends a call waits for the write that has text of it.
 import { setTimeout as delay } from 'node:timers/promises';
-import { shareNext } from '../../coalesce/share-next.ts';
+import { shareNext } from '../../coalesce.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { Logger } from '../../logger.ts';
 import type { Database } from '../../database/database.ts';

@@ -1,10 +1,9 @@
 // What the gate before a model call (gate.ts) knows of its checks. A check says of a call whether it may be made now; one that lets it through may
 // hold something for it: a place in a limit, money, the test of a model that is away. workers/create-turn-context.ts lists the checks of the kernel, and
 // features bring theirs (`check` of `TurnFeature`).
-import type { CallPurpose } from '../../core/call-purposes.ts';
+import type { CallPurpose, ModelRequest } from '../../core/model-request.ts';
 import type { Amounts } from '../../core/rate-limit.ts';
-import type { NamedModel } from '../../core/model-ref.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import type { NamedModel } from '../../core/models.ts';
 import type { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from './journal/journal.ts';
 import type { Reason } from '../rules/why.ts';

@@ -1,5 +1,5 @@
 // What a feature does with tool calls of turns: it puts something else in place of their tools (loop/plan-calls.ts), or holds them (loop/held-calls.ts).
-import type { HoldCode } from '../../core/hold-codes.ts';
+import type { HoldCode } from '../../core/statuses.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
 import type { Later, Tool, ToolCall, ToolOutcome } from '../../tools/tool.ts';
 import type { KeepHeld } from './journal/commit-step.ts';

@@ -15,20 +15,30 @@ import {
   pauseAfterFailureMs,
   RESUME_MS,
   type ProbeBounds,
+  checkCall,
+  type CallCheck,
+  type ModelTrouble,
 } from '../rules/model-outage.ts';
-import { modelOfRef, providerOf, type NamedModel } from '../../core/model-ref.ts';
-import { coolingOf, type Cooling } from '../../core/provider-keys.ts';
+import { modelOfRef, providerOf, type NamedModel, refOfModel, type ModelTraits } from '../../core/models.ts';
+import { coolingOf, type Cooling, isForGood } from '../../core/provider-keys.ts';
 import type { Logger } from '../../logger.ts';
-import type { Model, ModelError } from '../../model/model.ts';
+import { type Model, ModelError } from '../../model/model.ts';
 import type { Database } from '../../database/database.ts';
-import { blockModel, markAway, markBack, takeProbe, type ModelBlock } from '../queue/model-blocks.ts';
+import {
+  blockModel,
+  markAway,
+  markBack,
+  takeProbe,
+  type ModelBlock,
+  ALL_MODELS,
+  type BlockedModel,
+} from '../queue/model-blocks.ts';
 import { keysHeld, keysRefused, modelAway, modelBlocked, type Reason } from '../rules/why.ts';
-import { close, extendBlock, leaveProbe, KnownModels, STORED_MS, type ModelState } from './known-models.ts';
 import { wake } from '../queue/wake-parked.ts';
 import type { OpenedTurn } from './opened-turn.ts';
-import { TurnFailed } from './turn-stop.ts';
+import { TurnFailed, WAIT_IN_SLOT_MS_MAX } from './turn-stop.ts';
 import { PASS, type CheckAnswer, type ComingCall, type GateCheck, type Hold, type Setback } from './gate-check.ts';
-import { WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
+import { LRUCache } from 'lru-cache';
 
 export interface ModelStatesOptions {
   clock: Clock;
@@ -297,4 +307,151 @@ export class ModelStates {
 /** Why a turn waits whose call has failed: what the provider said. */
 function explainAbsence({ model }: ModelState, fault: ModelError): Reason {
   return { code: classifyOutage(fault) ?? 'model_away', text: fault.message, by: providerOf(modelOfRef(model)) };
+}
+
+// What one worker knows of the models that it asks: for each account and model, until when it is blocked, and how far it is away. A provider with several
+// keys has an account for each, and one more state for all models of a key.
+
+/** The largest number of models that a worker knows; those that were asked last stay. */
+const MODELS_MAX = 1_000;
+/** What this worker itself has stored about a model is not overruled for this long by what was read before, in milliseconds. */
+export const STORED_MS = 1_000;
+
+/** What is known of a model. */
+export interface ModelState extends BlockedModel {
+  /** When its block ends, in monotonic milliseconds. */
+  blockedUntilMs: number;
+  trouble: ModelTrouble | null;
+  /** Until when this worker alone may probe it, in monotonic milliseconds. */
+  probesUntilMs: number;
+  /** Until when what is read about it may be of before this worker has stored its state, in monotonic milliseconds. */
+  storedUntilMs: number;
+  /** What its server has said about it by refusing requests. */
+  traits: ModelTraits;
+}
+
+export class KnownModels {
+  readonly #clock: Clock;
+  readonly #model: Pick<Model, 'accountOf' | 'keysOf'>;
+  /** By account and model. */
+  readonly #known = new LRUCache<string, ModelState>({ max: MODELS_MAX });
+
+  constructor({ clock, model }: { clock: Clock; model: Pick<Model, 'accountOf' | 'keysOf'> }) {
+    this.#clock = clock;
+    this.#model = model;
+  }
+
+  nowMs(): number {
+    return this.#clock.monotonicMs();
+  }
+
+  all(): Iterable<ModelState> {
+    return this.#known.values();
+  }
+
+  of({ account, model }: BlockedModel): ModelState {
+    const key = `${account} ${model}`;
+    const fresh = { account, model, blockedUntilMs: 0, trouble: null, probesUntilMs: 0, storedUntilMs: 0, traits: {} };
+    const known = this.#known.get(key) ?? fresh;
+    this.#known.set(key, known);
+    return known;
+  }
+
+  find(model: NamedModel): ModelState {
+    return this.of({ account: this.#model.accountOf(model), model: refOfModel(model) });
+  }
+
+  /** What holds back calls of a model: its own state, and before it that of its key, where its provider has several. */
+  findAll(model: NamedModel): ModelState[] {
+    const own = this.find(model);
+    if (this.#model.keysOf(model).length < 2) return [own];
+    return [this.of({ account: own.account, model: refOfModel({ ...model, model: ALL_MODELS }) }), own];
+  }
+
+  /** Takes over which traits are stored. They end when a person lifts the blocks of a model, or after their time. */
+  readTraits(blocks: readonly ModelBlock[]): void {
+    const nowMs = this.nowMs();
+    for (const known of this.all()) if (nowMs >= known.storedUntilMs) known.traits = {};
+    for (const block of blocks) {
+      const known = this.of(block);
+      if (nowMs >= known.storedUntilMs) known.traits = block.traits ?? {};
+    }
+  }
+
+  /** Notes the traits of a model, and returns it if they are news, to be stored. */
+  noteTraits(model: NamedModel, traits: ModelTraits): ModelState | null {
+    const known = this.find(model);
+    const isNews = Object.entries(traits).some(([name, value]) => known.traits[name as keyof ModelTraits] !== value);
+    if (!isNews) return null;
+    known.traits = traits;
+    known.storedUntilMs = this.nowMs() + STORED_MS;
+    return known;
+  }
+
+  check({ trouble }: ModelState, session: string): CallCheck {
+    return checkCall(trouble, { session, nowMs: this.nowMs() });
+  }
+
+  /** How long the model is still blocked, in milliseconds; 0: it is not. */
+  blockedMs(model: NamedModel): number {
+    return Math.max(0, this.find(model).blockedUntilMs - this.nowMs());
+  }
+
+  /** How long calls of the model by its key are held back, in milliseconds; 0: they are not. */
+  heldMs(model: NamedModel): number {
+    const waits = this.findAll(model).map((known) => this.check(known, ''));
+    return Math.max(this.blockedMs(model), ...waits.map((wait) => (wait.kind === 'wait' ? Math.max(1, wait.ms) : 0)));
+  }
+
+  /** The same of each key of its provider. */
+  heldMsOfKeys({ key: _key, ...model }: NamedModel): number[] {
+    return this.#model.keysOf(model).map(({ name }) => this.heldMs({ ...model, key: name }));
+  }
+
+  /** True when the provider has refused all keys of a model. */
+  areRefused(model: NamedModel): boolean {
+    return this.heldMsOfKeys(model).every(isForGood);
+  }
+}
+
+export function extendBlock(known: ModelState, untilMs: number): void {
+  known.blockedUntilMs = Math.max(known.blockedUntilMs, untilMs);
+}
+
+export function leaveProbe(known: ModelState, session: string): void {
+  if (known.trouble?.probing === session) known.trouble = { ...known.trouble, probing: null };
+}
+
+/** Lets all calls through; true: they were held back. A failure of one session alone stays noted. */
+export function close(known: ModelState): boolean {
+  if (!isAway(known.trouble)) return false;
+  known.trouble = null;
+  known.probesUntilMs = 0;
+  return true;
+}
+
+// The lengths of the last answers of each agent in this worker: an estimate of the length of the next one.
+
+/** How many answers of an agent are remembered, and the expected length before there are any. */
+const OUTPUTS_MAX = 200;
+
+const OUTPUT_TOKENS_DEFAULT = 1_000;
+
+const OUTPUT_QUANTILE = 0.9;
+
+export class OutputHistory {
+  /** In tokens. */
+  readonly #outputs = new Map<string, readonly number[]>();
+
+  /** Notes the length of an answer. */
+  add(agentId: string, tokens: number): void {
+    this.#outputs.set(agentId, [...(this.#outputs.get(agentId) ?? []), tokens].slice(-OUTPUTS_MAX));
+  }
+
+  /** The length that nine of ten recent answers of the agent did not exceed; never more than a request allows. */
+  likely(agentId: string, maxTokens: number): number {
+    const sorted = this.#outputs.get(agentId)?.toSorted((one, other) => one - other) ?? [];
+    const likely = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * OUTPUT_QUANTILE))];
+    return Math.min(likely ?? OUTPUT_TOKENS_DEFAULT, maxTokens);
+  }
 }

@@ -3,7 +3,7 @@
 import type { AgentSettings } from '../../config.ts';
 import { createRequestCheck, type Violation } from '../../history/check-request.ts';
 import type { History } from '../../history/prepare-history.ts';
-import { firstNewMessage, historyKey, openHistory, shownEntries, type ViewRules } from '../../history/view-messages.ts';
+import { firstNewMessage, historyKey, openHistory, shownEntries, type ViewRules } from '../../history/past.ts';
 import type { ModelMessage } from '../../core/model-request.ts';
 import { applyPruning, decidePruning } from '../../history/prune-tool-results.ts';
 import type { CallView, PruningView, SessionView } from '../../core/view.ts';

@@ -2,7 +2,7 @@
 import type { TurnContext } from './context.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import { reportCalls } from './turn-log.ts';
-import type { TurnWrite } from './turn-write.ts';
+import type { TurnWrite } from './position.ts';
 
 /**
  * Commits one step of a turn. Throws `TurnStopped` when this worker no longer holds the session (`lock-lost`), or when a stop was

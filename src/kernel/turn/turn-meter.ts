@@ -3,9 +3,8 @@
 import type { Lane } from '../../config.ts';
 import type { CompactionReason } from '../../compaction/plan-compaction.ts';
 import type { TurnKind } from '../../core/statuses.ts';
-import type { ModelCallRow } from './journal/journal.ts';
+import type { ModelCallRow, TurnEnd } from './journal/journal.ts';
 import type { TurnFigures } from './journal/finish-turn.ts';
-import type { TurnEnd } from './journal/turn-end.ts';
 import type { CompactionStep } from './journal/write-compaction.ts';
 
 /** The fields of an `OpenedTurn` that a meter reads. It is the same object from the opening of a turn to its end. */

@@ -1,5 +1,6 @@
 // From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
 // publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
+import { toAddress } from '../../core/message-route.ts';
 import type { AcceptedMessage } from '../../contract/answers.ts';
 import { systemClock } from '../../clock.ts';
 import { agentOf, toolPolicyFault, type Config } from '../../config.ts';
@@ -7,8 +8,7 @@ import { readMessage } from '../../core/chat-command.ts';
 import { readOptions, type Tags } from '../../core/input-options.ts';
 import { channelOf, derivePlatformKey, chooseRoute, type InboundMessage } from '../../core/inbound.ts';
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../../core/ids.ts';
-import { toAddress } from '../../core/reply-address.ts';
-import { parseTraceParent } from '../../core/telemetry/trace-parent.ts';
+import { parseTraceParent } from '../../core/telemetry.ts';
 import { agentIdOf, hasEffects, sessionKindOf } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import type { Acceptance } from '../inbox/accept-messages.ts';
@@ -18,9 +18,10 @@ import type { NewInput } from '../inbox/new-input.ts';
 import { viewAcceptance, viewMessage } from '../views/messages.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewSession } from '../views/sessions.ts';
-import { carryOutCommand, findChatWord, storeChatWord } from './chat-commands.ts';
-import { findModelFault, writeToSession } from './reach-session.ts';
+import { carryOutCommand, findChatWord, storeChatWord, findModelFault } from './chat-commands.ts';
 import type { Service } from './service.ts';
+import { buildNewSession, SessionErasedError } from '../sessions/sessions.ts';
+import { patchSession, type SessionPatch } from '../sessions/patch-session.ts';
 
 /**
  * `accepted`: committed. `duplicate`: it was accepted before; the answer is the first one when the Idempotency-Key says so, else it shows
@@ -200,4 +201,53 @@ async function duplicateAnswer(views: ViewDatabase, id: string): Promise<Duplica
   const session = message === null ? null : await viewSession(views, message.sessionKey);
   if (message === null || session === null) throw new Error(`the stored message ${id} no longer exists`);
   return { kind: 'duplicate', by: 'platform', sessionId: session.id, message, session, disposition: 'duplicate' };
+}
+
+// The session that an input from outside is for. It is created by the first input that reaches it, if its agent is configured.
+// The overrides of a session are changed here, too.
+
+/** How often the session is searched for when it is erased meanwhile. */
+const ATTEMPTS_MAX = 3;
+
+/** The id of the session; rejects with `UnknownAgentError` of the configuration. `channel`: where its first input comes from. */
+export async function reachSession(
+  { config, inbox }: Service,
+  key: SessionKey,
+  channel: string | null = null,
+): Promise<SessionId> {
+  agentOf(config, agentIdOf(key));
+  return inbox.ensureSession(buildNewSession(key, channel));
+}
+
+/** Writes to the session of a key, and again to a new session if it was erased after it was found. Rejects as `write` does. */
+export async function writeToSession<Result>(
+  service: Service,
+  session: { key: SessionKey; channel?: string | null },
+  write: (sessionId: SessionId) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    const sessionId = await reachSession(service, session.key, session.channel ?? null);
+    try {
+      return await write(sessionId);
+    } catch (error) {
+      if (!(error instanceof SessionErasedError) || attempt === ATTEMPTS_MAX) throw error;
+      service.inbox.ensureSession.drop(session.key);
+    }
+  }
+}
+
+// Changes the overrides of a session: what people set through the API, and the one that an agent may set for itself.
+
+/** `refused`: no provider serves the model, as the message says. `unknown`: no such session. */
+export type OverrideResult = { kind: 'done' | 'unknown' } | { kind: 'refused'; message: string };
+
+/** Sets them; a model that no provider serves is refused before anything is stored. */
+export async function overrideSession(
+  { config, database }: Service,
+  sessionKey: string,
+  patch: SessionPatch,
+): Promise<OverrideResult> {
+  const fault = findModelFault(config, sessionKey, patch.model);
+  if (fault !== null) return { kind: 'refused', message: fault };
+  return { kind: (await patchSession(database, sessionKey, patch)) ? 'done' : 'unknown' };
 }

@@ -6,15 +6,14 @@ import { isWrittenBySender, type InboundMessage } from '../../core/inbound.ts';
 import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { endOfModel } from '../../core/models.ts';
 import { systemClock } from '../../clock.ts';
-import type { Config } from '../../config.ts';
+import { type Config, modelFault } from '../../config.ts';
 import { sessionSettings, type SessionSettings } from '../../config/session-settings.ts';
-import { toReasoning, type ReasoningLevel } from '../../core/reasoning-tags.ts';
-import { agentIdOf } from '../../core/session-key.ts';
+import { toReasoning, type ReasoningLevel } from '../../core/reply.ts';
+import { agentIdOf, canonicalSessionKey } from '../../core/session-key.ts';
 import { isStoredBefore, patchByCommand, type NewCommand } from '../inbox/commands.ts';
 import type { SessionPatch } from '../sessions/patch-session.ts';
 import { viewSession } from '../views/sessions.ts';
 import type { ChatWord, Service } from './service.ts';
-import { findModelFault } from './reach-session.ts';
 import { stopSession } from './operate-service.ts';
 
 export interface GivenCommand {
@@ -168,4 +167,11 @@ function toSettings(config: Config, sessionKey: SessionKey, session: SessionFact
 
 function queueLine({ queueMode, queueDebounceMs, queueCap, queueDrop }: SessionSettings): string {
   return `Queue: ${queueMode.value} · debounce ${queueDebounceMs} ms · cap ${queueCap} · drop ${queueDrop}`;
+}
+
+/** Why the agent of a session cannot be asked to use a model, for people; null: it can, or none is given. */
+export function findModelFault(config: Config, sessionKey: string, model: string | null | undefined): string | null {
+  return model === undefined || model === null
+    ? null
+    : modelFault(config, agentIdOf(canonicalSessionKey(sessionKey)), model);
 }

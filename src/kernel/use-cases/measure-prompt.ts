@@ -2,8 +2,8 @@
 import { agentOf } from '../../config.ts';
 import type { BatchInput } from '../../core/inbound.ts';
 import type { MessageId, SessionId, SessionKey, TurnId } from '../../core/ids.ts';
-import { refOfModel } from '../../core/model-ref.ts';
-import { estimatePrefixTokens, estimatePromptTokens } from '../../core/token-estimate.ts';
+import { refOfModel } from '../../core/models.ts';
+import { estimatePrefixTokens, estimatePromptTokens } from '../../core/content-size.ts';
 import { agentIdOf, sessionKindOf } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import type { SessionClaim, WaitingInput } from '../sessions/claim-session.ts';
@@ -13,7 +13,7 @@ import { Transcript } from '../turn/transcript-cache.ts';
 import { assembleTurn } from '../turn/open/assemble-turn.ts';
 import { decidePast } from '../turn/open/open-view.ts';
 import type { BatchItem, MeasuredPrompt } from './service.ts';
-import { settingsFor } from '../turn/open/own-inputs.ts';
+import { settingsFor } from '../turn/open/write-prompt.ts';
 
 /** Measures the prompt of an item of a batch. Throws `TurnFailed` when it cannot be assembled. */
 export async function measurePrompt(context: TurnContext, { sessionKey, input }: BatchItem): Promise<MeasuredPrompt> {

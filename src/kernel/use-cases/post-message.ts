@@ -8,7 +8,7 @@ import { sendMessage, type Posting } from '../inbox/send-message.ts';
 import type { Service } from './service.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { enqueueSystemEvent, type QueuedEvent } from '../inbox/system-events.ts';
-import { writeToSession } from './reach-session.ts';
+import { writeToSession } from './accept-message.ts';
 
 export async function postMessage(
   { config, database, publish }: Service,

@@ -4,7 +4,7 @@ import type { Publish } from '../queue/after-commit.ts';
 import { livePriceBook, type Config } from '../../config.ts';
 import type { MessageId, SessionKey } from '../../core/ids.ts';
 import type { BatchInput, InboundMessage } from '../../core/inbound.ts';
-import type { PriceBook } from '../../core/prices/price-table.ts';
+import type { PriceBook } from '../../core/prices.ts';
 import { newId } from '../../ids.ts';
 import type { Acceptance } from '../inbox/accept-messages.ts';
 import type { Database } from '../../database/database.ts';
@@ -13,7 +13,7 @@ import { createInbox, type Inbox } from '../inbox/inbox.ts';
 import type { NewInput } from '../inbox/new-input.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { countWaiting } from '../views/count-waiting.ts';
-import { createPublish, type PublishParts } from '../queue/publish.ts';
+import { createPublish, type PublishParts } from '../queue/rings.ts';
 import type { Model } from '../../model/model.ts';
 
 /** A chat command of a feature: a message that begins with its word. */

@@ -7,7 +7,7 @@ import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import type { MessageView, SessionFacts } from '../../contract/views.ts';
-import { announcementText, type Announcement } from '../../core/announcement.ts';
+import { announcementText, type Announcement } from '../../core/subagents.ts';
 import type { StoredDisposition } from '../inbox/accept-messages.ts';
 import { describeOpenWait, describeWait, msSql, waitSql, type WaitRow } from './why-sql.ts';
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';

@@ -1,10 +1,9 @@
 // Messages and turns as JSON that is built by the same SQL everywhere.
-import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
+import { DEFAULT_PROVIDER } from '../../core/models.ts';
 import { SUBJECT_FIELDS } from '../../core/session-key.ts';
-import { costFieldsSql, dollarsSql } from '../sessions/cost-sql.ts';
+import { costFieldsSql, dollarsSql, tokenUsageSql } from '../sessions/cost-sql.ts';
 import { retryOfSql } from '../turn/journal/retry-turn.ts';
 import { isoSql } from '../sessions/session-facts.ts';
-import { tokenUsageSql } from '../turn/journal/token-usage.ts';
 
 /** The message, without the reason why it waits: a row `i` of the inbox, with its session `s` and its turn `t`. */
 export const messageSql = (

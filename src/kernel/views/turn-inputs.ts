@@ -1,6 +1,6 @@
 // What a turn answers: its messages, each with its cause, and the system events in its prompt.
 import type { TurnInputs } from '../../contract/details.ts';
-import type { Announcement } from '../../core/announcement.ts';
+import type { Announcement } from '../../core/subagents.ts';
 import { isUuid } from '../../core/ids.ts';
 import { CAUSING_TABLES, causeOfKey, type CausingTable } from '../rules/message-cause.ts';
 import { cutPiece } from '../../core/text.ts';

@@ -1,18 +1,30 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
-import { CALLS_SQL, toolsSql, toolWaitSql, turnSql } from './settlement-sql.ts';
+import { CALLS_SQL, toolsSql, toolWaitSql, turnSql, toolStatusSql, messageSql } from './settlement-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
-import { buildSteps, fillOutput, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import type { ToolCallView } from '../../contract/tool-calls.ts';
-import type { AttemptView, ListedTurn, SpanView, StepView, TurnView } from '../../contract/views.ts';
+import type {
+  AttemptView,
+  ListedTurn,
+  SpanView,
+  StepView,
+  TurnView,
+  ModelCallView,
+  MessageView,
+} from '../../contract/views.ts';
 import { cutPiece } from '../../core/text.ts';
-import { modelName, modelOfRef } from '../../core/model-ref.ts';
-import { turnStep } from '../rules/failure-steps.ts';
+import { modelName, modelOfRef } from '../../core/models.ts';
+import { turnStep } from '../../core/failure.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { PERSON_SQL, WORDS_SQL, wordsOf, type StoredWords } from './words.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import { viewWaits, type TurnWaits } from './turn-waits.ts';
+import type { ToolCallDetail } from '../../contract/details.ts';
+import { isObject, parseKeepingIntegers } from '../../core/json.ts';
+import { readPartText, type StoredBlock } from '../../core/entry.ts';
+import { isoSql } from '../sessions/session-facts.ts';
+import type { SettledMessage } from '../../contract/answers.ts';
 
 /** The most steps of one turn in a list, the newest. */
 const LISTED_STEPS_MAX = 20;
@@ -197,4 +209,115 @@ function inOrder(spans: SpanView[]): SpanView[] {
 /** The database's clock may have been set back in between; a span is then empty, not negative. */
 function neverNegative(span: SpanView): SpanView {
   return span.endedAt !== null && span.endedAt < span.startedAt ? { ...span, endedAt: span.startedAt } : span;
+}
+
+// What a turn did, step by step, from its journal: the model calls with their tokens and the tool calls with their ends. Payloads are in the transcript;
+// one tool call is shown with what it was given and what came back.
+
+/** A turn without its steps; `stepCount` is what its row says. */
+export type TurnSummary = Omit<TurnView, 'steps' | 'spans'>;
+
+/** A turn and its calls, as `settlement-sql.ts` makes them. */
+export interface TurnRow {
+  turn: TurnSummary;
+  calls: { step: number; call: ModelCallView }[] | null;
+  tools: { step: number; tool: ToolCallView }[] | null;
+}
+
+/** Puts the value of its reply into a turn as it was read. A reply that is cut has none. */
+export function fillOutput(turn: Pick<TurnSummary, 'output' | 'reply'>): void {
+  turn.output = turn.output === null || turn.reply === null ? null : readOutput(turn.reply);
+}
+
+function readOutput(reply: string): TurnSummary['output'] {
+  try {
+    const value = parseKeepingIntegers(reply);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The steps of a turn, in order. */
+export function buildSteps({ calls, tools }: Pick<TurnRow, 'calls' | 'tools'>): StepView[] {
+  const steps = new Map<number, StepView>();
+  const buildStep = (n: number): StepView => {
+    const step = steps.get(n) ?? { n, calls: [], tools: [] };
+    steps.set(n, step);
+    return step;
+  };
+  for (const { step, call } of calls ?? []) buildStep(step).calls.push(call);
+  for (const { step, tool } of tools ?? []) buildStep(step).tools.push(tool);
+  return [...steps.values()].sort((one, other) => one.n - other.n);
+}
+
+// One call of a tool, with what it was given and what came back. Both are in the transcript; a result whose batch has not ended is in the ledger.
+
+/** Null: the turn has no call with this id. */
+export const viewToolCall = viewQuery({
+  name: 'find-tool-call',
+  purpose:
+    'Read a call of a tool ($2) of a turn ($1), with the entries of the turn that name it. $3: its id as JSON. An id that was used twice: the last.',
+  text: `select c.step, c.call_id as "callId", c.name, ${toolStatusSql('c')} as status, ${toolWaitSql('c')} as "waitsFor", c.is_idempotent as "isIdempotent", c.runs, ${isoSql('c.intent_at')} as "startedAt",
+  ${isoSql('c.ended_at')} as "endedAt", c.result, s.key as "sessionKey", (
+    select coalesce(json_agg(e.content order by e.seq), '[]') from holdfast.entries e
+    where e.session_id = t.session_id and e.seq >= t.prompt_seq and e.turn_id = t.id and e.kind in ('answer', 'results')
+      and strpos(e.content::text, $3) > 0
+  ) as contents
+from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id join holdfast.sessions s on s.id = t.session_id
+where c.turn_id = $1 and c.call_id = $2 order by c.step desc limit 1`,
+  values: (turnId: string, callId: string) => [turnId, callId, JSON.stringify(callId)],
+  answer([row]: ToolCallRow[], turnId, callId): ToolCallDetail | null {
+    if (row === undefined) return null;
+    const { contents, result, ...call } = row;
+    const blocks = contents.flat();
+    const use = blocks.findLast(({ type, id }) => type === 'tool_use' && id === callId);
+    const known = blocks.findLast((block) => block['type'] === 'tool_result' && block['tool_use_id'] === callId);
+    const kept = known ?? (result === null ? undefined : { content: result.content, is_error: result.isError });
+    return {
+      turnId,
+      ...call,
+      arguments: use === undefined ? null : JSON.stringify(use['input']),
+      result: kept === undefined ? null : { text: readPartText(kept), isError: kept['is_error'] === true },
+    };
+  },
+});
+
+type ToolCallRow = Omit<ToolCallDetail, 'turnId' | 'arguments' | 'result'> & {
+  result: { content: unknown; isError?: boolean } | null;
+  contents: StoredBlock[][];
+};
+
+// How messages ended, for requests that wait for them. Every waiting request uses it, so it is one statement for all of them, and
+// the database builds its JSON.
+
+export type SettlementView = Omit<SettledMessage, 'reply' | 'output'>;
+
+// Prepared under a name, for the pool `hot`: planning it costs more than running it.
+export const readSettlements = viewQuery({
+  name: 'settlements',
+  purpose: 'Read how messages ended, with their turns and steps.',
+  text: `select ${messageSql()} as message, case when t.id is not null then ${turnSql()} end as turn,
+  ${CALLS_SQL} as calls, ${toolsSql()} as tools
+from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
+where i.id = any ($1::uuid[]) and i.status not in ('delayed', 'waiting', 'claimed')`,
+  values: (messageIds: string[]) => [messageIds],
+  answer: (rows: SettlementRow[]) => new Map(rows.map((row) => [row.message.id, toSettlement(row)])),
+});
+
+interface SettlementRow extends Omit<TurnRow, 'turn'> {
+  message: MessageView;
+  turn: TurnSummary | null;
+}
+
+/** How these messages ended, by their ids; a message that is not settled, or does not exist, is absent. */
+export async function viewSettlements(db: ViewDatabase, messageIds: string[]): Promise<Map<string, SettlementView>> {
+  if (messageIds.length === 0) return new Map();
+  return readSettlements(db, messageIds);
+}
+
+function toSettlement({ message, turn, calls, tools }: SettlementRow): SettlementView {
+  if (turn === null) return { message, turn };
+  fillOutput(turn);
+  return { message, turn: withSteps(turn, buildSteps({ calls, tools })) };
 }

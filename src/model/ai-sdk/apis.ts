@@ -3,7 +3,7 @@
 import { pathToFileURL } from 'node:url';
 import { isAbsolute } from 'node:path';
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
-import { isObject } from '../../core/given.ts';
+import { isObject } from '../../core/json.ts';
 import { NO_KEY } from '../../core/provider-keys.ts';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ProviderFamily } from '../../history/provider-family.ts';

@@ -3,7 +3,7 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import { cutAnswer, malformedAnswer, post, readEvents, readRefusal as readRefusalText } from '../post.ts';
 import { StreamFault } from '../stream/stream-event.ts';
 import { readChunk, type Tidier } from '../stream/tidy/tidier.ts';

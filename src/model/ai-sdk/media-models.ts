@@ -3,7 +3,7 @@
 import type { ImageModelV4, SpeechModelV4, TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Dispatcher } from 'undici';
 import type { ServedProvider } from '../../config.ts';
-import { given, isObject } from '../../core/given.ts';
+import { given, isObject } from '../../core/json.ts';
 import { createPool } from '../connections.ts';
 import { ModelError } from '../model.ts';
 import { cutAnswer, malformedAnswer, post } from '../post.ts';

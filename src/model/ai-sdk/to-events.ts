@@ -1,7 +1,7 @@
 // The parts of an answer as the AI SDK's providers stream them become the events of the Messages API, which the reducer takes. Pure: it uses no
 // clock and no network.
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { given, isObject } from '../../core/given.ts';
+import { given, isObject } from '../../core/json.ts';
 import { classifyStopReason, readStopReason } from '../stream/stop-reasons.ts';
 import { cut, StreamFault, type BlockStart, type StreamEvent } from '../stream/stream-event.ts';
 

@@ -1,6 +1,6 @@
 // What an error of a package means: the refusal of a provider, an answer that cannot be read, or a connection that broke off.
 import type { APICallError } from '@ai-sdk/provider';
-import { given, isObject } from '../../core/given.ts';
+import { given, isObject } from '../../core/json.ts';
 import { cutHead } from '../../core/text.ts';
 import { readRetryAfter } from '../../network/retry-after.ts';
 import { ModelError } from '../model.ts';

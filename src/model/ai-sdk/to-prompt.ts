@@ -9,11 +9,11 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import { textOfResult, type BlockOrigin, type ContentBlock, type ImageBlock } from '../../core/content.ts';
-import { given } from '../../core/given.ts';
+import { given } from '../../core/json.ts';
 import type { ModelMessage, ModelRequest } from '../../core/model-request.ts';
 import { isBlank } from '../../core/text.ts';
 import type { CallIdForm } from '../../history/provider-family.ts';
-import { withProviderIds } from '../stream/provider-call-ids.ts';
+import { withProviderIds } from '../stream/repair-calls.ts';
 
 /** What differs between APIs in the form of a prompt. */
 export interface PromptForm {

@@ -17,25 +17,32 @@
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn
 //
 // Joined, what the events added is the answer's text as `joinText` gives it: what a step adds is reported with `message_stop`.
-import { createStorableFilter, cutHead, isBlank, storableText, storableValue } from '../../core/text.ts';
+import {
+  createStorableFilter,
+  cutHead,
+  isBlank,
+  storableText,
+  storableValue,
+  chainFilters,
+  type TextFilter,
+} from '../../core/text.ts';
 import type { BlockOrigin, ContentBlock } from '../../core/content.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
-import { chainFilters, type TextFilter } from '../../core/text-filter.ts';
 import {
   decodeArguments,
   keepWholeCharacters,
   markMalformed,
   readArguments,
   repairArguments,
-} from './call-arguments.ts';
-import { giveCallIds } from './call-ids.ts';
+  giveCallIds,
+  nameTools,
+  endUnknownTools,
+} from './repair-calls.ts';
 import type { AnswerRules, DraftAnswer, DraftBlock } from './draft-answer.ts';
-import { given, isObject } from '../../core/given.ts';
+import { given, isObject } from '../../core/json.ts';
 import { createReplacer } from './replace-text.ts';
-import { readStopReason, takeStopReason } from './stop-reasons.ts';
+import { readStopReason, takeStopReason, usageAfter } from './stop-reasons.ts';
 import { cut, malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';
-import { nameTools, endUnknownTools } from './tool-names.ts';
-import { usageAfter } from './usage-figures.ts';
 
 /** A step of finishing: takes the whole answer and returns it, the same object when it has nothing to do. Pure; never throws. */
 interface FinishingStep {

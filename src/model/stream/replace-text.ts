@@ -1,7 +1,10 @@
 // Replaces fixed texts in a text that may arrive in pieces. Wherever the pieces are cut, the result is that of the whole text: what
 // might be the beginning of something to replace is held back until the next piece, or the end, decides. Each character is replaced at
 // most once; inserted text is not searched again.
-import type { TextFilter } from '../../core/text-filter.ts';
+import { type TextFilter, isBlank } from '../../core/text.ts';
+import { changeContent, changeEach, type ContentBlock } from '../../core/content.ts';
+import { shownCharsMax, truncateResults } from '../../core/content-size.ts';
+import type { ModelMessage, SystemBlock } from '../../core/model-request.ts';
 
 /** A replacement of one text by another. `from` is not empty. */
 export interface Replacement {
@@ -75,4 +78,68 @@ function beginningAt(text: string, from: number, replacements: readonly Replacem
     }
   }
   return at;
+}
+
+// Applies text transforms to what a model is sent: the texts of system prompt, messages and tool results, of both roles. Arguments
+// of calls and thinking stay, byte for byte: they are signed, or part of what was done.
+
+export interface RequestTexts {
+  system: SystemBlock[];
+  messages: ModelMessage[];
+}
+
+/** A function that transforms requests; messages without anything to replace stay the same objects. */
+export function createRequestTransform(replacements: readonly Replacement[]): (texts: RequestTexts) => RequestTexts {
+  if (replacements.length === 0) return (texts) => texts;
+  const replace = replacingAll(replacements);
+  return ({ system, messages }) => ({
+    system: system.map((block) => withText(block, replace)),
+    messages: messages.map((message) => changeContent(message, (block) => transformBlock(block, replace))),
+  });
+}
+
+function transformBlock(block: ContentBlock, replace: (text: string) => string): ContentBlock {
+  if (block.type === 'text') return withText(block, replace);
+  if (block.type !== 'tool_result') return block;
+  if (typeof block.content === 'string') {
+    const content = replace(block.content);
+    return content === block.content ? block : { ...block, content };
+  }
+  const content = changeEach(block.content, (part) => (part.type === 'text' ? withText(part, replace) : part));
+  return content === block.content ? block : { ...block, content: [...content] };
+}
+
+function withText<Block extends { text: string }>(block: Block, replace: (text: string) => string): Block {
+  const replaced = replace(block.text);
+  // Providers refuse blank texts.
+  const text = isBlank(replaced) ? '(empty)' : replaced;
+  return text === block.text ? block : { ...block, text };
+}
+
+// The last that is done to the texts of a request, as the opening of its turn fixed it: tool results that are too long for the model's
+// window are truncated, and what plugins replace is replaced. Applied to what is sent, and in the same way to what is derived afterwards.
+
+type Transform = (texts: RequestTexts) => RequestTexts;
+/** What the opening of a turn fixes about the texts of its requests. */
+export interface InputSettings {
+  /** What plugins replace in the texts of its requests. */
+  inputReplacements?: readonly Replacement[];
+  /** The most characters of a tool result that its requests show; absent: all that is stored. */
+  resultCharsMax?: number;
+}
+
+/** The transform of a turn's requests; texts with nothing to change stay the same objects. */
+export function createInputTransform({ inputReplacements = [], resultCharsMax }: InputSettings): Transform {
+  const replace = createRequestTransform(inputReplacements);
+  if (resultCharsMax === undefined) return replace;
+  return ({ system, messages }) => replace({ system, messages: truncateResults(messages, resultCharsMax) });
+}
+
+/** The transform that the opening of a turn fixes; empty when nothing has to be changed. */
+export function viewOfTransform(replacements: readonly Replacement[], contextTokens: number): InputSettings {
+  const resultCharsMax = shownCharsMax(contextTokens);
+  return {
+    ...(replacements.length === 0 ? undefined : { inputReplacements: replacements }),
+    ...(resultCharsMax === null ? undefined : { resultCharsMax }),
+  };
 }

@@ -1,11 +1,17 @@
 // What may be shown of a reply while it is streamed: reasoning, reply tags and silent tokens are held back wherever they are cut, and
 // so is text that may still become one. Joined, the shown text is the final reply, or nothing when it is silent: a reader never sees
 // text that is later removed.
-import { createReasoningFilter } from '../../core/reasoning-tags.ts';
-import { HEARTBEAT_TOKEN, withoutLeadingHeartbeats } from '../../core/heartbeat.ts';
-import { decideOutcome, withoutTokens, type ReplyRules } from '../../core/next-steps.ts';
-import { createTagFilter, SILENT_REPLY_TOKEN, TOKEN_MARKS, withoutLeadingTokens } from '../../core/reply-tags.ts';
-import { chainFilters, type TextFilter } from '../../core/text-filter.ts';
+import {
+  createReasoningFilter,
+  decideOutcome,
+  withoutTokens,
+  type ReplyRules,
+  createTagFilter,
+  SILENT_REPLY_TOKEN,
+  withoutLeadingTokens,
+} from '../../core/reply.ts';
+import { HEARTBEAT_TOKEN, withoutLeadingHeartbeats, TOKEN_MARKS } from '../../core/heartbeat.ts';
+import { chainFilters, type TextFilter } from '../../core/text.ts';
 
 /** Takes the text of an answer in pieces; returns the text to show. */
 export function createReplyStream(rules: ReplyRules): TextFilter {

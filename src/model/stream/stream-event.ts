@@ -2,7 +2,7 @@
 // that was not streamed is converted into the same events. Only the shape of an event is checked here: each field is checked again
 // where it is used.
 import type { BlockOrigin } from '../../core/content.ts';
-import { isObject } from '../../core/given.ts';
+import { isObject } from '../../core/json.ts';
 import { cutHead } from '../../core/text.ts';
 import { textIn } from './tidy/tidier.ts';
 
@@ -38,7 +38,7 @@ export interface BlockStart {
 export interface StreamEvent {
   type: string;
   index?: number;
-  /** `usage` is read by `usage-figures.ts`, which trusts nothing of it. */
+  /** `usage` is read by `usageAfter`, which trusts nothing of it. */
   message?: { id: string; model: string; usage?: unknown };
   content_block?: BlockStart;
   delta?: {

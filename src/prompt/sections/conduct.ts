@@ -1,5 +1,5 @@
 // Who the agent is, which tools it has, and how it must behave.
-import { literal } from '../literal.ts';
+import { literal } from '../untrusted-text.ts';
 import { EVERY_MODE, FULL_ONLY, hasTool, type Section, type SystemPromptInput } from '../system-input.ts';
 import { interactionStyle, overridable, providerPrefix } from './contributions.ts';
 

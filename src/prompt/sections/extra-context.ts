@@ -2,9 +2,9 @@
 // the operator's text, further instructions. Instructions that the creator changes later are placed below the cache boundary. Subjects and members of groups come from the network and are never included here
 // (G29).
 import { inboundMetaBlock } from '../inbound-meta.ts';
-import { toIdentifier } from '../literal.ts';
+import { toIdentifier } from '../untrusted-text.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
-import { SILENT_REPLY_TOKEN } from '../../core/reply-tags.ts';
+import { SILENT_REPLY_TOKEN } from '../../core/reply.ts';
 
 type Part = (input: SystemPromptInput) => string | null;
 

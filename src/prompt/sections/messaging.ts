@@ -1,7 +1,7 @@
 // How replies are written and where they go.
-import { literal } from '../literal.ts';
+import { literal } from '../untrusted-text.ts';
 import { FULL_ONLY, hasTool, type Section, type SystemPromptInput } from '../system-input.ts';
-import { SILENT_REPLY_TOKEN } from '../../core/reply-tags.ts';
+import { SILENT_REPLY_TOKEN } from '../../core/reply.ts';
 
 const WEBCHAT = 'webchat';
 

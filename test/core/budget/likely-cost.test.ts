@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { isCovered, isScope } from '../../../src/features/budgets/rules/budget.ts';
 import { costOfTokens, likelyTokens, mostTokens } from '../../../src/features/budgets/rules/likely-cost.ts';
-import { OutputHistory } from '../../../src/kernel/turn/recent-outputs.ts';
-import { priceTable } from '../../../src/core/prices/price-table.ts';
+import { OutputHistory } from '../../../src/kernel/turn/model-states.ts';
+import { priceTable } from '../../../src/core/prices.ts';
 
 const table = priceTable([
   { model: 'acme/small', inputPerMTok: 1, outputPerMTok: 2, cacheReadPerMTok: 0.1, cacheWrite5mPerMTok: 2 },

@@ -1,9 +1,8 @@
 // The catalogue of models: the list as data, what the configuration adds, and the prices that come from it.
 import { expect, test } from 'vitest';
-import { catalogueRow, LISTED_PRICES, listCatalogue, MODEL_INPUTS } from '../../../src/core/catalogue/catalogue.ts';
-import { priceAt, priceTable } from '../../../src/core/prices/price-table.ts';
-import { isWholePrice } from '../../../src/core/prices/price-row.ts';
-import { THINKING_LEVELS } from '../../../src/prompt/thinking-directive.ts';
+import { catalogueRow, LISTED_PRICES, listCatalogue, MODEL_INPUTS, THINKING_LEVELS } from '../../../src/core/models.ts';
+import { priceAt, priceTable } from '../../../src/core/prices.ts';
+import { isWholePrice } from '../../../src/core/price-row.ts';
 
 const day = '2026-11-27';
 

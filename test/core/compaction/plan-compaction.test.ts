@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { thresholdTokens, planCompaction, type CompactionPlan } from '../../../src/compaction/plan-compaction.ts';
 import type { Entry } from '../../../src/core/entry.ts';
-import { estimateTokens } from '../../../src/core/token-estimate.ts';
+import { estimateTokens } from '../../../src/core/content-size.ts';
 import { PathBuilder, textOfTokens } from './build-path.ts';
 
 const bounds = { contextTokens: 200_000, reserveTokens: 20_000, keepRecentTokens: 20_000 };

@@ -7,7 +7,7 @@ import {
   type SummaryInput,
 } from '../../../src/compaction/summary-request.ts';
 import { SUMMARY_HEADINGS } from '../../../src/compaction/summary-text.ts';
-import { estimateTokens } from '../../../src/core/token-estimate.ts';
+import { estimateTokens } from '../../../src/core/content-size.ts';
 import { PathBuilder, textOfTokens } from './build-path.ts';
 
 function summaryInput(path: PathBuilder, more: Partial<SummaryInput> = {}): SummaryInput {

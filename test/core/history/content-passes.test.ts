@@ -1,7 +1,7 @@
 // The content that a message can have for each family of providers.
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock, ThinkingBlock } from '../../../src/core/content.ts';
-import { cleanContent, CONTENT_PASSES, type PassContext } from '../../../src/history/content-passes.ts';
+import { cleanContent, CONTENT_PASSES, type PassContext } from '../../../src/history/prepare-history.ts';
 import { IMAGE_BYTES_MAX } from '../../../src/history/image-payload.ts';
 import { FAMILY_POLICIES, type ProviderFamily } from '../../../src/history/provider-family.ts';
 

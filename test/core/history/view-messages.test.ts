@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock, ImageBlock } from '../../../src/core/content.ts';
 import { createRequestCheck } from '../../../src/history/check-request.ts';
-import { historyKey, viewMessages, type ViewEntry, type ViewRules } from '../../../src/history/view-messages.ts';
+import { historyKey, viewMessages, type ViewEntry, type ViewRules } from '../../../src/history/past.ts';
 import type { CallView } from '../../../src/core/view.ts';
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });

@@ -1,6 +1,6 @@
 // What a server says about its model when it refuses a request.
 import { expect, test } from 'vitest';
-import { findNamedWindow } from '../../../src/core/model-traits.ts';
+import { findNamedWindow } from '../../../src/core/models.ts';
 
 test.each([
   ["This model's maximum context length is 128000 tokens. However, your messages resulted in 153211 tokens.", 128_000],

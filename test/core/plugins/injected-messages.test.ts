@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readInjectedMessages } from '../../../src/prompt/injected-messages.ts';
+import { readInjectedMessages } from '../../../src/prompt/read-contributions.ts';
 
 const read = (value: unknown) => readInjectedMessages('p', value);
 const text = (value: string) => ({ type: 'text', text: value });

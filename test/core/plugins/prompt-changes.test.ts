@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { CACHE_BOUNDARY, joinParts, ownPart } from '../../../src/prompt/prompt-parts.ts';
 import {
   changeParts,
   changeSections,
   mergeChanges,
   NO_CHANGES,
   readPromptChanges,
-} from '../../../src/prompt/prompt-changes.ts';
-import { CACHE_BOUNDARY, joinParts, ownPart } from '../../../src/prompt/prompt-parts.ts';
+} from '../../../src/prompt/read-contributions.ts';
 import { joinSections, type WrittenSection } from '../../../src/prompt/system-prompt.ts';
 
 const read = (value: unknown, plugin = 'p') => readPromptChanges(plugin, value).changes;

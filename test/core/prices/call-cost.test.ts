@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  callCostMicros,
-  withCallCost,
-  type CostTotal,
-  type ReportedTokens,
-} from '../../../src/core/prices/call-cost.ts';
-import { perMillionTokens, toPriceRow, type WrittenPriceRow } from '../../../src/core/prices/price-row.ts';
+import { callCostMicros, withCallCost, type CostTotal, type ReportedTokens } from '../../../src/core/prices.ts';
+import { perMillionTokens, toPriceRow, type WrittenPriceRow } from '../../../src/core/price-row.ts';
 
 const SONNET: WrittenPriceRow = {
   model: 'anthropic/sonnet',

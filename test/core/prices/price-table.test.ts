@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CURRENT_MODEL, KNOWN_MODELS } from '../../../src/core/models.ts';
-import { isWholePrice } from '../../../src/core/prices/price-row.ts';
-import { priceAt, priceTable } from '../../../src/core/prices/price-table.ts';
+import { priceAt, priceTable } from '../../../src/core/prices.ts';
+import { isWholePrice } from '../../../src/core/price-row.ts';
 
 const TODAY = '2026-11-23';
 const BUILT_IN = priceTable([]);

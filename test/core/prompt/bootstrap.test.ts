@@ -6,9 +6,10 @@ import {
   bootstrapParts,
   reportBudget,
   type BootstrapSituation,
+  filesForMode,
+  fitWorkspaceFiles,
 } from '../../../src/prompt/bootstrap.ts';
 import { channelSummary } from '../../../src/prompt/inbound-meta.ts';
-import { filesForMode, fitWorkspaceFiles } from '../../../src/prompt/fit-workspace-files.ts';
 import { neutralise } from '../../../src/prompt/untrusted-text.ts';
 
 const pending: BootstrapSituation = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findImageRefs, imageNotes } from '../../../src/prompt/image-refs.ts';
+import { findImageRefs, imageNotes } from '../../../src/images/rules/plan-images.ts';
 import { processorMsOf } from '../../servers/busy-machine.ts';
 
 describe('a prompt names image files', () => {

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CACHE_BOUNDARY, splitAtBoundary } from '../../../src/prompt/prompt-parts.ts';
-import { filesForMode, fitWorkspaceFiles } from '../../../src/prompt/fit-workspace-files.ts';
+import { filesForMode, fitWorkspaceFiles } from '../../../src/prompt/bootstrap.ts';
 import {
   choosePromptMode,
   type FittedFile,

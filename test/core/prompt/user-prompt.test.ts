@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../../src/core/inbound.ts';
 import { buildSteerPrompt } from '../../../src/prompt/message-prompt.ts';
 import { joinParts } from '../../../src/prompt/prompt-parts.ts';
-import { buildUserPrompt, type UserPromptInput } from '../../../src/prompt/user-prompt.ts';
-import type { SystemEvent } from '../../../src/core/system-event.ts';
+import { buildUserPrompt, type UserPromptInput, type SystemEvent } from '../../../src/prompt/user-prompt.ts';
 import { runToEnd } from '../run-to-end.ts';
 
 const F = '```';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toPriceRow } from '../../../src/core/prices/price-row.ts';
+import { toPriceRow } from '../../../src/core/price-row.ts';
 import { answerCosts } from '../../../src/features/provider-batches/rules/request-end.ts';
 import { cachedCallMicros, cacheTokensMinOf, withMarkers, type CacheMarkers } from '../../../src/core/cache-markers.ts';
 import { chooseWay, type MeasuredRound } from '../../../src/features/provider-batches/rules/choose-way.ts';

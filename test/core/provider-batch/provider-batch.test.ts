@@ -7,7 +7,7 @@ import {
   providerErrorFault,
   readResultLine,
 } from '../../../src/features/provider-batches/rules/request-end.ts';
-import { readVia } from '../../../src/core/message-via.ts';
+import { readVia } from '../../../src/core/inbound.ts';
 import { leaveAtMs, leaveMsBeforeDeadline } from '../../../src/features/provider-batches/rules/leave-lane.ts';
 import {
   laneRoundMs,

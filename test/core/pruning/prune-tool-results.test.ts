@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
+import { estimateTokens } from '../../../src/core/content-size.ts';
 import { createHistory, type HistoryEntry } from '../../../src/history/prepare-history.ts';
 import {
   applyPruning,
@@ -9,7 +10,6 @@ import {
   type PruneMaterial,
   type PruningSettings,
 } from '../../../src/history/prune-tool-results.ts';
-import { estimateTokens } from '../../../src/core/token-estimate.ts';
 import type { PruningView } from '../../../src/core/view.ts';
 
 const PLACEHOLDER = '[compacted: tool output removed to free context]';

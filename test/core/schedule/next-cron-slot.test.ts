@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CronFields } from '../../../src/core/schedule/cron-fields.ts';
 import { nextCronSlot } from '../../../src/core/schedule/next-cron-slot.ts';
-import { findZone } from '../../../src/core/time/zone.ts';
+import { findZone } from '../../../src/core/time.ts';
 import { parseCronFields } from '../../../src/schedule/timetable.ts';
 
 const MINUTE = 60_000;

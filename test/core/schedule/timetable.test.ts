@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toDate, countDays, toWeekday } from '../../../src/core/time/civil-time.ts';
+import { toDate, countDays, toWeekday } from '../../../src/core/time.ts';
 import { toSessionKey, tickText } from '../../../src/core/schedule/cron.ts';
 import {
   computeSpread,

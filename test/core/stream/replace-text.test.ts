@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createReplacer, replacingAll, type Replacement } from '../../../src/model/stream/replace-text.ts';
-import { createRequestTransform } from '../../../src/model/stream/transform-request.ts';
+import {
+  createReplacer,
+  replacingAll,
+  type Replacement,
+  createRequestTransform,
+} from '../../../src/model/stream/replace-text.ts';
 
 const WORDS: Replacement[] = [
   { from: 'Open', to: 'Closed' },

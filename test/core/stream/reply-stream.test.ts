@@ -3,9 +3,7 @@
 // back, cut anywhere.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideOutcome, type ReplyRules } from '../../../src/core/next-steps.ts';
-import { withoutReasoning } from '../../../src/core/reasoning-tags.ts';
-import { takeReplyTags } from '../../../src/core/reply-tags.ts';
+import { decideOutcome, type ReplyRules, takeReplyTags, withoutReasoning } from '../../../src/core/reply.ts';
 import { createReplyStream } from '../../../src/model/stream/reply-stream.ts';
 import { processorMsOf } from '../../servers/busy-machine.ts';
 

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { joinText } from '../../../src/core/content.ts';
 import type { ModelMessage } from '../../../src/core/model-request.ts';
 import type { AnswerRules } from '../../../src/model/stream/draft-answer.ts';
-import { parseKeepingIntegers } from '../../../src/core/parse-exactly.ts';
+import { parseKeepingIntegers } from '../../../src/core/json.ts';
 import { eventsOfBody } from '../../../src/model/stream/stream-event.ts';
-import { createToolFinder } from '../../../src/model/stream/tool-names.ts';
+import { createToolFinder } from '../../../src/model/stream/repair-calls.ts';
 import { calls, end, reduce, START, textBlock, toolBlock } from './answer-events.ts';
 
 /** The answer with one call of these arguments. */

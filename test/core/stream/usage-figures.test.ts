@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventsOfBody, type StreamEvent } from '../../../src/model/stream/stream-event.ts';
-import { TOKENS_MAX } from '../../../src/model/stream/usage-figures.ts';
+import { TOKENS_MAX } from '../../../src/model/stream/stop-reasons.ts';
 import { reduce, START, textBlock } from './answer-events.ts';
 
 /** The events of an answer with these figures at its start and at its end. */

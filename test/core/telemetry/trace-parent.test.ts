@@ -1,6 +1,6 @@
 // The header of W3C Trace Context.
 import { expect, test } from 'vitest';
-import { formatTraceParent, parseTraceParent } from '../../../src/core/telemetry/trace-parent.ts';
+import { formatTraceParent, parseTraceParent } from '../../../src/core/telemetry.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Span } from '../../../src/core/telemetry/span.ts';
+import type { Span } from '../../../src/core/telemetry.ts';
 import type { TracedInput, TracedTurn } from '../../../src/features/traces/rules/traced-turn.ts';
 import { SPANS_MAX, turnSpans } from '../../../src/features/traces/rules/turn-spans.ts';
 import { deriveSpanId, deriveTrace } from '../../../src/trace-ids.ts';

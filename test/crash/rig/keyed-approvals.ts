@@ -4,8 +4,8 @@ import { addApprovals } from '../../rows/approvals.ts';
 import { addToolCalls } from '../../rows/calls.ts';
 import { changeSessions } from '../../rows/sessions.ts';
 import { ahead, now } from '../../rows/table.ts';
-import { toolCallId } from '../../../src/core/external-tools.ts';
-import type { HoldCode } from '../../../src/core/hold-codes.ts';
+import { toolCallId } from '../../../src/core/tool-policy.ts';
+import type { HoldCode } from '../../../src/core/statuses.ts';
 import { count, insertTurn, sessionIdOf, type Ground, type KeyedScenario } from './keyed-ground.ts';
 
 /** Inserts a call that waits, with its turn. */

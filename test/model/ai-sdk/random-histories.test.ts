@@ -8,7 +8,7 @@ import { readResponses } from '../../../scripted-model/wires/read-responses.ts';
 import type { ContentBlock } from '../../../src/core/content.ts';
 import { createRequestCheck } from '../../../src/history/check-request.ts';
 import type { ProviderFamily } from '../../../src/history/provider-family.ts';
-import { viewMessages, type ViewEntry } from '../../../src/history/view-messages.ts';
+import { viewMessages, type ViewEntry } from '../../../src/history/past.ts';
 import { createAiSdkTransport, type AiSdkOptions } from '../../../src/model/ai-sdk/create-transport.ts';
 import { isFullForm, isLongForm } from '../../servers/test-form.ts';
 import { request } from '../build-request.ts';

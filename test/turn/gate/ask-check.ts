@@ -1,5 +1,5 @@
 // Asks a check of the gate as a call of a session would.
-import type { NamedModel } from '../../../src/core/model-ref.ts';
+import type { NamedModel } from '../../../src/core/models.ts';
 import type { GateCheck, ComingCall, Hold } from '../../../src/kernel/turn/gate-check.ts';
 import { ModelError } from '../../../src/model/model.ts';
 

@@ -2,8 +2,7 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Ring } from '../../../jobs/index.ts';
 import { createLogger } from '../../../src/logger.ts';
-import { createPublish } from '../../../src/kernel/queue/publish.ts';
-import { createWake } from '../../../src/kernel/queue/wake.ts';
+import { createPublish, createWake } from '../../../src/kernel/queue/rings.ts';
 import { stillWaiting } from '../../../workers/create-reconciler.ts';
 import { Reconciler } from '../../../workers/reconciler.ts';
 import { shareAmongTests } from '../../servers/share-among-tests.ts';

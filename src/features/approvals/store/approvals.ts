@@ -3,7 +3,7 @@ import type { InboundMessage } from '../../../core/inbound.ts';
 import type { Database } from '../../../database/database.ts';
 import { storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/record-set.ts';
+import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/statement.ts';
 import { transaction, type Transaction } from '../../../database/transaction.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';

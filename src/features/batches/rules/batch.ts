@@ -1,12 +1,11 @@
 // A batch: many conversations that are submitted as one. The states are those of docs/batches.md.
 import { parseKeyName } from '../../../core/key-role.ts';
 import type { CacheSetting } from '../../../core/cache-markers.ts';
-import type { Way } from '../../../core/message-via.ts';
+import type { Way, BatchInput, InboundMessage, MessageVia } from '../../../core/inbound.ts';
 import type { Choice } from '../../provider-batches/rules/choose-way.ts';
-import type { BatchInput, InboundMessage, MessageVia } from '../../../core/inbound.ts';
 import { joinOptions, readOptions, withOptions, type InputOptions } from '../../../core/input-options.ts';
 import type { PromptMode } from '../../../prompt/system-input.ts';
-import type { ThinkingLevel } from '../../../prompt/thinking-directive.ts';
+import type { ThinkingLevel } from '../../../core/models.ts';
 import type { SessionKey } from '../../../core/ids.ts';
 
 export const BATCH_STATUSES = ['uploading', 'running', 'paused', 'cancelling', 'ended'] as const;

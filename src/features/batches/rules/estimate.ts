@@ -1,14 +1,14 @@
 // What a batch will cost: before it starts, estimated from the prompts of its items; while it runs, expected from the items that have ended, from 20 on,
 // which is a usual pilot.
-import type { Way } from '../../../core/message-via.ts';
+import type { Way } from '../../../core/inbound.ts';
 import {
   cachedCallMicros,
   cacheTokensMinOf,
   type CacheMarkers,
   type CacheSetting,
 } from '../../../core/cache-markers.ts';
-import type { PriceTier } from '../../../core/prices/call-cost.ts';
-import type { PriceRow } from '../../../core/prices/price-row.ts';
+import type { PriceTier } from '../../../core/prices.ts';
+import type { PriceRow } from '../../../core/price-row.ts';
 
 export interface SpentBatch {
   /** The way of the items that are left. */

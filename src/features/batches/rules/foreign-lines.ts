@@ -1,8 +1,7 @@
 // Lines of the batch files of Anthropic and OpenAI, as items. Only what an item can say is accepted: one message of the user, a model, and
 // instructions before it.
-import type { CallerRequest } from '../../../core/caller-request.ts';
-import { given } from '../../../core/given.ts';
-import { isKeptInteger } from '../../../core/parse-exactly.ts';
+import type { CallerRequest } from '../../../core/input-options.ts';
+import { given, isKeptInteger } from '../../../core/json.ts';
 
 /** A line that cannot be an item; the path is within the line. */
 export class ForeignLineError extends Error {

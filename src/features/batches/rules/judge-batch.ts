@@ -1,5 +1,5 @@
 // Decides from counts alone whether an open batch ends, and whether a guard pauses it.
-import { dollarsText } from '../../../core/prices/call-cost.ts';
+import { dollarsText } from '../../../core/prices.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
 import type { BatchOutcome, PauseReason } from './batch.ts';
 

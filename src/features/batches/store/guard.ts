@@ -11,7 +11,7 @@ import { isCapFreedSql, isCapReachedSql, removedCapsSql } from './batch-cap.ts';
 import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import { deliveryRing } from '../../../kernel/queue/rings.ts';
 
 /** An open batch with what decides about it. */

@@ -1,14 +1,13 @@
 // The items of a batch and their results as the API shows them. Reads only; items in flight are read one by one.
 import type { BatchItemView, ItemResult } from '../../../contract/batches.ts';
-import { toDollars } from '../../../core/prices/call-cost.ts';
-import { dollarsSql } from '../../../kernel/sessions/cost-sql.ts';
-import { fillOutput } from '../../../kernel/views/turn-steps.ts';
+import { toDollars } from '../../../core/prices.ts';
+import { dollarsSql, tokenUsageSql } from '../../../kernel/sessions/cost-sql.ts';
+import { fillOutput } from '../../../kernel/views/turns.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
 import { listOf } from '../../../database/list-of.ts';
 import { describeOpenWait, describeWait, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
 import { ITEM_WAITS } from '../rules/batch.ts';
-import { tokenUsageSql } from '../../../kernel/turn/journal/token-usage.ts';
 
 const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status = 'waiting' then 'waiting'
     when t.status = 'parked' then 'parked' else 'running' end`;

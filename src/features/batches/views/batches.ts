@@ -4,7 +4,7 @@ import type { BatchView } from '../../../contract/batches.ts';
 import type { TokenUsage } from '../../../contract/views.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
 import { countEnded } from '../rules/judge-batch.ts';
-import { toDollars } from '../../../core/prices/call-cost.ts';
+import { toDollars } from '../../../core/prices.ts';
 import { expectedCostMicros } from '../rules/estimate.ts';
 import type { Choice } from '../../provider-batches/rules/choose-way.ts';
 import {
@@ -15,12 +15,11 @@ import {
   type EndsOfMinute,
   type HopTimes,
 } from '../rules/progress.ts';
-import { dollarsSql } from '../../../kernel/sessions/cost-sql.ts';
+import { dollarsSql, tokenUsageSql } from '../../../kernel/sessions/cost-sql.ts';
 import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';
 import { HIT_RATE_SQL } from '../../provider-batches/store/follow-submissions.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { listOf } from '../../../database/list-of.ts';
-import { tokenUsageSql } from '../../../kernel/turn/journal/token-usage.ts';
 import { LIVE_SQL } from '../../../kernel/views/why-sql.ts';
 
 const MICROS = 1_000_000;

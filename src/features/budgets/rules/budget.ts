@@ -1,5 +1,5 @@
 // The definition of a budget, and the calls that it covers.
-import { matchesPattern } from '../../../core/text-filter.ts';
+import { matchesPattern } from '../../../core/text.ts';
 
 export const BUDGET_PERIODS = ['hour', 'day', 'month', 'total'] as const;
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];

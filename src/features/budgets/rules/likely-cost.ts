@@ -1,7 +1,6 @@
 // The likely and the maximum cost of a call before it is made: the amount that it reserves.
-import { callCostMicros, type PriceTier, type ReportedTokens } from '../../../core/prices/call-cost.ts';
-import { priceAt, type PriceTable } from '../../../core/prices/price-table.ts';
-import type { PriceRow } from '../../../core/prices/price-row.ts';
+import { callCostMicros, type PriceTier, type ReportedTokens, priceAt, type PriceTable } from '../../../core/prices.ts';
+import type { PriceRow } from '../../../core/price-row.ts';
 import type { ModelRequest } from '../../../core/model-request.ts';
 
 /** The expected tokens of a prompt: the part in the provider's cache, and the rest. */

@@ -3,7 +3,7 @@ import { BUDGET_REACHED, type BudgetAction, type BudgetOrigin, type BudgetSettin
 import type { Database } from '../../../database/database.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { toRecords, selectRecordsSql, type SqlColumns } from '../../../database/record-set.ts';
+import { toRecords, selectRecordsSql, type SqlColumns } from '../../../database/statement.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { transaction } from '../../../database/transaction.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/rings.ts';

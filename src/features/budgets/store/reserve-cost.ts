@@ -7,9 +7,14 @@
 import type { SessionId, TurnId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
-import { toRecords, selectRecordsSql, type SqlColumns } from '../../../database/record-set.ts';
-import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
-import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
+import {
+  toRecords,
+  selectRecordsSql,
+  type SqlColumns,
+  shareStatement,
+  type RowSubmitter,
+} from '../../../database/statement.ts';
+import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { windowBoundsSql } from './budgets-sql.ts';
 

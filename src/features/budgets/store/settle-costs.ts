@@ -2,7 +2,7 @@
 // a crash has left, the schedulers do. Until then the call counts as its reservation, so no budget is counted too low.
 import type { TurnId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
-import { shareStatement } from '../../../database/share-statement.ts';
+import { shareStatement } from '../../../database/statement.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
 const TURNS_MAX = 1_000;

@@ -19,7 +19,7 @@ import {
   type GatewayMessageReactionAddDispatchData,
   type GatewayMessageReactionRemoveDispatchData,
 } from 'discord-api-types/v10';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 import {
   PlatformError,
   type ChatPerson,

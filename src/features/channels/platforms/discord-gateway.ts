@@ -1,9 +1,13 @@
 // The gateway of Discord. Its session goes from one connection and process to the next, with the number of the last event that is committed: Discord
 // then sends again what came after it.
 import { WebSocketManager, WebSocketShardEvents, type SessionInfo } from '@discordjs/ws';
-import { GatewayCloseCodes, GatewayDispatchEvents, GatewayIntentBits } from 'discord-api-types/v10';
-import type { GatewayDispatchPayload } from 'discord-api-types/v10';
-import { given } from '../../../core/given.ts';
+import {
+  GatewayCloseCodes,
+  GatewayDispatchEvents,
+  GatewayIntentBits,
+  type GatewayDispatchPayload,
+} from 'discord-api-types/v10';
+import { given } from '../../../core/json.ts';
 import { PlatformError, type Received } from '../platform.ts';
 import type { DiscordReader } from './discord-events.ts';
 import { readMissed } from './discord-history.ts';

@@ -14,7 +14,7 @@ import {
   type APIMessage,
 } from 'discord-api-types/v10';
 import { pause } from '../../../clock.ts';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 import { cutHead } from '../../../core/text.ts';
 import {
   PlatformError,

@@ -1,6 +1,6 @@
 // Reads envelopes of Signal as signal-cli hands them over: what a person said, changed or reacted with. What says nothing is read as nothing. Signal does not
 // mark what was forwarded.
-import { given, isObject } from '../../../core/given.ts';
+import { given, isObject } from '../../../core/json.ts';
 import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
 
 interface DataMessage {

@@ -1,5 +1,5 @@
 // Requests to the daemon of signal-cli, and what their failures say about whether a message was sent.
-import { given, isObject } from '../../../core/given.ts';
+import { given, isObject } from '../../../core/json.ts';
 import { PlatformError } from '../platform.ts';
 import { noAnswer } from './no-answer.ts';
 import { readBytes } from '../fetch-file.ts';

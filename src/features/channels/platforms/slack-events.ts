@@ -1,6 +1,6 @@
 // Reads what Slack sends: what a person said, changed, reacted with or pressed, as the core has it. What says nothing is read as nothing.
 import { defaultEmojiResolver } from 'chat';
-import { given, isObject } from '../../../core/given.ts';
+import { given, isObject } from '../../../core/json.ts';
 import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
 import {
   attachmentToMarkdown,

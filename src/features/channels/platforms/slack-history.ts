@@ -1,5 +1,5 @@
 // Asks Slack what was written: what a socket has missed while it was away, and whether a message of a delivery was sent.
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 import { timeOfId } from '../../../core/ids.ts';
 import { PlatformError, type Destination, type Received } from '../platform.ts';
 import { GAP, patiently, startOfGap } from './gap.ts';

@@ -1,8 +1,7 @@
 // The socket of Slack. An envelope is acknowledged when what it says is committed; Slack sends one that is not acknowledged again.
 import { SocketModeClient } from '@slack/socket-mode';
-import { orAborted } from '../../../deadline.ts';
-import type { Received } from '../platform.ts';
-import { PlatformError } from '../platform.ts';
+import { orAborted } from '../../../clock.ts';
+import { type Received, PlatformError } from '../platform.ts';
 import { readInteraction } from './slack-events.ts';
 import { clientOptions, fetchUntil, SILENT, toPlatformError } from './slack-wire.ts';
 

@@ -1,6 +1,6 @@
 // What can go wrong between Holdfast and Slack, and what that says about whether a request was carried out.
 import { ErrorCode, LogLevel, WebClient, type Logger, type WebClientOptions } from '@slack/web-api';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 import { PlatformError } from '../platform.ts';
 import { noAnswer } from './no-answer.ts';
 

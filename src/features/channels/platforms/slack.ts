@@ -2,17 +2,17 @@
 // handling is not used: it does not await what it has received.
 import { verifySlackSignature } from '@chat-adapter/slack/webhook';
 import { escapeSlackText } from '@chat-adapter/slack/format';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 import { cutHead } from '../../../core/text.ts';
-import { PlatformError } from '../platform.ts';
-import type {
-  AccountSettings,
-  Destination,
-  OutgoingPart,
-  Platform,
-  Received,
-  RemoteFile,
-  WebhookRequest,
+import {
+  PlatformError,
+  type AccountSettings,
+  type Destination,
+  type OutgoingPart,
+  type Platform,
+  type Received,
+  type RemoteFile,
+  type WebhookRequest,
 } from '../platform.ts';
 import { fetchFile } from '../fetch-file.ts';
 import { createEventReader, readInteraction, slackEmoji, type SlackPress } from './slack-events.ts';

@@ -2,7 +2,7 @@
 import { TelegramAdapter, type TelegramMessage } from '@chat-adapter/telegram';
 import type { CallbackQuery, Chat, Message, MessageOrigin, ReactionType, Update, User } from 'grammy/types';
 import type { InboundMessage } from '../../../core/inbound.ts';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
 import { withPlainEntities } from './telegram-entities.ts';
 

@@ -1,6 +1,6 @@
 // What can go wrong between Holdfast and Telegram, and what that says about whether a request was carried out.
 import { GrammyError, HttpError } from 'grammy';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 import { PlatformError } from '../platform.ts';
 import { noAnswer } from './no-answer.ts';
 

@@ -3,10 +3,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Api } from 'grammy';
 import type { Message, MessageEntity, Update } from 'grammy/types';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 import { cutHead } from '../../../core/text.ts';
-import { PlatformError } from '../platform.ts';
-import type { AccountSettings, Destination, OutgoingPart, Platform, Received, RemoteFile } from '../platform.ts';
+import {
+  PlatformError,
+  type AccountSettings,
+  type Destination,
+  type OutgoingPart,
+  type Platform,
+  type Received,
+  type RemoteFile,
+} from '../platform.ts';
 import { fetchFile } from '../fetch-file.ts';
 import { toStyledText } from './styled-text.ts';
 import { sendFile } from './telegram-files.ts';

@@ -1,11 +1,10 @@
 // Gives past calls other costs. Only calls of turns that have ended are touched: the totals of a running turn are absolute values in its
 // worker, which would overwrite them. The totals of turns, sessions and usage change by the same differences, in the same statement.
-import type { PriceTier, ReportedTokens } from '../../../core/prices/call-cost.ts';
+import type { PriceTier, ReportedTokens } from '../../../core/prices.ts';
 import type { Database } from '../../../database/database.ts';
 import { idOfTimeSql } from '../../../database/page.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { sendQuery } from '../../../database/send-query.ts';
-import { cte, rows, statement } from '../../../database/statement.ts';
+import { sendQuery, cte, rows, statement } from '../../../database/statement.ts';
 import { USAGE_KEYS, USAGE_SUMS } from './usage-rows.ts';
 
 /** Calls that one statement changes. */

@@ -16,7 +16,7 @@ import { toDate } from './crons.ts';
 import type { Database } from '../../../database/database.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/record-set.ts';
+import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/statement.ts';
 import { transaction, type Transaction } from '../../../database/transaction.ts';
 import { putInputs } from '../../../kernel/inbox/put-inputs.ts';
 import { putSystemEvent } from '../../../kernel/inbox/system-events.ts';

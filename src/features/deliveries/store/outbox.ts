@@ -10,7 +10,7 @@
 import { cutHead, storableText } from '../../../core/text.ts';
 import type { Committed, DeliveryRing } from '../../../kernel/queue/after-commit.ts';
 import type { DeliveryId, SessionId } from '../../../core/ids.ts';
-import type { TracedOrigin } from '../../../core/telemetry/span.ts';
+import type { TracedOrigin } from '../../../core/telemetry.ts';
 import { newId } from '../../../ids.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
 import { NEW_ID_SQL } from '../../../database/page.ts';

@@ -5,7 +5,7 @@ import { workOff } from '../../../work-off.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import type { RemovedRows } from './erased-rows.ts';
 
 const PORTION_ROWS = 20_000;

@@ -2,7 +2,7 @@
 // it with the catalogue of the database, so a new table or column that refers to a session fails a test until it is here or in the list of
 // what is kept. $1 is always the sessions.
 import { literalQuery } from '../../../database/literal-query.ts';
-import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 
 /** How many rows were removed, by table. */
 export type RemovedRows = Record<string, number>;

@@ -6,7 +6,7 @@ import type { Database } from '../../../database/database.ts';
 import { and, desc, eq, inArray, isNull, lt, lte, or, query, sql } from '../../../database/drizzle.ts';
 import { transaction, type Transaction } from '../../../database/transaction.ts';
 import { isUniqueViolation, storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
-import { REQUEST_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { REQUEST_RETRY_MS } from '../../../database/passing-faults.ts';
 
 const NAME_INDEX = 'api_keys_live';
 const SUCCESSOR_INDEX = 'api_keys_successors';

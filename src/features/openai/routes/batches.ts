@@ -12,7 +12,7 @@ import type { KeyedRequest } from '../../../database/idempotency.ts';
 import { clientBatches, readFileParts, uploads } from '../views/files.ts';
 import { itemsOfLines } from '../../batches/batch-items.ts';
 import { LineReader } from '../../../api/batch-lines.ts';
-import { parseWith } from '../../../api/check-fields.ts';
+import { parseWith } from '../../../api/parse-json.ts';
 import type { ApiContext } from '../../../api/context.ts';
 import { buildList, LIST_QUERY, parseListPart } from '../list-part.ts';
 import { fail, refused } from '../read-parts.ts';

@@ -1,7 +1,7 @@
 // Turns as the OpenAI-compatible endpoints see them: the calls that a client has to run, and what a session has said.
 import { sql } from '../../../database/drizzle.ts';
 import { joinText, listToolUses, type ContentBlock } from '../../../core/content.ts';
-import type { CallerNames, CallerRequest } from '../../../core/caller-request.ts';
+import type { CallerNames, CallerRequest } from '../../../core/input-options.ts';
 import { callerCallId } from '../../../core/client-ids.ts';
 import type { StoredHistory, StoredSaid } from '../rules/conversation.ts';
 import { BETWEEN, type WantedCall } from '../rules/segment.ts';

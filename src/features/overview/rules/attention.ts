@@ -1,5 +1,5 @@
 // Problems that need an operator, as text: the fault, where to look, and what to do next. Pure.
-import { failureStep } from '../../../kernel/rules/failure-steps.ts';
+import { failureStep } from '../../../core/failure.ts';
 import { budgetName, type BudgetSettings } from '../../budgets/rules/budget.ts';
 import { HEALTH_KINDS, wordsOfHealth, type HealthFact, type HealthWords } from './service-health.ts';
 

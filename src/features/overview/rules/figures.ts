@@ -1,5 +1,5 @@
 // The overview, from the figures that were read: rates, shares, and the minutes as columns for charts. Pure.
-import { toDollars } from '../../../core/prices/call-cost.ts';
+import { toDollars } from '../../../core/prices.ts';
 
 interface Minute {
   startsAt: string;

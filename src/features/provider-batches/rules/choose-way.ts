@@ -1,9 +1,9 @@
 // `via: auto`: the first items of a batch go through the provider, and what they cost decides once how the others are asked. Half the price is
 // not half the bill: a live call reads from the cache what the call before it has put there, while requests of a batch find it there only
 // sometimes. Table and rules: docs/batches.md.
-import type { Way } from '../../../core/message-via.ts';
-import { callCostMicros, dollarsText } from '../../../core/prices/call-cost.ts';
-import type { PriceRow } from '../../../core/prices/price-row.ts';
+import type { Way } from '../../../core/inbound.ts';
+import { callCostMicros, dollarsText } from '../../../core/prices.ts';
+import type { PriceRow } from '../../../core/price-row.ts';
 import type { CacheSetting } from '../../../core/cache-markers.ts';
 
 /** How the items of a batch are asked. */

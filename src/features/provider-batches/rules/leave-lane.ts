@@ -1,5 +1,5 @@
 // When a turn leaves the provider lane.
-import { readBatchSettings } from '../../../core/message-via.ts';
+import { readBatchSettings } from '../../../core/inbound.ts';
 
 interface Input {
   body: unknown;

@@ -1,11 +1,10 @@
 // The names of requests in a submission, and their ends, from the lines of a batch's results. A name begins with that of its submission, so the first
 // line of the results proves whose they are. Format: `hf_<22 characters base64url>_<base36>`, within the `^[a-zA-Z0-9_-]{1,64}$` of Anthropic's
 // Message Batches API.
-import { parseExactly } from '../../../core/parse-exactly.ts';
-import { CALL_TOKENS_MAX } from '../../../model/stream/usage-figures.ts';
-import { callCostMicros, type ReportedTokens } from '../../../core/prices/call-cost.ts';
-import { priceAt, type PriceTable } from '../../../core/prices/price-table.ts';
-import { refOfModel } from '../../../core/model-ref.ts';
+import { parseExactly } from '../../../core/json.ts';
+import { CALL_TOKENS_MAX } from '../../../model/stream/stop-reasons.ts';
+import { callCostMicros, type ReportedTokens, priceAt, type PriceTable } from '../../../core/prices.ts';
+import { refOfModel } from '../../../core/models.ts';
 import { cachedCallMicros, cacheTokensMinOf } from '../../../core/cache-markers.ts';
 
 /** The meaning of a line. `foreign`: its name is not one of this submission. `unreadable`: it is not a line of results. */

@@ -3,7 +3,7 @@ import type { SubmissionStatus } from '../rules/submission.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 
 /** SQL of the part of the prompt tokens that was read from the provider's cache, weighted by tokens, because calls differ in length; null without tokens. */
 export const HIT_RATE_SQL = `cache_read_tokens::float8 / nullif(input_tokens + cache_read_tokens + cache_write_tokens, 0)`;

@@ -3,12 +3,20 @@
 // asked for twice, and what the call has reserved of a budget stays reserved. See kernel/turn/journal/journal.ts and docs/decisions/0127.
 import type { CacheMarkers } from '../../../core/cache-markers.ts';
 import type { Database } from '../../../database/database.ts';
-import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
-import { cte, optional, rows, statement } from '../../../database/statement.ts';
+import { shareStatement, type RowSubmitter, cte, optional, rows, statement } from '../../../database/statement.ts';
 import { insertedEvents } from '../../../kernel/events/events.ts';
-import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from '../../../kernel/turn/journal/fence.ts';
+import {
+  fence,
+  head,
+  locked,
+  PROGRESS_SQL,
+  verdict,
+  VIEW_SQL,
+  haveEvents,
+  JOURNAL_EVENTS_SQL,
+  newEvents,
+} from '../../../kernel/turn/journal/write-parts.ts';
 import type { JournalWrite } from '../../../kernel/turn/journal/journal.ts';
-import { haveEvents, JOURNAL_EVENTS_SQL, newEvents } from '../../../kernel/turn/journal/write-parts.ts';
 
 /** A model call that goes through a batch of the provider. */
 export interface NewProviderRequest {

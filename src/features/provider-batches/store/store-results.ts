@@ -2,12 +2,12 @@
 // submission changes nothing: it was stored before, or its turn has moved on.
 // Requests that nothing needs any more are dropped.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
-import type { ReportedTokens } from '../../../core/prices/call-cost.ts';
+import type { ReportedTokens } from '../../../core/prices.ts';
 import type { TurnId } from '../../../core/ids.ts';
 import { storableText } from '../../../core/text.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/record-set.ts';
-import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/statement.ts';
+import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../../../kernel/queue/rings.ts';
 import { NOTHING, type Effects } from '../../../kernel/effects/turn-effects.ts';
 

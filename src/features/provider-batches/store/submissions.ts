@@ -7,7 +7,7 @@
 // A unique index allows one row of an account to be open, submitting or unknown, so at most one outcome is unknown.
 import type { SubmissionStatus } from '../rules/submission.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { LASTING_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 
 /** A submission as the process works on it that holds its lease. */
 export interface ProviderSubmission {

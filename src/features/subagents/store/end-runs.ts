@@ -1,6 +1,6 @@
 // Ends runs of subagents, in a transaction that has locked the family: the run is settled, and its announcement is put into the inbox of the
 // session that receives it, in one commit (G18).
-import type { RunStatus } from '../../../core/announcement.ts';
+import type { RunStatus } from '../../../core/subagents.ts';
 import { decideRunEnd, isRunOver } from '../rules.ts';
 import type { MessageId, SessionId, TurnId } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';

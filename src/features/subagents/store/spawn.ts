@@ -7,7 +7,7 @@
 // after the locks; no other transaction can know it.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { sharedOptions, storedOptions } from '../../../core/input-options.ts';
-import type { SpawnPlan, SpawnRefusal } from '../../../core/subagent-spawn.ts';
+import type { SpawnPlan, SpawnRefusal } from '../../../core/subagents.ts';
 import type { MessageId, SessionId, SessionKey } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';
 import { chargeOfTurnSql } from '../../../kernel/inbox/charged-inputs.ts';
@@ -15,7 +15,7 @@ import { chargedBody, putInputs } from '../../../kernel/inbox/put-inputs.ts';
 import type { Database } from '../../../database/database.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { TURN_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { TURN_RETRY_MS } from '../../../database/passing-faults.ts';
 import { buildChange, mergeAll } from '../../../kernel/queue/rings.ts';
 import type { SessionPlace } from '../../../kernel/sessions/family-rows.ts';
 import { transaction, type Committing, type Transaction } from '../../../database/transaction.ts';

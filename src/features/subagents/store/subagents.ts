@@ -2,7 +2,7 @@
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { MessageId, SessionId, SessionKey } from '../../../core/ids.ts';
 import type { InputOptions } from '../../../core/input-options.ts';
-import type { RunStatus } from '../../../core/announcement.ts';
+import type { RunStatus } from '../../../core/subagents.ts';
 import type { Database } from '../../../database/database.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import { chargedBody, putInputs, type PutInput } from '../../../kernel/inbox/put-inputs.ts';

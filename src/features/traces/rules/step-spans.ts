@@ -1,14 +1,7 @@
 // The spans of a turn's operations: its model calls, tool calls, compactions and deliveries.
-import { DEFAULT_PROVIDER, modelOfRef } from '../../../core/model-ref.ts';
+import { DEFAULT_PROVIDER, modelOfRef } from '../../../core/models.ts';
 import { ATTRIBUTES, OPERATIONS, SPAN_NAMES } from './conventions.ts';
-import {
-  SPAN_KEYS,
-  readCode,
-  makeSpan,
-  type Span,
-  type SpanRef,
-  type TraceBasis,
-} from '../../../core/telemetry/span.ts';
+import { SPAN_KEYS, readCode, makeSpan, type Span, type SpanRef, type TraceBasis } from '../../../core/telemetry.ts';
 import type { TracedDelivery, TracedTurn, TraceSurroundings } from './traced-turn.ts';
 
 type TracedStep = TracedTurn['steps'][number];

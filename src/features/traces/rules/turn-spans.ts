@@ -20,7 +20,7 @@ import {
   type SpanRef,
   type TraceBasis,
   type SpanDraft,
-} from '../../../core/telemetry/span.ts';
+} from '../../../core/telemetry.ts';
 import type { TracedInput, TracedTurn, TraceSurroundings } from './traced-turn.ts';
 
 /** The most spans of a trace; how many more there would be is an attribute of the turn. */

@@ -1,6 +1,6 @@
 // What a try needs of the turn that it repeats.
 import type { Entry } from '../../../core/entry.ts';
-import type { ThinkingLevel } from '../../../prompt/thinking-directive.ts';
+import type { ThinkingLevel } from '../../../core/models.ts';
 import type { SessionKey } from '../../../core/ids.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 

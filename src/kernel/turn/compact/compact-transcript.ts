@@ -19,26 +19,30 @@ import { summaryRequest } from '../../../compaction/summary-request.ts';
 import { joinText } from '../../../core/content.ts';
 import { isTooLong, retryDelayMs } from '../../../core/failure.ts';
 import { factsOfModel } from '../../../config.ts';
-import { refOfModel, type NamedModel } from '../../../core/model-ref.ts';
+import { refOfModel, type NamedModel } from '../../../core/models.ts';
 import { newId } from '../../../ids.ts';
 import type { AnsweredCompaction } from '../journal/begin-compaction.ts';
 import type { CompactionStep } from '../journal/write-compaction.ts';
-import { askForSummary, summaryModel, type SummaryCall } from './compact-ask.ts';
-import { beginCompaction, callWrite, writeCompaction, type CompactionRequest } from './compact-write.ts';
-import { enterGate, type Pass } from '../gate/gate.ts';
-import { parkedStop } from '../gate/store-park.ts';
-import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
-import { nextCallNo } from '../position.ts';
+import {
+  askForSummary,
+  summaryModel,
+  type SummaryCall,
+  DID_NOT_SHRINK,
+  EMPTY_SUMMARY,
+  summaryFault,
+  beginCompaction,
+  callWrite,
+  writeCompaction,
+  type CompactionRequest,
+} from './compact-write.ts';
+import { enterGate, type Pass, withKey, parkedStop, mayStay, retriesMaxOf } from '../gate/gate.ts';
+import { nextCallNo, NO_ROWS } from '../position.ts';
 import type { TurnContext } from '../context.ts';
 import { hasEffects } from '../../../core/session-key.ts';
 import { mayFlushMemory, toMemoryNote } from './memory-flush.ts';
-import { estimateNextRequest, usedWindow } from '../request-tokens.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
-import { NO_ROWS } from '../turn-write.ts';
+import { estimateNextRequest, usedWindow, type OpenedTurn } from '../opened-turn.ts';
 import { finishCompaction, finishWithoutSummary, type CompactionOutcome } from './finish-compaction.ts';
-import { withKey } from '../gate/gate.ts';
 import { fallbacksLeft } from '../open/asked-model.ts';
-import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
 import { callCodeOf, TurnStopped } from '../turn-stop.ts';
 
 /**

@@ -7,8 +7,7 @@ import { classifyFailure } from '../../../core/failure.ts';
 import type { ModelError } from '../../../model/model.ts';
 import type { TurnContext } from '../context.ts';
 import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
-import { isFull } from '../request-tokens.ts';
-import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
+import { isFull, pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-stop.ts';
 
 /** Why the transcript is compacted before the next call; null: it is not. */

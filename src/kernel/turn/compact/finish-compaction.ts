@@ -1,20 +1,23 @@
 // The end of a compaction that succeeds: the memory, then the summary in the place of the older entries, or a note where there is none.
 // After it, the workspace's files are checked: are they still in the turn's requests? The next prompt repeats the most important rules.
 import type { CompactionPlan } from '../../../compaction/plan-compaction.ts';
-import { estimateTextTokens, estimateTokens } from '../../../core/token-estimate.ts';
+import { estimateTextTokens, estimateTokens } from '../../../core/content-size.ts';
 import type { AnsweredCompaction } from '../journal/begin-compaction.ts';
 import type { TurnContext } from '../context.ts';
-import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
-import { newEntry, type TurnWrite } from '../turn-write.ts';
-import type { SummaryCall } from './compact-ask.ts';
-import { readWorkspaceAnew, writeCompaction } from './compact-write.ts';
+import { pickLogIds, type OpenedTurn, overheadTokens } from '../opened-turn.ts';
+import { newEntry, type TurnWrite } from '../position.ts';
+import {
+  type SummaryCall,
+  missingSummary,
+  type SummaryFault,
+  readWorkspaceAnew,
+  writeCompaction,
+} from './compact-write.ts';
 import { appendMemory } from './memory-flush.ts';
-import { overheadTokens } from '../request-tokens.ts';
-import { missingSummary, type SummaryFault } from './summary-faults.ts';
 import { auditBootstrap, pathsShownIn, refreshText, type BootstrapAudit } from '../../../compaction/post-compaction.ts';
 import type { SystemEventId } from '../../../core/ids.ts';
 import { formatEventTime } from '../../../prompt/envelope-time.ts';
-import { baseNameOf, filesForMode } from '../../../prompt/fit-workspace-files.ts';
+import { baseNameOf, filesForMode } from '../../../prompt/bootstrap.ts';
 import { choosePromptMode } from '../../../prompt/system-input.ts';
 import type { SessionKind } from '../../../core/session-key.ts';
 import { newId } from '../../../ids.ts';

@@ -4,15 +4,13 @@ import type { Committed } from '../../queue/after-commit.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import type { CompactionReason } from '../../../compaction/plan-compaction.ts';
 import type { SessionStop } from '../../../core/statuses.ts';
-import { retryPassingFaults, TURN_RETRY_MS } from '../../../database/retry-passing-faults.ts';
-import type { RowSubmitter } from '../../../database/share-statement.ts';
+import { retryPassingFaults, TURN_RETRY_MS } from '../../../database/passing-faults.ts';
+import { type RowSubmitter, cte, rows, statement } from '../../../database/statement.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertedEvents } from '../../events/events.ts';
 import type { JournalWrite } from './journal.ts';
 import { buildChange } from '../../queue/rings.ts';
-import { cte, rows, statement } from '../../../database/statement.ts';
-import { fence, head, locked, PROGRESS_SQL, verdict } from './fence.ts';
-import { storedSteps } from './write-parts.ts';
+import { fence, head, locked, PROGRESS_SQL, verdict, storedSteps } from './write-parts.ts';
 
 export interface CompactionBegin extends JournalWrite {
   compaction: {

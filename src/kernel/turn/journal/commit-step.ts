@@ -1,24 +1,32 @@
-// `commit-step`: one step in the middle of a turn. See journal.ts.
+// `commit-step`: one step in the middle of a turn, see journal.ts. It inserts follow-ups without `putInputs`: they are fenced and numbered with it (G3).
 //
 // The statement is shared by many turns. A step with calls that begin to wait, and of which a feature keeps something in a table of its own, is a
 // transaction instead: the statement, then what the feature writes. So a request for an approval exists exactly when its call waits for it, and a
 // crash between the two leaves neither.
 import type { Committed } from '../../queue/after-commit.ts';
-import type { HoldCode } from '../../../core/hold-codes.ts';
+import type { HoldCode, SessionStop } from '../../../core/statuses.ts';
 import type { TurnId } from '../../../core/ids.ts';
-import type { SessionStop } from '../../../core/statuses.ts';
-import { estimateChars } from '../../../core/token-estimate.ts';
-import { TURN_RETRY_MS } from '../../../database/retry-passing-faults.ts';
-import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
+import { estimateChars } from '../../../core/content-size.ts';
+import { TURN_RETRY_MS } from '../../../database/passing-faults.ts';
+import { shareStatement, type RowSubmitter, cte, optional, rows, statement } from '../../../database/statement.ts';
 import { transaction, type Transaction } from '../../../database/transaction.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertedEvents } from '../../events/events.ts';
 import type { HeldIntent, JournalWrite, Verdict } from './journal.ts';
 import { buildChange } from '../../queue/rings.ts';
-import { cte, optional, statement } from '../../../database/statement.ts';
-import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
-import { STEERED_SQL, steeredMessages } from './steered-messages.ts';
-import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedHeld, storedSteps } from './write-parts.ts';
+import {
+  fence,
+  head,
+  locked,
+  PROGRESS_SQL,
+  verdict,
+  VIEW_SQL,
+  haveEvents,
+  JOURNAL_EVENTS_SQL,
+  newEvents,
+  storedHeld,
+  storedSteps,
+} from './write-parts.ts';
 
 /**
  * Stores what a feature keeps of calls of a turn that begin to wait. Called again with the same calls when the write is sent again, and then writes
@@ -64,6 +72,61 @@ async function commitAndKeep(
   return await transaction(database.hot, commit, { retryMs: TURN_RETRY_MS, isStep: true });
 }
 
+type Writes = readonly JournalWrite[];
+
+const joiningMessages = rows(
+  'joining_messages',
+  (writes: Writes) => writes.flatMap((write, index) => (write.steers?.ids ?? []).map((id) => ({ n: index + 1, id }))),
+  { n: ['int', ({ n }) => n], id: ['uuid', ({ id }) => id] },
+);
+
+const steered = cte(
+  `steered as (
+  update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
+  from joining_messages m join fence on fence.n = m.n
+  where i.id = m.id and i.status = 'waiting'
+  returning i.session_id
+)`,
+  { absent: 'steered as (select null::uuid as session_id where false)' },
+);
+
+const newFollowUps = rows(
+  'new_followups',
+  (writes: Writes) =>
+    writes.flatMap((write, index) =>
+      (write.steers?.followUps ?? []).map((followUp, place) => ({ n: index + 1, pos: place + 1, followUp })),
+    ),
+  {
+    n: ['int', ({ n }) => n],
+    pos: ['int', ({ pos }) => pos],
+    id: ['uuid', ({ followUp }) => followUp.id],
+    cause_key: ['text', ({ followUp }) => followUp.causeKey],
+    body: ['json', ({ followUp }) => followUp.body],
+    route: ['text', ({ followUp }) => followUp.route],
+  },
+);
+
+const followed = cte(
+  `followed as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
+  select f.id, fence.session_id, locked.inbox_seq + f.pos, 'followup', f.body, f.route, f.cause_key
+  from new_followups f join fence on fence.n = f.n join locked on locked.id = fence.session_id
+  on conflict do nothing
+  returning session_id
+)`,
+  { absent: 'followed as (select null::uuid as session_id where false)' },
+);
+
+/** The messages that join, and the follow-ups that they leave. */
+const steeredMessages = optional('steers', (writes: Writes) =>
+  writes.some((write) => (write.steers?.ids ?? []).length > 0),
+)(joiningMessages, steered, newFollowUps, followed);
+
+/** The assignments that go with them: how many wait now. */
+const STEERED_SQL = `waiting = s.waiting - (select count(*) from steered where steered.session_id = s.id)::int
+      + (select count(*) from followed where followed.session_id = s.id)::int,
+    inbox_seq = s.inbox_seq + (select count(*) from followed where followed.session_id = s.id)`;
+
 const progressedTurns = cte(`progressed_turns as (
   update holdfast.turns t
   set status = 'running', park_code = case when t.steps = fence.steps then t.park_code end, ${PROGRESS_SQL}
@@ -87,7 +150,7 @@ const stepEvents = cte(`step_events as (
     or exists (select from stored_calls c where c.turn_id = fence.turn_id)
 )`);
 
-export const COMMIT_STEP = statement<readonly JournalWrite[]>({
+export const COMMIT_STEP = statement<Writes>({
   name: 'commit-step',
   purpose: 'Store one step of each turn. Answers a verdict per write.',
   locking: 'The session rows in the order of their ids.',

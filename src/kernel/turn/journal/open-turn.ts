@@ -3,21 +3,18 @@
 import type { Committed } from '../../queue/after-commit.ts';
 import type { Lane } from '../../../config.ts';
 import type { TurnKind } from '../../../core/statuses.ts';
-import type { EntryId, MessageId, SystemEventId } from '../../../core/ids.ts';
+import type { EntryId, MessageId, SystemEventId, TurnId } from '../../../core/ids.ts';
 import type { ContentBlock } from '../../../core/content.ts';
+import { estimateChars } from '../../../core/content-size.ts';
 import type { Tags } from '../../../core/input-options.ts';
 import type { EntryProvenance } from '../../../core/entry.ts';
 import type { SessionView, TurnRequestSettings } from '../../../core/view.ts';
-import { estimateChars } from '../../../core/token-estimate.ts';
-import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
+import { shareStatement, type RowSubmitter, cte, optional, rows, statement } from '../../../database/statement.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertedEvents, type NewEvent } from '../../events/events.ts';
 import type { Fence } from './journal.ts';
-import type { TurnId } from '../../../core/ids.ts';
 import { buildChange } from '../../queue/rings.ts';
-import { cte, optional, rows, statement } from '../../../database/statement.ts';
-import { VIEW_SQL } from './fence.ts';
-import { JOURNAL_EVENTS_SQL, newEvents } from './write-parts.ts';
+import { VIEW_SQL, JOURNAL_EVENTS_SQL, newEvents } from './write-parts.ts';
 
 export interface NewTurn {
   fence: Fence;

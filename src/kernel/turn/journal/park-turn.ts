@@ -3,15 +3,24 @@
 // same statement stores the model call that has failed, so it is counted once. See journal.ts and docs/decisions/0048.
 import type { AfterCommit } from '../../queue/after-commit.ts';
 import { storableText } from '../../../core/text.ts';
-import { shareStatement, type RowSubmitter } from '../../../database/share-statement.ts';
+import { shareStatement, type RowSubmitter, cte, optional, rows, statement } from '../../../database/statement.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertedEvents } from '../../events/events.ts';
 import type { Reason } from '../../rules/why.ts';
 import type { JournalWrite } from './journal.ts';
 import { buildAfter, firstRingSql } from '../../queue/rings.ts';
-import { cte, optional, rows, statement } from '../../../database/statement.ts';
-import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
-import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
+import {
+  fence,
+  head,
+  locked,
+  PROGRESS_SQL,
+  verdict,
+  VIEW_SQL,
+  haveEvents,
+  JOURNAL_EVENTS_SQL,
+  newEvents,
+  storedSteps,
+} from './write-parts.ts';
 
 export interface TurnPark extends JournalWrite {
   reason: Reason;

@@ -14,7 +14,7 @@ import { storableText } from '../../../core/text.ts';
 import { newId } from '../../../ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { LASTING_RETRY_MS, TURN_RETRY_MS } from '../../../database/retry-passing-faults.ts';
+import { LASTING_RETRY_MS, TURN_RETRY_MS } from '../../../database/passing-faults.ts';
 import { dropOldestEventsSql } from '../../inbox/system-events.ts';
 
 /** The columns of `ProcessFacts`, of the row `p`. */

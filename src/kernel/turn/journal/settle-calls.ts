@@ -1,7 +1,7 @@
 // The one way to answer tool calls that wait for something outside (kernel/turn/loop/held-calls.ts). What is stored here makes the turn due, also
 // one that still runs other calls of the answer: the session counts the answers (`held_seq`), and a turn that is parked with another count than its
 // claim has read is due at once. Time that is over is no answer: its turn is due by its doorbell, and the feature says what becomes of the call.
-import type { HoldCode } from '../../../core/hold-codes.ts';
+import type { HoldCode } from '../../../core/statuses.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import type { Transaction } from '../../../database/transaction.ts';

@@ -9,17 +9,26 @@
 import type { Committed } from '../../queue/after-commit.ts';
 import type { SystemEventId } from '../../../core/ids.ts';
 import type { SessionStop } from '../../../core/statuses.ts';
-import { retryPassingFaults, TURN_RETRY_MS } from '../../../database/retry-passing-faults.ts';
-import type { RowSubmitter } from '../../../database/share-statement.ts';
+import { retryPassingFaults, TURN_RETRY_MS } from '../../../database/passing-faults.ts';
+import { type RowSubmitter, cte, optional, rows, statement, type Cte } from '../../../database/statement.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertedEvents, noEventsSql } from '../../events/events.ts';
 import type { JournalWrite } from './journal.ts';
 import { buildChange } from '../../queue/rings.ts';
-import { cte, optional, rows, statement, type Cte } from '../../../database/statement.ts';
 import { dropOldestEventsSql } from '../../inbox/system-events.ts';
 import type { MemoryNote } from './begin-compaction.ts';
-import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
-import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
+import {
+  fence,
+  head,
+  locked,
+  PROGRESS_SQL,
+  verdict,
+  VIEW_SQL,
+  haveEvents,
+  JOURNAL_EVENTS_SQL,
+  newEvents,
+  storedSteps,
+} from './write-parts.ts';
 
 /** Which entries of the active path stay: all from `firstKeptSeq` on, and the pinned ones before it. */
 export interface CompactionCut {

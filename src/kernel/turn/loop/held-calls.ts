@@ -7,19 +7,18 @@
 // A call that runs may wait, too: its tool has begun something and answers that the result comes later (`later` of its outcome), as for a task of
 // another program. Its row, whose intent is committed, then waits in the same way, and the same feature says what becomes of it. So a call may
 // wait twice: for an approval before it runs, and for its result.
-import { HOLD_CODES, type HoldCode } from '../../../core/hold-codes.ts';
+import { HOLD_CODES, type HoldCode } from '../../../core/statuses.ts';
 import type { ToolUseBlock } from '../../../core/content.ts';
 import type { ToolCall } from '../../../tools/tool.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { HeldIntent } from '../journal/journal.ts';
 import { readAnswers } from '../journal/settle-calls.ts';
 import type { TurnContext } from '../context.ts';
-import { isHeld } from '../wait-reasons.ts';
-import { waitStop } from '../gate/store-park.ts';
+import { isHeld, type TurnFailed, type TurnStopped } from '../turn-stop.ts';
+import { waitStop } from '../gate/gate.ts';
 import type { HeldCall, HoldKind, NewHold, Holds, Known, PlannedCall, ResumedHolds, Resumption } from '../hold-kind.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import type { TurnFailed, TurnStopped } from '../turn-stop.ts';
-import type { TurnWrite } from '../turn-write.ts';
+import type { TurnWrite } from '../position.ts';
 import type { Plan } from './plan-calls.ts';
 
 /** Why features hold calls, in their order. */

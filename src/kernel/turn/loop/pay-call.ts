@@ -1,10 +1,10 @@
 // Calls of models that are no answers of a turn: for its tools, and for the words of audio. Each passes the gate as every call does, is made once, and
 // has a row with its cost. What was sent and has no answer may have been made and paid: its row says that its cost is an estimate.
 import { hash } from 'node:crypto';
-import { refOfModel, namedModel } from '../../../core/model-ref.ts';
+import { refOfModel, namedModel } from '../../../core/models.ts';
 import type { ModelRequest, TokenCounts } from '../../../core/model-request.ts';
-import { priceAt } from '../../../core/prices/price-table.ts';
-import { estimateTokens } from '../../../core/token-estimate.ts';
+import { priceAt } from '../../../core/prices.ts';
+import { estimateTokens } from '../../../core/content-size.ts';
 import type { ModelError } from '../../../model/model.ts';
 import {
   PaidCallError,
@@ -15,7 +15,7 @@ import {
 } from '../../../tools/paid-call.ts';
 import { ToolTimeoutError } from '../../../tools/tool.ts';
 import type { TurnContext } from '../context.ts';
-import { modelEnded } from '../model-events.ts';
+import { modelEnded } from '../turn-log.ts';
 import { askGate, withKey, type Pass } from '../gate/gate.ts';
 import type { Wait } from '../gate-check.ts';
 import type { ModelCallRow } from '../journal/journal.ts';

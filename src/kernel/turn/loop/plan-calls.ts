@@ -2,7 +2,7 @@
 // and from the ledger when an earlier worker left it (G11).
 //
 // Calls that wait for something outside are in held-calls.ts.
-import type { HoldCode } from '../../../core/hold-codes.ts';
+import type { HoldCode } from '../../../core/statuses.ts';
 import { cutHead } from '../../../core/text.ts';
 import type { ToolUseBlock } from '../../../core/content.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
@@ -12,7 +12,7 @@ import { mayRepeat, onlyReads, type Tool, type ToolOutcome } from '../../../tool
 import { unknownToolOutcome } from '../../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { TurnContext } from '../context.ts';
-import { isHeld } from '../wait-reasons.ts';
+import { isHeld } from '../turn-stop.ts';
 import type { NewHold, Holds, Known, PlannedCall, ResumedHolds } from '../hold-kind.ts';
 
 /** The plan for a call: run it, answer it from the ledger, or wait until something outside has happened. */

@@ -6,26 +6,24 @@
 //
 // After a crash, the ledger says how each call ended: finished calls keep their result and never run again; an unfinished one runs
 // again, with the same idempotency key, only if its tool is idempotent, else its result says that the outcome is unknown.
-import { isUnbegun } from '../../../core/hold-codes.ts';
+import { isUnbegun } from '../../../core/statuses.ts';
 import type { ToolResultBlock, ToolUseBlock } from '../../../core/content.ts';
-import { refOfModel } from '../../../core/model-ref.ts';
-import { SPAN_KEYS } from '../../../core/telemetry/span.ts';
-import { storedCharsMax } from '../../../core/tool-result-size.ts';
+import { storedCharsMax } from '../../../core/content-size.ts';
+import { refOfModel } from '../../../core/models.ts';
+import { SPAN_KEYS } from '../../../core/telemetry.ts';
 import type { NewEvent } from '../../events/events.ts';
 import type { ModelCallRow, ToolSettlement } from '../journal/journal.ts';
 import { runTool } from '../../../tools/run-tool.ts';
 import { ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '../../../tools/tool.ts';
 import { storeStep } from '../store-step.ts';
 import type { TurnContext } from '../context.ts';
-import { modelStarted } from '../model-events.ts';
+import { modelStarted, reportTool } from '../turn-log.ts';
 import { heldStop, heldWrite, readShown } from './held-calls.ts';
 import { createPaidCalls, leavePaid, takePaid, type PayingCall } from './pay-call.ts';
 import { planLater, toIntent, type Plan, type RunPlan } from './plan-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
-import { answerTokens } from '../position.ts';
+import { answerTokens, newEntry, NO_ROWS, type TurnWrite } from '../position.ts';
 import { TurnStopped } from '../turn-stop.ts';
-import { reportTool } from '../turn-log.ts';
-import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 /** A batch on its way: what is known, and what still runs. */
 export interface ToolBatch {

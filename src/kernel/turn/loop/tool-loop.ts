@@ -5,17 +5,35 @@ import { listToolUses, type ToolUseBlock } from '../../../core/content.ts';
 import type { NewEvent } from '../../events/events.ts';
 import { storeStep } from '../store-step.ts';
 import type { TurnContext } from '../context.ts';
-import { nextAnswer } from './harness.ts';
-import { modelEnded, turnResumed } from '../model-events.ts';
+import { modelEnded, turnResumed } from '../turn-log.ts';
 import { findHolds, heldWrite, resumeHolds } from './held-calls.ts';
 import { findStandIns, isReadOnly, listPlanned, planFresh, planResumed, toIntents } from './plan-calls.ts';
 import { beginTools, endReadOnlyBatch, endTools, skippedWrite, type BatchResult } from './run-tools.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
-import { findSteering } from './steer-turn.ts';
-import { pausedWrite } from './paused-answer.ts';
-import { correctionWrite } from './structured-answer.ts';
+import { type OpenedTurn, estimateNextRequest } from '../opened-turn.ts';
+import { pausedWrite, correctionWrite } from './judge-answer.ts';
 import { TurnFailed, TurnStopped } from '../turn-stop.ts';
-import { joined, newEntry, NO_ROWS, type AnsweredCall, type TurnWrite } from '../turn-write.ts';
+import { joined, newEntry, NO_ROWS, type AnsweredCall, type TurnWrite } from '../position.ts';
+import { cutHead, storableText } from '../../../core/text.ts';
+import { BUILT_IN_HARNESS } from '../../../core/harness-selection.ts';
+import { toMicros } from '../../../core/prices.ts';
+import { HarnessError, type CheckedHarness } from '../../../plugins/harness.ts';
+import { askModel, beginCall, nextRequest } from './ask-model.ts';
+import { createInputTransform } from '../../../model/stream/replace-text.ts';
+import { abortedBy, CallRecord, type BrokenCall } from '../model-call.ts';
+import { harnessTarget, missingHarness } from '../open/asked-model.ts';
+import { readAnnouncement, announcementText } from '../../../core/subagents.ts';
+import { buildSteerPrompt } from '../../../prompt/message-prompt.ts';
+import { keyOfOptions, readOptions, optionsOfInputs } from '../../../core/input-options.ts';
+import type { InboundMessage } from '../../../core/inbound.ts';
+import type { MessageId } from '../../../core/ids.ts';
+import { selectSteers } from '../../../core/queue-mode.ts';
+import { newId } from '../../../ids.ts';
+import type { WaitingInput } from '../../sessions/claim-session.ts';
+import type { TakenSteers } from '../journal/journal.ts';
+import { readWaitingInputs } from '../../inbox/last-inputs.ts';
+import { deriveProvenance } from '../open/open-view.ts';
+import { computeRoom, canSendMedia, runInSlices } from '../open/write-prompt.ts';
+import { pickPromptZone } from '../../../schedule/tick-input.ts';
 
 /**
  * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an
@@ -149,4 +167,132 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
 function stopAtBoundary(context: TurnContext, turn: OpenedTurn): void {
   turn.held.assertHeld();
   if (context.isDraining()) throw new TurnStopped({ kind: 'shutdown', message: 'The worker is shutting down.' });
+}
+
+// Who gives the next answer of a turn. The built-in harness calls the model; a plugin's harness is called instead of it, and its answers are
+// committed by the same journal.
+
+/** The next answer of a turn, from its harness. Throws as `askModel` does. */
+export async function nextAnswer(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
+  const id = turn.journal.attempt.requests.rules.view.harness?.id ?? BUILT_IN_HARNESS;
+  if (id === BUILT_IN_HARNESS) {
+    for (const { ask } of context.features) {
+      const answered = await ask?.(context, turn);
+      if (answered) return answered;
+    }
+    return await askModel(context, turn);
+  }
+  const harness = context.plugins.harnesses.find((one) => one.id === id);
+  if (harness === undefined) throw missingHarness(id);
+  return await askHarness(context, turn, harness);
+}
+
+async function askHarness(context: TurnContext, turn: OpenedTurn, harness: CheckedHarness): Promise<AnsweredCall> {
+  await beginCall(context, turn, 'harness');
+  const { messages, callView } = nextRequest(turn);
+  const { request, requests } = turn.journal.attempt;
+  const callNo = turn.journal.at.progress.calls;
+  const record = new CallRecord(context, turn, { callNo, view: callView, model: request });
+  const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
+  const sent = createInputTransform(requests.rules.view)({ system: request.system, messages: [...messages] });
+  try {
+    const reading = await harness.run({
+      ...harnessTarget(request),
+      sessionKey: turn.session.key,
+      sessionId: turn.session.id,
+      agentId: turn.agent.id,
+      turnId: turn.id,
+      callNo,
+      workspaceDir: turn.agent.workspaceDir,
+      thinking: turn.thinking,
+      system: sent.system.map(({ text }) => text).join('\n\n'),
+      messages: sent.messages,
+      tools: request.tools,
+      signal: turn.held.signal,
+      onText: (text) => context.deltas.add(target, { type: 'model.delta', data: { call: callNo, text } }),
+    });
+    const { content, stopReason, usage, costUsd } = reading;
+    const answer = { id: `harness_${turn.id}_${callNo}`, model: request.model, content, stopReason, usage };
+    return { answer, call: record.ended({ answer }, { costMicros: costUsd === null ? null : toMicros(costUsd) }) };
+  } catch (error) {
+    turn.journal.note({ unstoredCall: record.ended(brokenBy(error), { costMicros: null }) });
+    if (!(error instanceof HarnessError)) throw error;
+    throw new TurnFailed(error.code, error.message, error);
+  }
+}
+
+function brokenBy(error: unknown): BrokenCall {
+  if (error instanceof TurnStopped) return abortedBy(error.reason);
+  const message = error instanceof Error ? error.message : String(error);
+  return { status: 'failed', error: { code: 'harness_failed', message: cutHead(storableText(message), 2000) } };
+}
+
+// Steering: messages that reach a turn while it runs. Each write of the turn returns the number of the last message that is meant for
+// it; when that is new, the worker reads the inbox. What it finds is recorded as an entry of the turn, and the rows are stamped with
+// the turn in the same write (G1): a crash leaves either both or neither. Messages that arrive too late are the next turn, from the
+// same rows.
+
+/** The write by which messages join the turn now; null when there are none. No round trip unless a message for this turn has come. */
+export async function findSteering(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite | null> {
+  const { journal } = turn;
+  const { steerSeq } = journal.at;
+  if (steerSeq <= journal.attempt.steersSeen) return null;
+  const waiting = await readWaitingInputs(context.database, turn.session.id);
+  const { inputs, isCut } = selectSteers(waiting, {
+    route: routeOfTurn(turn) ?? routeOfAny(turn, waiting),
+    room: computeRoom(context, turn.session, turn.agent, estimateNextRequest(turn)),
+  });
+  // The remaining messages are read again at the next step.
+  journal.note({ steersSeen: isCut ? Math.min(steerSeq, inputs.at(-1)?.seq ?? steerSeq) : steerSeq });
+  return inputs.length === 0 ? null : await runInSlices(context.clock, steeringWrite(context, turn, inputs));
+}
+
+/** The route that the turn answers (G6); undefined for a cron tick or a heartbeat. */
+function routeOfTurn({ journal }: OpenedTurn): string | undefined {
+  return journal.at.inputs.find(({ kind }) => kind !== 'cron' && kind !== 'heartbeat')?.route;
+}
+
+/** A message of any route may join those, if its options are those of the turn. */
+function routeOfAny({ journal }: OpenedTurn, [first]: readonly WaitingInput[]): string {
+  const isFitting = keyOfOptions(readOptions(first?.body)) === keyOfOptions(optionsOfInputs(journal.at.inputs));
+  return first !== undefined && isFitting ? first.route : '';
+}
+
+/** Yields between the messages, because they may be long. */
+function* steeringWrite(
+  { config }: TurnContext,
+  turn: OpenedTurn,
+  inputs: readonly WaitingInput[],
+): Generator<undefined, TurnWrite> {
+  const zone = pickPromptZone(turn.agent);
+  const entries: TurnWrite['entries'] = [];
+  for (const input of inputs) {
+    const announcement = readAnnouncement(input.body);
+    const message = input.body as InboundMessage;
+    const text =
+      announcement === null
+        ? buildSteerPrompt(message, {
+            zone,
+            canSendMedia: canSendMedia(config, turn.toolset, message),
+            isTranscribing: config.tools.transcribe !== undefined,
+          }).text
+        : announcementText(announcement);
+    const provenance = deriveProvenance([input], { ownerIds: config.owner.ids });
+    const entry = newEntry('steer', 'user', [{ type: 'text', text }]);
+    entries.push(provenance === null ? entry : { ...entry, provenance });
+    yield;
+  }
+  const ids = inputs.map(({ id }) => id);
+  return {
+    ...NO_ROWS,
+    entries,
+    events: [{ type: 'steer.injected', data: { messageIds: ids } }],
+    joining: { inputs, steers: { ids, followUps: inputs.flatMap(toFollowUps) } },
+  };
+}
+
+// Steered now and answered again in its own turn: that turn's input is new, and has this message as its only cause.
+function toFollowUps({ id, mode, body, route }: WaitingInput): TakenSteers['followUps'] {
+  if (mode !== 'steer-backlog') return [];
+  return [{ id: newId<MessageId>(), causeKey: `follow-up:${id}`, body: JSON.stringify(body), route }];
 }

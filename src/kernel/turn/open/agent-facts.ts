@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import os from 'node:os';
 import { DOCS_PATH, type AgentSettings, type Config } from '../../../config.ts';
 import type { AttributedContribution, RuntimeFacts, SystemPromptInput } from '../../../prompt/system-input.ts';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 
 /** The part of a system prompt's input that the configuration decides. */
 export type AgentFacts = Pick<

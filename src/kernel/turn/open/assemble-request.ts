@@ -7,7 +7,7 @@ import {
   type CallerNames,
   type CallerRequest,
   type CallerTool,
-} from '../../../core/caller-request.ts';
+} from '../../../core/input-options.ts';
 import { splitAtBoundary } from '../../../prompt/prompt-parts.ts';
 import type {
   PromptMode,
@@ -15,7 +15,7 @@ import type {
   GroupActivation,
   SystemPromptInput,
 } from '../../../prompt/system-input.ts';
-import { modelOfRef } from '../../../core/model-ref.ts';
+import { modelOfRef, type ModelFacts } from '../../../core/models.ts';
 import type { RequestBase, Sampling, SystemBlock, ToolSpec } from '../../../core/model-request.ts';
 import {
   systemBlocks,
@@ -25,9 +25,8 @@ import {
   type WrittenSection,
 } from '../../../prompt/system-prompt.ts';
 import type { ResponseFormat } from '../../../core/response-format.ts';
-import { given } from '../../../core/given.ts';
-import type { ReasoningLevel } from '../../../core/reasoning-tags.ts';
-import type { ModelFacts } from '../../../core/catalogue/catalogue.ts';
+import { given } from '../../../core/json.ts';
+import type { ReasoningLevel } from '../../../core/reply.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import { capabilitiesOf, chooseMessageFeatures, chooseReactionMode } from '../../../config/message-features.ts';
 import { sentSpec, type Toolset } from '../../../tools/toolset.ts';

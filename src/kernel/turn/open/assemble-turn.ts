@@ -4,31 +4,34 @@
 import type { RequestBase } from '../../../core/model-request.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { factsOfModel, type Config, type ThinkingLevel } from '../../../config.ts';
-import { readAnnouncement, announcementText } from '../../../core/announcement.ts';
-import { findCaller } from '../../../core/caller-request.ts';
-import { optionsOfInputs } from '../../../core/input-options.ts';
-import { channelOf, isDirect, type InboundMessage } from '../../../core/inbound.ts';
-import { changeParts, changeSections, type PromptChanges } from '../../../prompt/prompt-changes.ts';
+import { readAnnouncement, announcementText, roleAt } from '../../../core/subagents.ts';
+import { findCaller, optionsOfInputs } from '../../../core/input-options.ts';
+import { channelOf, isDirect, type InboundMessage, type Media } from '../../../core/inbound.ts';
+import { joinParts, type CleanBody, type PartSpan, ownPart, type PromptPart } from '../../../prompt/prompt-parts.ts';
+import { changeParts, changeSections, type PromptChanges } from '../../../prompt/read-contributions.ts';
 import { choosePromptMode, type PromptMode, type GroupActivation } from '../../../prompt/system-input.ts';
-import { joinParts, type CleanBody, type PartSpan } from '../../../prompt/prompt-parts.ts';
 import type { WrittenSection } from '../../../prompt/system-prompt.ts';
 import type { UserPrompt } from '../../../prompt/user-prompt.ts';
-import { toReasoning, type ReasoningLevel } from '../../../core/reasoning-tags.ts';
-import { roleAt } from '../../../core/subagent-spawn.ts';
-import type { SessionView, TurnRequestSettings } from '../../../core/view.ts';
-import { isPassingFault } from '../../../database/database.ts';
+import { toReasoning, type ReasoningLevel } from '../../../core/reply.ts';
+import type { SessionView, TurnRequestSettings, EntryImages, SessionImages } from '../../../core/view.ts';
+import { isPassingFault } from '../../../database/passing-faults.ts';
 import type { Toolset } from '../../../tools/toolset.ts';
 import { assembleRequest, modelFor, systemSections } from './assemble-request.ts';
-import { bootstrapNotes, type Notes } from './bootstrap-notes.ts';
+import { bootstrapNotes, type Notes, readSessionContext, type SessionContext } from './session-context.ts';
 import type { TurnContext } from '../context.ts';
-import { readSessionContext, type SessionContext } from './session-context.ts';
-import { takeSnapshot, type Snapshot } from '../snapshot-cache.ts';
+import { takeSnapshot, type Snapshot } from '../transcript-cache.ts';
 import { TurnFailed } from '../turn-stop.ts';
-import { changesOfPlugins, toTurnFacts } from './turn-hooks.ts';
-import { imagesOfTurn, type TurnImages } from './turn-images.ts';
-import { toPromptFacts, type PromptFacts, type TurnMaterial } from './turn-material.ts';
+import { changesOfPlugins, toTurnFacts, toPromptFacts, type PromptFacts, type TurnMaterial } from './turn-hooks.ts';
 import { writePrompt } from './write-prompt.ts';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
+import {
+  acceptsImages,
+  planImages,
+  findImageRefs,
+  imageNotes,
+  isImagePath,
+} from '../../../images/rules/plan-images.ts';
+import type { LoadedImages } from '../../../images/load-images.ts';
 
 /** What the opening of a turn commits. */
 export interface Assembly {
@@ -246,4 +249,87 @@ function failed(context: TurnContext, { claim, inputs, agent }: TurnMaterial, er
     snapshots: [takeSnapshot(request.system), takeSnapshot(request.tools)],
     failure: error instanceof TurnFailed ? error : new TurnFailed('internal_error', String(error), error),
   };
+}
+
+// The images of a turn: those that its prompt names and its messages bring, loaded once and kept as snapshots, and those of earlier
+// prompts that its requests still show.
+
+export interface TurnImagesInput {
+  /** The user prompt so far. */
+  parts: readonly PromptPart[];
+  /** The inputs that the turn answers. */
+  messages: readonly InboundMessage[];
+  workspaceDir: string;
+  /** `provider/model`. */
+  model: string;
+  /** The number that the prompt's entry will have. */
+  promptSeq: number;
+  /** The images of earlier prompts that the session's view lists. */
+  before: readonly SessionImages[] | undefined;
+}
+
+export interface TurnImages {
+  /** The user prompt, with notes on images that are not shown. */
+  parts: PromptPart[];
+  /** For the views of turn and session; undefined: nothing. */
+  turn: EntryImages[] | undefined;
+  session: SessionImages[] | undefined;
+  snapshots: Snapshot[];
+}
+
+/** Loads the images of a turn that is about to be opened. */
+export async function imagesOfTurn(context: TurnContext, input: TurnImagesInput): Promise<TurnImages> {
+  const mayShow = acceptsImages(input.model, context.config.images.textOnlyModels);
+  const { blocks, missing } = await loadWanted(context, input, mayShow);
+  const kept = blocks.map((block) => ({ block, snapshot: context.snapshotCache.keep(block).snapshot }));
+  const { turn, session } = planImages({
+    before: input.before,
+    prompt: {
+      seq: input.promptSeq,
+      images: kept.map(({ block, snapshot }) => ({ sha256: snapshot.sha256, chars: block.source.data.length })),
+    },
+    acceptsImages: mayShow,
+  });
+  return {
+    parts: withNotes(input.parts, imageNotes(missing)),
+    turn,
+    session,
+    snapshots: kept.map(({ snapshot }) => snapshot),
+  };
+}
+
+async function loadWanted(context: TurnContext, input: TurnImagesInput, mayShow: boolean): Promise<LoadedImages> {
+  const wanted = wantedPaths(input);
+  const sent = input.messages.flatMap(({ caller }) => caller?.images ?? []);
+  if (wanted.length + sent.length === 0) return { blocks: [], missing: [] };
+  if (mayShow) {
+    const fitted = await context.images.fit(sent);
+    const { blocks, missing } = await context.images.load(wanted, input.workspaceDir);
+    return { blocks: [...fitted.blocks, ...blocks], missing: [...fitted.missing, ...missing] };
+  }
+  const names = [...sent.map((_, at) => `image ${at + 1} of the message`), ...wanted];
+  return { blocks: [], missing: names.map((path) => ({ path, reason: 'the model takes no images' })) };
+}
+
+/** First the images of the messages, then those that the prompt names. */
+function wantedPaths({ messages, parts }: TurnImagesInput): string[] {
+  const attached = messages.flatMap(({ media = [] }) => media.flatMap(listImagePaths));
+  return [...new Set([...attached, ...findImageRefs(joinParts(parts).text)])];
+}
+
+function listImagePaths({ path, type }: Media): string[] {
+  if (path === undefined || /^[a-z][a-z0-9+.-]*:\/\//i.test(path)) return [];
+  return type?.toLowerCase().startsWith('image/') === true || isImagePath(path) ? [path] : [];
+}
+
+// Under the note of the attachments when there is one such note, else at the end: before an untrusted body, a note could be taken
+// for a part of it.
+function withNotes(parts: readonly PromptPart[], notes: readonly string[]): PromptPart[] {
+  if (notes.length === 0) return [...parts];
+  // The paths in them came from outside.
+  const note: PromptPart = { ...ownPart('image-notes', notes.join('\n')), trust: 'untrusted' };
+  const mediaNotes = parts.filter(({ name }) => name === 'media-note').length;
+  const lastOfNote = parts.findLastIndex(({ name }) => name === 'media-note' || name === 'media-hint');
+  const at = mediaNotes === 1 ? lastOfNote + 1 : parts.length;
+  return parts.toSpliced(at, 0, note);
 }

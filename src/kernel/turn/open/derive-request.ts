@@ -2,25 +2,24 @@
 // itself were stored with, and the entries that it showed, whatever their state is now. Nothing of it is stored twice; the hash of
 // the body that was sent proves that it is the same.
 import { createHash } from 'node:crypto';
-import { isPaidPurpose } from '../../../core/call-purposes.ts';
-import { samplingAt } from '../../../core/caller-request.ts';
-import { given } from '../../../core/given.ts';
+import { isPaidPurpose, type ModelRequest, type SystemBlock, type ToolSpec } from '../../../core/model-request.ts';
+import { samplingAt } from '../../../core/input-options.ts';
+import { given } from '../../../core/json.ts';
 import type { ResponseFormat } from '../../../core/response-format.ts';
-import { viewMessages } from '../../../history/view-messages.ts';
+import { viewMessages } from '../../../history/past.ts';
 import { hashesOfImages } from '../../../images/rules/plan-images.ts';
-import { modelName, modelOfRef } from '../../../core/model-ref.ts';
+import { modelName, modelOfRef } from '../../../core/models.ts';
 import { withMarkers } from '../../../core/cache-markers.ts';
-import type { ModelRequest, SystemBlock, ToolSpec } from '../../../core/model-request.ts';
 import type { SectionSpan } from '../../../prompt/system-prompt.ts';
 import { describeRequest, type RequestPart } from '../../../core/request-parts.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import type { ThinkingLevel } from '../../../config.ts';
 import type { Model } from '../../../model/model.ts';
-import { toBatchParams, toWireRequest, type WireRequest } from '../../../model/wire-request.ts';
+import { toBatchParams, toWireRequest, type WireRequest } from '../../../model/transport.ts';
 import type { Database } from '../../../database/database.ts';
 import { readCall, readCallEntries, type StoredCall } from '../journal/model-calls.ts';
 import { readSnapshots } from '../../sessions/snapshots.ts';
-import { createInputTransform } from '../input-transform.ts';
+import { createInputTransform } from '../../../model/stream/replace-text.ts';
 import { resolveBlobs, toThinkingRequest, providerView, viewWith } from './open-view.ts';
 
 export interface DerivedRequest {

@@ -6,7 +6,7 @@ import { isMap, isScalar, parseDocument } from 'yaml';
 import { cutHead, NOT_TEXT } from '../../../core/text.ts';
 import { confinedTo } from '../../../files/confines.ts';
 import { listInside } from '../../../files/inside.ts';
-import { literal } from '../../../prompt/literal.ts';
+import { literal } from '../../../prompt/untrusted-text.ts';
 import type { Skill } from '../../../prompt/skills.ts';
 import { orAbsent, readInside, WorkspaceFileError, type SeenFile } from './read-inside.ts';
 

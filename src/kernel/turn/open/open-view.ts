@@ -3,14 +3,21 @@
 import type { AgentSettings } from '../../../config.ts';
 import type { ImageBlock } from '../../../core/content.ts';
 import type { EntryProvenance } from '../../../core/entry.ts';
-import { isPoll, chooseHistoryLimit, withModel, orphanedPrompts } from '../../../history/past.ts';
-import { viewMessages, type ViewEntry, type ViewRules } from '../../../history/view-messages.ts';
+import {
+  isPoll,
+  chooseHistoryLimit,
+  withModel,
+  orphanedPrompts,
+  viewMessages,
+  type ViewEntry,
+  type ViewRules,
+} from '../../../history/past.ts';
 import { hashesOfImages } from '../../../images/rules/plan-images.ts';
 import { hasWordsOfOthers, isDirect, type InboundMessage } from '../../../core/inbound.ts';
-import { modelName, type NamedModel } from '../../../core/model-ref.ts';
+import { modelName, type NamedModel } from '../../../core/models.ts';
 import { DEFAULT_KEY } from '../../../core/provider-keys.ts';
 import type { ModelMessage, ThinkingSetting, RequestBase } from '../../../core/model-request.ts';
-import type { InjectedMessage } from '../../../prompt/injected-messages.ts';
+import type { InjectedMessage } from '../../../prompt/read-contributions.ts';
 import type { SessionKind } from '../../../core/session-key.ts';
 import type { ThinkingRequest } from '../../../core/thinking-request.ts';
 import type { FallbackView, ModelSpan, SessionView, TurnRequestSettings } from '../../../core/view.ts';
@@ -18,7 +25,7 @@ import type { WaitingInput } from '../../sessions/claim-session.ts';
 import type { ClaimedSession } from '../../sessions/claimed-session.ts';
 import type { TurnContext } from '../context.ts';
 import type { Transcript } from '../transcript-cache.ts';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 
 /** The past of a turn that is about to be opened. */
 export interface Past {

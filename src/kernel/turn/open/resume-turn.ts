@@ -1,9 +1,9 @@
 // Resumes a turn that an earlier worker left open. Nothing is built again: prompt and entries are read back, system prompt
 // and tools come from the snapshots that the turn was opened with, and the journal says how far it got.
 import { factsOfModel } from '../../../config.ts';
-import { refOfModel } from '../../../core/model-ref.ts';
+import { refOfModel } from '../../../core/models.ts';
 import { DEATHS_MAX } from '../../rules/process-deaths.ts';
-import { given } from '../../../core/given.ts';
+import { given } from '../../../core/json.ts';
 import type { SystemBlock, ToolSpec } from '../../../core/model-request.ts';
 import type { ResponseFormat } from '../../../core/response-format.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
@@ -13,7 +13,7 @@ import type { TurnContext } from '../context.ts';
 import type { HeldSession } from '../held-session.ts';
 import { buildTurn } from './build-turn.ts';
 import { toThinkingRequest, providerView } from './open-view.ts';
-import { settingsFor } from './own-inputs.ts';
+import { settingsFor } from './write-prompt.ts';
 import { logIdsOfOrigin, type OpenedTurn } from '../opened-turn.ts';
 import { resolveSettings, buildTranscript, notOpened } from './start-turn.ts';
 import type { ClaimWithTranscript } from '../transcript-cache.ts';

@@ -10,27 +10,30 @@ import type { RequestBase } from '../../../core/model-request.ts';
 import type { TurnKind } from '../../../core/statuses.ts';
 import { agentOf, isAgent, modelRefOf, type AgentSettings } from '../../../config.ts';
 import { timeOfId, type TurnId } from '../../../core/ids.ts';
-import { inputsWithEqualExpiry } from '../../rules/message-expiry.ts';
-import { modelOfRef, namedModel } from '../../../core/model-ref.ts';
-import { selectInputs } from '../../../core/queue-mode.ts';
+import { inputsWithEqualExpiry, selectInputs } from '../../../core/queue-mode.ts';
+import { modelOfRef, namedModel } from '../../../core/models.ts';
 import { newId } from '../../../ids.ts';
 import type { SessionClaim, WaitingInput } from '../../sessions/claim-session.ts';
 import type { ClaimedSession } from '../../sessions/claimed-session.ts';
 import { assembleTurn } from './assemble-turn.ts';
-import { mentionsOverflow } from './write-prompt.ts';
+import {
+  mentionsOverflow,
+  beginsTranscript,
+  isSuperfluous,
+  leaveOut,
+  settingsFor,
+  computeRoom,
+} from './write-prompt.ts';
 import type { TurnContext } from '../context.ts';
-import { chooseHarness } from './choose-harness.ts';
+import { chooseHarness } from './asked-model.ts';
 import { lockLost, type HeldSession } from '../held-session.ts';
-import { viewOfTransform } from '../input-transform.ts';
-import { beginsTranscript, isSuperfluous, leaveOut, settingsFor } from './own-inputs.ts';
-import { computeRoom } from './queue-cap.ts';
+import { viewOfTransform } from '../../../model/stream/replace-text.ts';
 import { withKey } from '../gate/gate.ts';
 import { completeViews, decidePast, familyView, providerView, deriveProvenance, scopeView } from './open-view.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { newEntry } from '../turn-write.ts';
+import { newEntry } from '../position.ts';
 import { openNewTurn, type NewTurnParts } from './build-turn.ts';
-import { takeSnapshot } from '../snapshot-cache.ts';
-import { Transcript, type ClaimWithTranscript } from '../transcript-cache.ts';
+import { takeSnapshot, Transcript, type ClaimWithTranscript } from '../transcript-cache.ts';
 import { notifyLlmInput } from './turn-hooks.ts';
 import { TurnFailed } from '../turn-stop.ts';
 import { isReset, hasCommands } from '../../../core/chat-command.ts';

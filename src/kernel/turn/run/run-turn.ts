@@ -7,7 +7,7 @@
 //   decide    what follows from the result: deliver, announce, follow up, or nothing
 //   commit    the last answer, what follows from it, and the lock's release are one commit
 //
-// Each step takes a state (turn-state.ts) to the next, and returns a state that it is not made for unchanged. What a step throws is caught
+// Each step takes a state (`TurnState`) to the next, and returns a state that it is not made for unchanged. What a step throws is caught
 // here and nowhere else: it becomes a state (state-after-fault.ts). One pass over the steps is enough, unless the last of them has thrown:
 // then the next pass releases the lock, or ends the turn with less than was refused. No turn takes more than four passes.
 //
@@ -16,9 +16,8 @@
 import type { Committed } from '../../queue/after-commit.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import type { TurnContext } from '../context.ts';
-import { commit, decide, loop, claim, open } from './steps.ts';
+import { commit, decide, loop, claim, open, type TurnOutcome, type TurnState, isFinal } from './steps.ts';
 import { stateAfterFault } from './state-after-fault.ts';
-import { isFinal, type TurnOutcome, type TurnState } from './turn-state.ts';
 
 /** Runs the next turn of a session, if it has one and no worker holds it. Rejects only for faults of the database. */
 export async function runTurn(context: TurnContext, sessionId: SessionId): Promise<Committed<TurnOutcome>> {

@@ -1,13 +1,14 @@
 // What becomes of a turn after an error. A stop and a failure end it, unless they leave it open for another worker. A fault of the database
 // that passes leaves it open, too, and so does a file system that hangs; a fault that does not pass would meet every attempt, each with a model
 // call of its own, so it ends the turn.
-import { isPassingFault, findRefusal } from '../../../database/database.ts';
+import { findRefusal } from '../../../database/database.ts';
+import { isPassingFault } from '../../../database/passing-faults.ts';
 import { FileSystemHangsError } from '../../../files/file-slots.ts';
 import type { TurnContext } from '../context.ts';
 import type { HeldSession } from '../held-session.ts';
 import { pickLogIds, type OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped, type StopReason } from '../turn-stop.ts';
-import type { ResultState, TurnOpenState, TurnState } from './turn-state.ts';
+import type { ResultState, TurnOpenState, TurnState } from './steps.ts';
 
 /** The state after a step has thrown. Rethrows anything that is neither a stop nor an end of the turn: there is no turn, or no end can be stored. */
 export function stateAfterFault(context: TurnContext, state: TurnState, error: unknown): TurnState {

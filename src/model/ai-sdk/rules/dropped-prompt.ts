@@ -1,8 +1,8 @@
 // Some servers do not refuse a prompt that is too long: they drop its front, and answer without the instructions. It shows in the tokens that they
 // report to have read.
 import type { ContentBlock } from '../../../core/content.ts';
+import { CHARS_PER_TOKEN } from '../../../core/content-size.ts';
 import type { ModelMessage, ModelRequest } from '../../../core/model-request.ts';
-import { CHARS_PER_TOKEN } from '../../../core/token-estimate.ts';
 
 /** Below this an estimate says too little. */
 const TOKENS_MIN = 4_000;

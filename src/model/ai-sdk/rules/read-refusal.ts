@@ -1,7 +1,7 @@
 // What a refusal means, in the words of the providers: no two APIs say in the same way that a prompt is too long, that the money is gone or how long
 // to wait. The type that comes out is one of the Messages API, by which `classifyFailure` judges; a test has the words of each server.
 import { CONTEXT_OVERFLOW, MISSING_REASONING, REFUSED_FORCING, REFUSED_ORIGIN } from '../../../core/failure.ts';
-import { isObject } from '../../../core/given.ts';
+import { isObject } from '../../../core/json.ts';
 import { cutHead } from '../../../core/text.ts';
 import { classifyStopReason } from '../../stream/stop-reasons.ts';
 import { findRaw, SEARCHED_CHARS_MAX, textOf, toMessage, type RefusalBody } from './refusal-text.ts';

@@ -1,6 +1,6 @@
 // The text of a refusal, in a body of any form: each server has it in another field, a router passes on JSON inside of JSON, and a proxy answers with
 // a page or with nothing.
-import { isObject } from '../../../core/given.ts';
+import { isObject } from '../../../core/json.ts';
 import { cutHead, isBlank } from '../../../core/text.ts';
 
 export interface RefusalBody {

@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/given.ts';
+import { isObject } from '../../../core/json.ts';
 
 /** Keywords that OpenAI's strict form has not. */
 const LOOSE =

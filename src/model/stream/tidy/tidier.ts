@@ -2,7 +2,7 @@
 // and writes it in the form that the API describes, before the code that reads only this form. What it cannot read is left out and costs only itself.
 // It completes nothing: the arguments of a call, a reason to end and the end itself are there only if the server has sent them.
 import { cutHead } from '../../../core/text.ts';
-import { given, isObject } from '../../../core/given.ts';
+import { given, isObject } from '../../../core/json.ts';
 
 /** Puts the events of one answer into the form of their API. Throws nothing but a `RangeError` for an event that is nested too deeply. */
 export interface Tidier {

@@ -1,5 +1,5 @@
 // The chunks of Chat Completions, as many servers write them. A body that was not streamed is one chunk, with `message` in place of `delta`.
-import { given, isObject } from '../../../core/given.ts';
+import { given, isObject } from '../../../core/json.ts';
 import { readStopReason } from '../stop-reasons.ts';
 import { ThinkTags } from './think-tags.ts';
 import {

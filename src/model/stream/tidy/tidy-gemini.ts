@@ -1,5 +1,5 @@
 // The chunks of Gemini. A body that was not streamed has the same form.
-import { given, isObject } from '../../../core/given.ts';
+import { given, isObject } from '../../../core/json.ts';
 import { readStopReason } from '../stop-reasons.ts';
 import { fieldOf, figuresIn, isErrorEvent, objectsIn, reasonIn, textIn, wordIn, type Tidier } from './tidier.ts';
 

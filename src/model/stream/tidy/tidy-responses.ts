@@ -1,8 +1,19 @@
 // The events of Responses, of which the packages of OpenAI and of xAI each read another form. An item is known by its place in the output: servers
 // change ids between events, or send none. A body that was not streamed is the event that ends a stream.
-import { given, isObject } from '../../../core/given.ts';
-import { argumentsIn, fieldOf, figureIn, figuresIn, isErrorEvent, objectsIn, placeIn } from './tidier.ts';
-import { reasonIn, textIn, wordIn, type Tidier } from './tidier.ts';
+import { given, isObject } from '../../../core/json.ts';
+import {
+  argumentsIn,
+  fieldOf,
+  figureIn,
+  figuresIn,
+  isErrorEvent,
+  objectsIn,
+  placeIn,
+  reasonIn,
+  textIn,
+  wordIn,
+  type Tidier,
+} from './tidier.ts';
 
 /** How a response ended that is not complete, as its state says it. */
 const UNFINISHED: readonly string[] = ['incomplete', 'failed', 'cancelled'];

@@ -1,8 +1,7 @@
 // Messages in which any text may be hostile, and what a prompt made of them holds by right: a mark for each thing that Holdfast itself
 // puts there. A case is made of whole numbers, so that it is cheap to make and shrinks well.
 import type { InboundMessage, Media } from '../../../../src/core/inbound.ts';
-import type { UserPromptInput } from '../../../../src/prompt/user-prompt.ts';
-import type { SystemEvent } from '../../../../src/core/system-event.ts';
+import type { UserPromptInput, SystemEvent } from '../../../../src/prompt/user-prompt.ts';
 import { choices, hostilePiece } from './hostile-text.ts';
 import { linesOf, type Mark } from './read-prompt.ts';
 

@@ -1,0 +1,365 @@
+// Plans a requested subagent: its agent, its model, its time limit, and its first message. A refusal names the value; the store, which
+// counts subagents, checks their number.
+// What a session may do depends on its place in a family: a subagent works on a task, and sends messages neither to users nor to other
+// sessions; at the bottom of its family it has no subagents.
+import { withOptions, type InputOptions } from './input-options.ts';
+import { storableText, cutHead, isBlank } from './text.ts';
+import { subagentInstructions, type SessionMessage } from './session-message.ts';
+import type { ThinkingLevel } from './models.ts';
+import { given } from './json.ts';
+import { BLANKS, foldedPattern, foldText, replaceFolded } from '../prompt/fold-text.ts';
+import { ownPart, type PromptPart } from '../prompt/prompt-parts.ts';
+import { neutralise } from '../prompt/untrusted-text.ts';
+import { SILENT_REPLY_TOKEN } from './reply.ts';
+import { TOKEN_MARKS } from './heartbeat.ts';
+
+export interface SpawnRequest {
+  task: string;
+  label?: string | undefined;
+  agentId?: string | undefined;
+  model?: string | undefined;
+  thinking?: ThinkingLevel | undefined;
+  /** 0: without a limit. */
+  runTimeoutSeconds?: number | undefined;
+  /** `delete`: its session is archived once its end was announced. Default: keep. */
+  cleanup?: 'keep' | 'delete' | undefined;
+  /** `session`: it may be given another task when it is done. Default: run. */
+  mode?: 'run' | 'session' | undefined;
+  /** The delivery address of the answer to its announcement. Only a client sets it; for a tool call it is that of its turn's answer. */
+  deliver?: { url: string } | null | undefined;
+  /** Of its turns, in addition to those of the turn that spawns it. */
+  options?: InputOptions | undefined;
+}
+
+/** The configured subagent settings of one agent. */
+export interface SpawnSettings {
+  maxSpawnDepth: number;
+  maxChildrenPerSession: number;
+  maxDescendants: number;
+  runTimeoutSeconds: number;
+  /** Agents that it may spawn in addition to its own; `*`: any. */
+  allowAgents: readonly string[];
+}
+
+/** The agent that a subagent is of. */
+export interface SpawnedAgent {
+  id: string;
+  /** The model of its subagents when they name none; absent: its own. */
+  model?: string | undefined;
+  thinking?: ThinkingLevel | undefined;
+  /** Why it cannot use a model, given as `provider/model` or as an alias; null: it can. */
+  modelFault: (name: string) => string | null;
+}
+
+/** A request that the configuration allows. */
+export interface SpawnPlan {
+  agentId: string;
+  task: string;
+  label: string | null;
+  model: string | null;
+  thinking: ThinkingLevel | null;
+  runTimeoutSeconds: number;
+  cleanup: 'keep' | 'delete';
+  mode: 'run' | 'session';
+  /** Null: where the configuration says, or where the turn's own answer goes. */
+  /** Absent: where the configuration says; null: nowhere. */
+  deliver?: { url: string } | null;
+  options?: InputOptions;
+}
+
+/** `field` names the refused field; the message gives its value and what is allowed. */
+export type SpawnPlanResult =
+  | { kind: 'planned'; plan: SpawnPlan }
+  | { kind: 'refused'; field: string; message: string };
+
+/** Decides a request. `agent` null: the requested agent is not in the configuration. */
+export function planSpawn(
+  request: SpawnRequest,
+  { requesterId, agent, settings }: { requesterId: string; agent: SpawnedAgent | null; settings: SpawnSettings },
+): SpawnPlanResult {
+  const agentId = request.agentId ?? requesterId;
+  if (agent === null) return refused('agentId', `the agent ${JSON.stringify(agentId)} is not in the configuration`);
+  if (!mayBeSpawned(agentId, requesterId, settings)) {
+    const allowed = [requesterId, ...settings.allowAgents].join(', ');
+    return refused('agentId', `${JSON.stringify(agentId)} must not be spawned from this agent; allowed: ${allowed}`);
+  }
+  const model = request.model ?? agent.model ?? null;
+  const fault = model === null ? null : agent.modelFault(model);
+  if (fault !== null) return refused('model', fault);
+  return {
+    kind: 'planned',
+    plan: {
+      agentId,
+      task: storableText(request.task),
+      label: storableText(request.label ?? '').trim() || null,
+      model,
+      thinking: request.thinking ?? agent.thinking ?? null,
+      runTimeoutSeconds: request.runTimeoutSeconds ?? settings.runTimeoutSeconds,
+      cleanup: request.cleanup ?? 'keep',
+      mode: request.mode ?? 'run',
+      ...given({ deliver: request.deliver, options: request.options }),
+    },
+  };
+}
+
+/** True for the agent itself and for those that it may spawn. */
+export function mayBeSpawned(
+  agentId: string,
+  requesterId: string,
+  settings: Pick<SpawnSettings, 'allowAgents'>,
+): boolean {
+  const { allowAgents } = settings;
+  return agentId === requesterId || allowAgents.includes('*') || allowAgents.includes(agentId);
+}
+
+/** The first message of a subagent. `depth`: the number of sessions above it. */
+export function spawnMessage(about: {
+  task: string;
+  requesterKey: string;
+  depth: number;
+  depthMax: number;
+  options?: InputOptions;
+}): SessionMessage {
+  const { task, requesterKey, depth, depthMax, options = {} } = about;
+  return {
+    text: task,
+    ...withOptions(options),
+    provenance: { kind: 'spawn', sourceSession: requesterKey, depth, depthMax },
+    extraSystemPrompt: subagentInstructions({ maySpawn: depth < depthMax }),
+  };
+}
+
+/**
+ * Why a planned subagent was not spawned. `depth`, `children`, `descendants`: the limit is reached. `ended`: the run of the spawning session
+ * has ended. `stopped`: the turn of the call is being stopped or has ended. `working`: the subagent is already working.
+ */
+export type SpawnRefusal = 'depth' | 'children' | 'descendants' | 'ended' | 'stopped' | 'working';
+
+/** Why nothing was spawned, for people and models; `count` is the number that was compared with the limit. */
+export function spawnRefusalText(code: SpawnRefusal, count: number, settings: SpawnSettings): string {
+  switch (code) {
+    case 'depth':
+      return `maxSpawnDepth is ${settings.maxSpawnDepth}, and this session is at depth ${count}`;
+    case 'children':
+      return `maxChildrenPerSession is ${settings.maxChildrenPerSession}, and ${count} subagents of this session are active`;
+    case 'descendants':
+      return `maxDescendants is ${settings.maxDescendants}, and ${count} subagents of this family are active`;
+    case 'ended':
+      return 'the run of this session has ended, so it cannot spawn or steer subagents';
+    case 'stopped':
+      return 'the turn that requested it is being stopped';
+    case 'working':
+      return 'the subagent is already working';
+    default:
+      return code satisfies never;
+  }
+}
+
+function refused(field: string, message: string): SpawnPlanResult {
+  return { kind: 'refused', field, message };
+}
+
+/** `main`: it was not spawned. `orchestrator`: a subagent that may spawn. `leaf`: one that may not. */
+export type SubagentRole = 'main' | 'orchestrator' | 'leaf';
+
+const DENIED_BELOW = ['gateway', 'agents_list', 'whatsapp_login', 'cron', 'sessions_send', 'message'] as const;
+
+/** Tools that a role does not have, regardless of the tool policy. */
+export const DENIED_TOOLS: Readonly<Record<SubagentRole, readonly string[]>> = {
+  main: [],
+  orchestrator: DENIED_BELOW,
+  leaf: [...DENIED_BELOW, 'subagents', 'sessions_list', 'sessions_history', 'sessions_spawn'],
+};
+
+/** The role of a session at this depth, when subagents may be spawned down to `depthMax`. */
+export function roleAt(depth: number, depthMax: number): SubagentRole {
+  if (depth === 0) return 'main';
+  return depth < depthMax ? 'orchestrator' : 'leaf';
+}
+
+// Announcements: notices that a session receives: a subagent has ended, or a wait is over. The rows hold the facts; the text is
+// built here, with the prompt. The output of the subagent is untrusted text: it is bounded, neutralised, and cannot imitate the
+// lines around it (G29).
+
+export type RunStatus = 'ok' | 'failed' | 'timedOut' | 'killed';
+
+/** The end of a subagent's run, from its row. Fields that do not apply are absent. */
+export interface SubagentEnd {
+  kind: 'subagent';
+  runId: string;
+  /** The subagent's session. */
+  sessionId: string;
+  sessionKey: string;
+  /** Its label, otherwise its task. */
+  label: string;
+  status: RunStatus;
+  /** Why it did not end well. */
+  error?: string;
+  /** Its last text. */
+  result?: string;
+  runtimeMs: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** True when the recipient talks with a user; false when it is a subagent itself. */
+  isForUser: boolean;
+  /** How many other runs of the recipient have not ended. */
+  active: number;
+}
+
+/** A session ended its turn to wait, and no input has arrived for this long. */
+export interface WaitOver {
+  kind: 'wait-over';
+  seconds: number;
+}
+
+export type Announcement = SubagentEnd | WaitOver;
+
+/** The token with which a subagent says that its end need not be announced. */
+const ANNOUNCE_SKIP = new RegExp(`^[\\s${TOKEN_MARKS}]*ANNOUNCE_SKIP[\\s${TOKEN_MARKS}]*$`);
+
+/** The maximum kept of a subagent's last text for its announcement: as much as of a tool result. */
+const RESULT_CHARS_MAX = 40_000;
+const LABEL_CHARS_MAX = 160;
+const ERROR_CHARS_MAX = 500;
+
+/** True when an answer asks for no announcement. */
+export function isAnnounceSkip(answer: string): boolean {
+  return ANNOUNCE_SKIP.test(answer);
+}
+
+/** The announcement of an inbox row; null for a row that contains its text itself. */
+export function readAnnouncement(body: unknown): Announcement | null {
+  // Only the store writes rows of this kind: what it wrote is what is read.
+  return (body as { announcement?: Announcement } | null)?.announcement ?? null;
+}
+
+/** A subagent's last text as it is stored: bounded, with a note about the omitted part. */
+export function boundedResult(text: string): string {
+  if (text.length <= RESULT_CHARS_MAX) return text;
+  const head = cutHead(text, RESULT_CHARS_MAX);
+  return `${head}\n[... ${text.length - head.length} more characters cut]`;
+}
+
+export function announcementParts(announcement: Announcement): PromptPart[] {
+  switch (announcement.kind) {
+    case 'subagent':
+      return endParts(announcement);
+    case 'wait-over':
+      return [ownPart('announcement', waitOverText(announcement))];
+    default:
+      return announcement satisfies never;
+  }
+}
+
+/** The same as one text, for people to read. */
+export function announcementText(announcement: Announcement): string {
+  return announcementParts(announcement)
+    .map(({ text }) => text)
+    .join('\n\n');
+}
+
+function endParts(end: SubagentEnd): PromptPart[] {
+  const header = `[System Message] [sessionId: ${end.sessionId}] A subagent task "${formatName(end.label)}" just ${statusText(end)}.`;
+  const result = end.result === undefined || isBlank(end.result) ? null : withoutImitations(end.result);
+  return [
+    ownPart('announcement', header),
+    result === null
+      ? ownPart('announcement-result', 'Result:\n(no output)')
+      : { name: 'announcement-result', origin: 'channel', trust: 'untrusted', text: `Result:\n${result}` },
+    ownPart('announcement-stats', `Stats: ${statsText(end)}`),
+    ownPart('announcement-instruction', instructionText(end)),
+  ];
+}
+
+function statusText({ status, error }: SubagentEnd): string {
+  switch (status) {
+    case 'ok':
+      return 'completed successfully';
+    case 'timedOut':
+      return 'timed out';
+    case 'killed':
+      return 'was killed';
+    case 'failed':
+      return `failed: ${error === undefined ? 'unknown error' : oneLine(error, ERROR_CHARS_MAX).replace(/\.$/, '')}`;
+    default:
+      return status satisfies never;
+  }
+}
+
+function statsText({ runtimeMs, inputTokens, outputTokens }: SubagentEnd): string {
+  const tokens = `${tokenCount(inputTokens + outputTokens)} (in ${tokenCount(inputTokens)} / out ${tokenCount(outputTokens)})`;
+  return `runtime ${durationText(runtimeMs)} • tokens ${tokens}`;
+}
+
+function instructionText({ isForUser, active, status }: SubagentEnd): string {
+  if (active > 0) {
+    const runs = active === 1 ? 'one other subagent was' : `${active} other subagents were`;
+    return (
+      `When it ended, ${runs} still at work for this session. If results that belong with this one are still missing, ` +
+      `wait for them: reply ONLY ${SILENT_REPLY_TOKEN}. ` +
+      (isForUser ? 'Otherwise tell the user about it in your own voice.' : 'Otherwise continue with it.')
+    );
+  }
+  if (!isForUser) {
+    return (
+      'A subagent task of yours is done. Use the result above and continue your own task; when that is done, give your final answer: it is ' +
+      `your report, and nothing that you answered before has been announced. If your last answer already was your report, reply ONLY ${SILENT_REPLY_TOKEN}.`
+    );
+  }
+  const task =
+    status === 'ok'
+      ? 'A completed subagent task is ready for user delivery. Put the result above into your own voice and send it as your answer now.'
+      : 'A subagent task has ended without success. Tell the user in your own voice what happened and what can be done.';
+  return (
+    `${task} Keep this message itself, ids and figures to yourself. ` +
+    `If you have already told the user exactly this, reply ONLY ${SILENT_REPLY_TOKEN}.`
+  );
+}
+
+function waitOverText({ seconds }: WaitOver): string {
+  return (
+    `[System Message] Nothing has arrived for ${seconds} s, and your wait has ended. Continue without what you waited for, say so, ` +
+    'or wait once more with sessions_yield.'
+  );
+}
+
+/** `45s`, `5m12s`, `1h3m`. */
+function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return seconds % 60 === 0 ? `${minutes}m` : `${minutes}m${seconds % 60}s`;
+  return minutes % 60 === 0 ? `${minutes / 60}h` : `${Math.floor(minutes / 60)}h${minutes % 60}m`;
+}
+
+/** `950`, `8.2k`, `82k`, `1.2m`. */
+function tokenCount(count: number): string {
+  if (count < 1_000) return String(count);
+  if (count < 10_000) return `${(count / 1_000).toFixed(1)}k`;
+  if (count < 999_500) return `${Math.round(count / 1_000)}k`;
+  return `${(count / 1_000_000).toFixed(1)}m`;
+}
+
+/** Untrusted text inside one of our lines: one line, bounded, and without the quotes that end it. */
+function formatName(label: string): string {
+  return oneLine(label, LABEL_CHARS_MAX).replaceAll(/["“”]/g, "'") || 'task';
+}
+
+function oneLine(text: string, charsMax: number): string {
+  const line = neutralise(cutHead(text, charsMax * 8))
+    .replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim();
+  return line.length > charsMax ? `${cutHead(line, charsMax - 1).trimEnd()}…` : line;
+}
+
+const OWN_LINE = foldedPattern(
+  `^${BLANKS}*(?:result${BLANKS}*:${BLANKS}*$|stats${BLANKS}*:(?=${BLANKS}*runtime))`,
+  'gm',
+);
+
+// A result that contains the end mark and imitates our text would be believed.
+function withoutImitations(result: string): string {
+  const text = neutralise(boundedResult(result));
+  const folded = foldText(text);
+  return replaceFolded(folded, OWN_LINE, (line) => `${line.trimEnd().replace(/[:：]$/u, '')} (untrusted):`);
+}
