@@ -37,7 +37,7 @@ export function createReconciler(
     onRepeated,
     reconcileMs: live.config.runtime.reconcileMs,
     watch,
-    stillWaiting: (rings) => modules.stillWaiting(backend, rings),
+    stillWaiting: modules.openStillWaiting(backend, live.config.runtime),
     due: parts.flatMap(({ due }) => due ?? []),
     pingQueue: () => backend.ping(),
     onQueueFault: backend.outages.failed,
@@ -50,24 +50,32 @@ export function createReconciler(
   });
 }
 
-/** States in which a worker will still take a job. */
-const ALIVE = new Set(['waiting', 'delayed', 'prioritized', 'waiting-children']);
+/** The part of a lease for which a worker may have a job whose session it has not claimed. Then it counts as crashed, in time for G10. */
+const FETCHED_SHARE = 1 / 3;
 
 /**
- * The ids of the jobs of these rings that still wait. An empty queue is asked once; rejects when the queue cannot be asked.
+ * Returns the function that finds out which rings need no other, by the ids of their jobs: those that wait, and those that a worker has fetched a short
+ * time ago. A worker with more jobs than it can claim at once claims the last of them seconds later: after 4.5 s on a machine with a load of 20. All jobs of a
+ * queue are asked for together: 0.3 s for 10,000 there. A statement for each of 500 rings took 2.9 s, failed beside turns, and made all 500 seem lost.
  */
-export async function stillWaiting(backend: QueueBackend, rings: StaleRing[]): Promise<Set<string>> {
-  const alive = new Set<string>();
-  for (const [lane, ofLane] of Map.groupBy(rings, (ring) => ring.lane)) {
-    // The store writes only lanes of the configuration.
-    const queue = backend.queue(lane as Lane);
-    const { waiting = 0, delayed = 0, prioritized = 0 } = await queue.getJobCounts('waiting', 'delayed', 'prioritized');
-    if (waiting + delayed + prioritized === 0) continue;
-    const ids = ofLane.map((ring) => `${ring.sessionId}.${ring.ringNo}`);
-    const states = await Promise.all(ids.map((id) => queue.getJobState(id)));
-    ids.forEach((id, index) => {
-      if (ALIVE.has(states[index] as string)) alive.add(id);
-    });
-  }
-  return alive;
+export function openStillWaiting(
+  backend: Pick<QueueBackend, 'queue'>,
+  { leaseMs }: { leaseMs: number },
+): (rings: readonly Pick<StaleRing, 'lane'>[]) => Promise<Set<string>> {
+  /** When each job that is fetched was first seen so, monotonic, by lane. */
+  const fetchedAtMs = new Map<Lane, ReadonlyMap<string, number>>();
+  return async (rings) => {
+    const alive = new Set<string>();
+    for (const lane of new Set(rings.map((ring) => ring.lane))) {
+      const queue = backend.queue(lane);
+      // In this order a job that is fetched meanwhile is found.
+      for (const id of await queue.getRanges(['waiting', 'prioritized'], 0, -1)) alive.add(id);
+      const nowMs = performance.now();
+      const fetched = await queue.getRanges(['active'], 0, -1);
+      const seen = new Map(fetched.map((id) => [id, fetchedAtMs.get(lane)?.get(id) ?? nowMs]));
+      fetchedAtMs.set(lane, seen);
+      for (const [id, atMs] of seen) if (nowMs - atMs < FETCHED_SHARE * leaseMs) alive.add(id);
+    }
+    return alive;
+  };
 }

@@ -64,7 +64,7 @@ async function loadShared() {
     createService: service.createService,
     createDoorbell: jobs.createDoorbell,
     Reconciler: reconciler.Reconciler,
-    stillWaiting: waiting.stillWaiting,
+    openStillWaiting: waiting.openStillWaiting,
     createWorkWatch: watch.createWorkWatch,
     identityOf: reports.readIdentity,
     startReports: reports.startReports,

@@ -1,8 +1,8 @@
 // The reconciler: rings again for everything that waits without a live ring. It replaces rings that were lost (a wiped queue, a process
 // that crashed between commit and ring) and rings for sessions whose worker crashed (G10, G22).
 //
-// The parts of a round run in parallel: one that fails does not stop the others. Nor does a queue that does not answer: then every ring
-// counts as lost, and a ring too many costs one extra check of a session.
+// The parts of a round run in parallel: one that fails does not stop the others. Nor does a queue that does not answer for ten rounds: then every ring
+// counts as lost, and a ring too many costs one extra check of a session. A busy queue does not answer now and then, and more rings make it busier.
 //
 // While the queue is unavailable, the lanes of this process receive due sessions directly, as far as they have free slots, so that an
 // outage of the queue costs about an interval per message and no more.
@@ -60,8 +60,11 @@ const DIRECT_ROUND_MS = 100;
 /** A lease is checked this long after it expired, in milliseconds. */
 const AFTER_MOMENT_MS = 5;
 
-/** After this many intervals without a successful round, the reconciler counts as failed. */
+/** After this many intervals without a successful round, the reconciler counts as failed, and after so many rounds without an answer, the queue as empty. */
 const INTERVALS_MAX = 10;
+
+/** The id of its job. */
+const idOf = ({ sessionId, ringNo }: StaleRing): string => `${sessionId}.${ringNo}`;
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -69,6 +72,8 @@ export class Reconciler {
   #running: Promise<void> = Promise.resolve();
   /** Asked at most once per interval, because rounds may follow each other closely. */
   #queue = { askedAtMs: Number.NEGATIVE_INFINITY, isAsking: false, isAway: false };
+  /** Rounds since the queue has said which rings still wait. */
+  #unanswered = 0;
   /** When a round last succeeded, monotonic milliseconds. */
   #succeededAtMs = performance.now();
 
@@ -169,7 +174,7 @@ export class Reconciler {
     const { stale, nextInMs } = await selectStaleRings(database, { staleAfterMs: reconcileMs, lanes });
     if (stale.length === 0) return nextInMs;
     const alive = await this.#stillWaiting(stale.filter((ring) => !ring.isAbandoned));
-    const lost = stale.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`));
+    const lost = stale.filter((ring) => !alive.has(idOf(ring)));
     const { rings } = publish(await countRings(database, lost));
     this.#options.onRepeated?.(rings);
     if (rings > 0) logger.debug({ rings }, 'Jobs were enqueued again');
@@ -187,13 +192,16 @@ export class Reconciler {
     return stale.length > 0 ? DIRECT_ROUND_MS : nextInMs;
   }
 
-  /** As the option says; a queue that cannot be asked has none. */
+  /** As the option says; a queue that cannot be asked still has all of them, for ten rounds. */
   async #stillWaiting(rings: StaleRing[]): Promise<Set<string>> {
     try {
-      return await this.#options.stillWaiting(rings);
+      const waiting = await this.#options.stillWaiting(rings);
+      this.#unanswered = 0;
+      return waiting;
     } catch (error) {
       this.#options.onQueueFault(error);
-      return new Set();
+      this.#unanswered += 1;
+      return new Set(this.#unanswered < INTERVALS_MAX ? rings.map(idOf) : []);
     }
   }
 

@@ -1,5 +1,5 @@
 // (parked) Turns that wait and become due in the same second: none is rung for twice, and they are done as fast as turns of messages. A trigger of the
-// benchmark's own notes each ring.
+// benchmark's own notes each ring: it has a number of its own, so it is a job of its own.
 import { askDatabase } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';

@@ -337,8 +337,7 @@ function isPathParameter(name: string): name is PathParameterName {
 
 export function namesIn(path: string): PathParameterName[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-    if (!isPathParameter(name))
-      throw new Error(`the path ${path} has a parameter that PATH_PARAMETERS does not know`);
+    if (!isPathParameter(name)) throw new Error(`the path ${path} has a parameter that PATH_PARAMETERS does not know`);
     return name;
   });
 }

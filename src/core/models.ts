@@ -322,7 +322,9 @@ const OTHERS = listed.models.map(({ model, contextTokens, maxOutputTokens, input
   checkedAt: listed.checkedAt,
 }));
 
-const BUILT_IN: ReadonlyMap<string, CatalogueRow> = new Map([...ANTHROPIC_MODELS, ...OTHERS].map((row) => [row.model, row]));
+const BUILT_IN: ReadonlyMap<string, CatalogueRow> = new Map(
+  [...ANTHROPIC_MODELS, ...OTHERS].map((row) => [row.model, row]),
+);
 
 /** The prices of the list, as rows of the price table; a model whose price is not known has none. */
 export const LISTED_PRICES: readonly WrittenPriceRow[] = listed.models.flatMap(

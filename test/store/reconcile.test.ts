@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { countRings, selectStaleRings } from '../../src/kernel/queue/reconcile.ts';
-import { changeDoorbells } from '../rows/doorbells.ts';
+import { changeDoorbells, readDoorbells } from '../rows/doorbells.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { ago, now } from '../rows/table.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
@@ -58,4 +58,25 @@ test('of two reconcilers that read the same ring one counts it', async () => {
   const counted = await Promise.all([countRings(rig.database, own), countRings(rig.database, own)]);
   const ring = { kind: 'inbound', sessionId, lane: 'main', ringNo: (own[0]?.ringNo ?? 0) + 1 };
   expect(counted.flatMap(({ after }) => after?.rings)).toEqual([ring]);
+});
+
+test('a session that a worker has claimed since it was selected is not rung for again', async () => {
+  const sessionId = await waiting();
+  const { stale } = await select(0);
+  const own = stale.filter((ring) => ring.sessionId === sessionId);
+  await rig.claimed(sessionId, 'worker-1', 60_000);
+  expect((await countRings(rig.database, own)).rings).toBe(0);
+  await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: now });
+  expect((await countRings(rig.database, own)).rings).toBe(1);
+});
+
+test('of several rings of one statement, each is old later than the one before it', async () => {
+  const sessions = [await waiting(), await waiting(), await waiting()];
+  const epochs = await Promise.all(sessions.map((id) => rig.claimed(id, 'worker-1', 60_000)));
+  // They share a statement.
+  await Promise.all(epochs.map(({ session }) => rig.release({ sessionId: session.id, epoch: session.epoch })));
+  const [first, second, third] = (await readDoorbells(rig, { sessionId: sessions }, 'rungAt'))
+    .map(({ rungAt }) => rungAt.getTime())
+    .toSorted((one, other) => one - other);
+  expect([second! - first!, third! - second!]).toEqual([2, 2]);
 });

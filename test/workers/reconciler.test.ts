@@ -98,6 +98,26 @@ test('a queue that does not answer keeps no session from being rung (G22)', asyn
   await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId)).toBeDefined();
 });
 
+test('a ring for which the queue was not asked in a round is not lost until it has answered (G22)', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const doorbell = listeningDoorbell();
+  let asked = 0;
+  const rungBefore: boolean[] = [];
+  const reconciler = reconcilerOf(doorbell, {
+    async stillWaiting(stale) {
+      if (!stale.some((ring) => ring.sessionId === sessionId)) return new Set();
+      rungBefore.push(doorbell.rung.some((ring) => ring.sessionId === sessionId));
+      asked += 1;
+      if (asked <= 3) throw new Error('The queue is busy.');
+      return new Set();
+    },
+  });
+  reconciler.start();
+  await expect.poll(() => doorbell.rung.some((ring) => ring.sessionId === sessionId)).toBe(true);
+  expect(rungBefore.slice(0, 4)).toEqual([false, false, false, false]);
+});
+
 test('a failing part of a round does not stop the other parts', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));

@@ -3,7 +3,7 @@ import type { BackendFactory, IQueueBackend, Job, Queue, Worker } from 'bullmq';
 import type { QueueName } from '../../jobs/index.ts';
 import type { OutageLog } from '../../src/logger.ts';
 
-export type ProducerQueue = Pick<Queue, 'add' | 'addBulk' | 'getJobCounts' | 'getJobState' | 'close'>;
+export type ProducerQueue = Pick<Queue, 'add' | 'addBulk' | 'getJobCounts' | 'getRanges' | 'close'>;
 export type QueueJob = Pick<Job, 'name' | 'data' | 'moveToWait'>;
 
 interface WorkerSettings {

@@ -91,16 +91,17 @@ export function ringWork(withinMs: number): WorkQuestion {
   };
 }
 
-/** Leaves out the sessions for which another process has rung meanwhile; resolves with how many are rung for. */
+/** Leaves out the sessions for which another process has rung meanwhile, or that a worker has claimed; resolves with how many are rung for. */
 export const countRings = literalQuery({
   name: 'count-rings',
-  purpose: 'Count a ring of each doorbell that still has the given number. Answers the rings.',
+  purpose:
+    'Count a ring of each doorbell that still has the given number and whose session no worker holds. Answers the rings.',
   locking: 'The doorbells.',
   // Sent again, it would not answer the rings that it has counted.
   retryMs: 0,
   text: `update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp()
-from unnest($1::uuid[], $2::bigint[]) as stale (session_id, rings)
-where d.session_id = stale.session_id and d.rings = stale.rings
+from unnest($1::uuid[], $2::bigint[]) as stale (session_id, rings) join holdfast.sessions s on s.id = stale.session_id
+where d.session_id = stale.session_id and d.rings = stale.rings and coalesce(s.lease_expires_at <= clock_timestamp(), true)
 returning d.session_id, d.lane, d.rings`,
   values: (stale: NeededRing[]) => [stale.map(({ sessionId }) => sessionId), stale.map(({ ringNo }) => ringNo)],
   answer(rows: ({ session_id: SessionId } & RungColumns)[]): Committed<{ rings: number }> {

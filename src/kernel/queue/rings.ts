@@ -92,14 +92,18 @@ export function ringSql(
   returning session_id, lane, rings`;
 }
 
+/** The time that the queue is given for each of the rings that one statement answers. It needs 0.6 ms on a machine with a load of 20. */
+const RING_MS = 2;
+
 /**
  * SQL that makes sessions due, from the rows of a CTE (`sessions` as they are after the change) for which `condition` holds of `s`. A turn
- * that is parked for an unknown time has no doorbell: then it is inserted.
+ * that is parked for an unknown time has no doorbell: then it is inserted. Of 10,000 rings the last is in the queue seconds after the first: each counts
+ * as rung when it is there at the latest, else the reconciler would repeat those that are still being added.
  */
 export function wakeSql(cte: string, condition: string): string {
-  return `insert into holdfast.doorbells as d (session_id, lane, rings)
-  select s.id, s.lane, ${firstRingSql('s')} from ${cte} s where ${condition}
-  on conflict (session_id) do update set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  return `insert into holdfast.doorbells as d (session_id, lane, rings, rung_at)
+  select s.id, s.lane, ${firstRingSql('s')}, now() + (row_number() over () - 1) * ${RING_MS} * interval '1 millisecond' from ${cte} s where ${condition}
+  on conflict (session_id) do update set rings = d.rings + 1, rung_at = excluded.rung_at, due_at = least(d.due_at, now())
   returning d.session_id, d.lane, d.rings`;
 }
 

@@ -21,8 +21,8 @@ interrupted_turns as (
 deleted_doorbells as (
   delete from holdfast.doorbells d using locked where d.session_id = locked.id and not locked.has_work
 )
-insert into holdfast.doorbells as d (session_id, lane, rings)
-  select s.id, s.lane, ((s.inbox_seq + s.epoch) << 20) from locked s where s.has_work
-  on conflict (session_id) do update set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+insert into holdfast.doorbells as d (session_id, lane, rings, rung_at)
+  select s.id, s.lane, ((s.inbox_seq + s.epoch) << 20), now() + (row_number() over () - 1) * 2 * interval '1 millisecond' from locked s where s.has_work
+  on conflict (session_id) do update set rings = d.rings + 1, rung_at = excluded.rung_at, due_at = least(d.due_at, now())
   returning d.session_id, d.lane, d.rings
 ;

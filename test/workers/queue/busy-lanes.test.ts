@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Ring } from '../../../jobs/index.ts';
 import { createLogger } from '../../../src/logger.ts';
 import { createPublish, createWake } from '../../../src/kernel/queue/rings.ts';
-import { stillWaiting } from '../../../workers/create-reconciler.ts';
+import { openStillWaiting } from '../../../workers/create-reconciler.ts';
 import { Reconciler } from '../../../workers/reconciler.ts';
 import { shareAmongTests } from '../../servers/share-among-tests.ts';
 import { isLongForm } from '../../servers/test-form.ts';
@@ -82,6 +82,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     while (sessions.length < count) sessions.push(...(await Promise.all(Array.from({ length: 100 }, accept))));
     await expect.poll(() => pending(rig)).toBe(count);
     let looks = 0;
+    const stillWaiting = openStillWaiting(rig.backend, { leaseMs: 500 });
     const reconciler = new Reconciler({
       config: store.config,
       database: store.database,
@@ -92,7 +93,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
       reconcileMs: 20,
       stillWaiting(stale) {
         looks += stale.length;
-        return stillWaiting(rig.backend, stale);
+        return stillWaiting(stale);
       },
       pingQueue: () => rig.backend.ping(),
       onQueueFault: () => undefined,
