@@ -14,7 +14,7 @@ import { messageTextOf, type ScriptedMessage } from './script.ts';
 export interface PlayedMessage {
   message: MessageView;
   turn: TurnView;
-  /** Of this session, from before the message was sent to the end of its turn. */
+  /** Of this session, from the acceptance of the message to the end of its turn. */
   events: StreamedEvent[];
   idempotencyKey: string;
 }
@@ -44,7 +44,7 @@ export async function playMessage(scene: Scene, options: PlayOptions): Promise<P
     const text = messageTextOf(script);
     await (options.send?.(text) ?? sendMessage(scene, { sessionKey, text, idempotencyKey }));
     const events = await showUntilEnded(scene, watch, options);
-    const id = String(events.find(({ type }) => type === 'message.accepted')?.data['messageId']);
+    const id = String(events[0]?.data['messageId']);
     record.inputs.set(id, 'answered');
     const message = await stage.read<MessageView>(`/v1/messages/${id}`);
     const turn = await stage.read<TurnView>(`/v1/turns/${message.turnId}`);
@@ -98,6 +98,8 @@ async function showUntilEnded(
   const live: LiveCall = { step: null };
   for (;;) {
     const event = await watch.next();
+    // A new stream may begin with the end of an earlier turn: it is committed, but no stream shows it while an older transaction is open.
+    if (events.length === 0 && event.type !== 'message.accepted') continue;
     events.push(event);
     const isShown = (await show?.(event, live)) ?? false;
     if (!isShown) showEvent(event, live, scene, script);
