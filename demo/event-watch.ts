@@ -11,6 +11,7 @@ export class EventWatch {
   readonly #closed = new AbortController();
   readonly #signal: AbortSignal;
   readonly #unread: StreamedEvent[] = [];
+  #last: StreamedEvent | undefined;
   #waiting: PromiseWithResolvers<void> | null = null;
   #fault: unknown = null;
 
@@ -37,12 +38,13 @@ export class EventWatch {
   async next(): Promise<StreamedEvent> {
     for (;;) {
       const event = this.#unread.shift();
-      if (event !== undefined) return event;
+      if (event !== undefined) return (this.#last = event);
       this.#signal.throwIfAborted();
       if (this.#fault !== null) throw this.#fault;
       this.#waiting = Promise.withResolvers<void>();
       const timer = setTimeout(() => {
-        this.#fault = new Error(`no event within ${SILENCE_MS_MAX} ms`);
+        const last = this.#last === undefined ? 'the stream was opened' : JSON.stringify(this.#last);
+        this.#fault = new Error(`no event within ${SILENCE_MS_MAX} ms after ${last}`);
         this.#waiting?.resolve();
       }, SILENCE_MS_MAX);
       const wake = (): void => this.#waiting?.resolve();

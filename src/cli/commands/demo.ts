@@ -1,6 +1,7 @@
 // `holdfast demo`: plays the main job with real processes on a database of its own, shows what happens, and checks it through the
 // API. Ends with 0 only if every check held; leaves nothing running and nothing on the disk, however it ends.
 import { performance } from 'node:perf_hooks';
+import { listCauses } from '../../database/passing-faults.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { CHAPTERS } from '../../../demo/chapters.ts';
 import type { DemoRecord, Scene } from '../../../demo/chapter.ts';
@@ -63,10 +64,11 @@ export async function runDemo(terminal: Terminal): Promise<ExitCode> {
   } catch (error) {
     // The chapter may continue briefly, without output, until its processes have ended.
     progress.mute();
-    if (stop.exitCode() === null) fail(document, manager, terminal, error);
-    else document.failures.push('it was stopped');
+    document.failures.push(stop.exitCode() === null ? describeEnd(document, error) : 'it was stopped');
     stop.halt();
   } finally {
+    // What the processes have logged may say why.
+    if (document.failures.length > 0 && stop.exitCode() === null) manager.logs().forEach(terminal.error);
     const left = await manager.strike();
     if (left.length > 0) document.failures.push(`could not be ended: ${left.join(', ')}`);
     stop.forget();
@@ -94,7 +96,9 @@ async function playAll(manager: StageManager, progress: Progress, document: Demo
     check(isTrue, text, detail) {
       progress.check(isTrue, text);
       played.checks.push({ ok: isTrue, text, ...(isTrue ? {} : { detail }) });
-      if (!isTrue) document.failures.push(`${played.title}: ${text}`);
+      if (isTrue) return;
+      progress.print(`found: ${JSON.stringify(detail)}`);
+      document.failures.push(`${played.title}: ${text}`);
     },
   });
   const play = async <Value>({ id, title, proves, work }: Part<Value>): Promise<Value> => {
@@ -126,12 +130,10 @@ interface Part<Value> {
   work: (scene: Scene) => Promise<Value>;
 }
 
-/** The error, with the output of the processes. */
-function fail(document: DemoDocument, manager: StageManager, terminal: Terminal, error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error);
-  const where = document.chapters.at(-1)?.title ?? 'setting up';
-  document.failures.push(`${where}: ${message}`);
-  for (const line of manager.logs()) terminal.error(line);
+/** The error with its causes, and where it ended the demo. */
+function describeEnd({ chapters }: DemoDocument, error: unknown): string {
+  const messages = listCauses(error).map(({ message }) => message);
+  return `${chapters.at(-1)?.title ?? 'setting up'}: ${messages.join(': ') || String(error)}`;
 }
 
 function report({ ok, ms, chapters, numbers, failures }: DemoDocument, terminal: Terminal): void {
