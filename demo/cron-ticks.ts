@@ -4,6 +4,7 @@ import type { CronView, FireView } from '../src/contract/crons.ts';
 import type { ListAnswer } from '../src/contract/answers.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
+import { settledMessage } from './play-message.ts';
 import { linesOf } from './workspace-lines.ts';
 
 const TICKS = 3;
@@ -24,9 +25,7 @@ async function playCronTicks(scene: Scene): Promise<void> {
     () => stage.workerB,
     ({ pid }) => `worker B: process ${pid}, the third scheduler`,
   );
-  const watch = await EventWatch.open(stage.api, { types: ['cron.fired', 'message.settled'] }, stage.signal);
-  const settled = new Set<string>();
-  let fired = 0;
+  const watch = await EventWatch.open(stage.api, { types: ['cron.fired'] }, stage.signal);
   const fields = {
     name: 'water the plants',
     schedule: { kind: 'cron', expr: '* * * * * *', tz: 'Europe/Berlin' },
@@ -36,22 +35,22 @@ async function playCronTicks(scene: Scene): Promise<void> {
   const cron = await stage.api.call('createCron', fields, { signal: stage.signal });
   progress.print('created over HTTP: "* * * * * *" in Europe/Berlin, with a session of its own');
   const step = progress.begin('waiting for the next second');
-  while (fired < TICKS) {
-    const { type, data } = await watch.next();
-    if (type === 'message.settled') settled.add(String(data['messageId']));
-    if (type !== 'cron.fired') continue;
-    fired += 1;
-    step.update(`${fired} of ${TICKS}: slot ${String(data['scheduledFor'])}`);
+  let sessionKey = '';
+  for (let fired = 1; fired <= TICKS; fired += 1) {
+    const event = await watch.next();
+    sessionKey = String(event.sessionKey);
+    step.update(`${fired} of ${TICKS}: slot ${String(event.data['scheduledFor'])}`);
   }
+  watch.close();
+  // Further slots may have fired meanwhile.
   const paused = await pause(scene, cron.id);
   const fires = await firesOf(scene, cron.id);
   for (const { messageId } of fires) {
     // A slot that was missed has none.
     if (messageId === null) continue;
     scene.record.inputs.set(messageId, 'answered');
-    while (!settled.has(messageId)) settled.add(String((await watch.next()).data['messageId']));
+    await settledMessage(scene, sessionKey, messageId);
   }
-  watch.close();
   step.done(`${fires.length} slots, the last at ${fires[0]?.scheduledFor}; then the cron is paused`);
   check(!paused.enabled && paused.nextRunAt === null, 'the paused cron has no next slot', paused);
   await checkFires(scene, cron.id);
