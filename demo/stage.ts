@@ -17,9 +17,10 @@ import type { Progress } from './progress.ts';
 
 /**
  * Another worker takes over from a killed one within its lease plus a second. The lease is short, so that the demo is short, and longer on a machine that
- * is slow: no worker may lose it because the machine is busy. It is so many times what the first process takes to start.
+ * is slow: no worker may lose it because the machine is busy. It is so many times what the first process takes to start, and a machine that is idle then
+ * may be busy later: with 1.5 s, a worker that was alive lost its session while another program wrote to the disk.
  */
-const LEASE_MS = { min: 1500, max: 15_000, perStart: 2 };
+const LEASE_MS = { min: 5000, max: 15_000, perStart: 2 };
 
 export interface Stage {
   api: ApiClient;
