@@ -1,7 +1,7 @@
 // Migrations are applied in the order of their names, so a number names one of them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { needsOfMigration } from '../src/core/migration-locks.ts';
+import { needsOfMigration } from '../src/database/rules/migration-locks.ts';
 import { takesAway } from './core/takes-away.ts';
 
 /** Two were made at the same time, and were applied under these names. */

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { given } from '../core/json.ts';
 import { DEFAULT_PROVIDER } from '../core/models.ts';
-import { DEFAULT_KEY, NO_KEY } from '../core/provider-keys.ts';
+import { DEFAULT_KEY, NO_KEY } from '../kernel/rules/provider-keys.ts';
 import { PROVIDER_APIS, type ProviderApi } from './choices.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
 import type { Environment } from './process-environment.ts';

@@ -1,6 +1,6 @@
 // The view of the request of a model call: the body as it was sent, its proof, and the origin of each part.
 import { z } from 'zod';
-import type { RequestPart } from '../core/request-parts.ts';
+import type { RequestPart } from '../kernel/rules/request-parts.ts';
 import { entry } from './transcripts.ts';
 import { text, flag, uuid, count } from './fields.ts';
 

@@ -1,5 +1,5 @@
 // The payload that the outbox passes to a channel, described in docs/deliveries.md. The schema on the wire is src/contract/webhooks.ts.
-import type { ReplyAddress } from './message-route.ts';
+import type { ReplyAddress } from '../kernel/rules/message-route.ts';
 
 export const DELIVERY_TYPES = [
   'reply',

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { locksOfMigration, needsOfMigration, purposeOfMigration, type MigrationLock } from '../core/migration-locks.ts';
+import { locksOfMigration, needsOfMigration, purposeOfMigration, type MigrationLock } from './rules/migration-locks.ts';
 import { viewQuery } from './literal-query.ts';
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url);

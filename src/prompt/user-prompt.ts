@@ -2,7 +2,7 @@
 // the most general to the sender's text itself; empty parts are left out. Built once and stored (G13), so equal inputs must
 // give equal bytes.
 import { readAnnouncement, announcementParts } from '../core/subagents.ts';
-import { hasCommands } from '../core/chat-command.ts';
+import { hasCommands } from '../kernel/rules/chat-command.ts';
 import { collectParts, type Overflow } from '../core/queue-mode.ts';
 import type { InboundMessage, Thread } from '../core/inbound.ts';
 import { type EnvelopeZone, formatEventTime } from './envelope-time.ts';

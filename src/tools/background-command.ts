@@ -1,6 +1,6 @@
 // A command in the background: how it is requested, what became of its start, and what its worker knows of it while it runs.
 import type { OsUser } from '../config/os-users.ts';
-import type { ProcessFacts } from '../core/background-process.ts';
+import type { ProcessFacts } from './rules/background-process.ts';
 import type { BackgroundShell } from './background-shell.ts';
 import type { WrapCommand } from './sandbox/port.ts';
 import type { ToolCall } from './tool.ts';

@@ -9,7 +9,7 @@ import { DEFAULT_PROVIDER } from '../core/models.ts';
 import { findAccount, canReach, closedFolderAbove, type Account } from '../config/os-users.ts';
 import { FILE_VARIABLES } from '../config/read-secret-files.ts';
 import { realPathOf } from '../config/real-path.ts';
-import { isAtOrBelow } from '../core/sandbox/policy.ts';
+import { isAtOrBelow } from './sandbox/rules/policy.ts';
 
 /** How the commands in one workspace run. */
 export interface CommandPlan {

@@ -1,7 +1,7 @@
 // The `edit` tool: replaces one text in a file of the workspace by another, and leaves every other byte as it is. Not idempotent: what is
 // put in may contain what was replaced, so a second run could edit again.
 import { z } from 'zod';
-import { replacePassage } from '../core/replace-passage.ts';
+import { replacePassage } from './rules/replace-passage.ts';
 import { encodeTextLike } from '../core/text.ts';
 import { replaceInside } from '../files/inside.ts';
 import { defineTool } from './define-tool.ts';

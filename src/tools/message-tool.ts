@@ -5,7 +5,7 @@ import type { MessageFeatures } from '../config/message-features.ts';
 import type { DeliveryPayload } from '../core/delivery-payload.ts';
 import type { DeliveryId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';
-import { buildChatRoute, decideTarget, type OpenChannels, type Recipient } from '../core/message-route.ts';
+import { buildChatRoute, decideTarget, type OpenChannels, type Recipient } from '../kernel/rules/message-route.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import { newId } from '../ids.ts';
 import { defineTool } from './define-tool.ts';

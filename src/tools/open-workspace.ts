@@ -9,7 +9,7 @@ import { ensurePrivateFolder, makePrivateFolder } from '../config/private-folder
 import { workspacesLinkOf } from '../config/workspaces-folder.ts';
 import { isInDataDir, isOwn, PLACES, planAllCommands, planCommands, type CommandPlan } from './command-user.ts';
 import { canWrite, type OsUser } from '../config/os-users.ts';
-import { isAtOrBelow } from '../core/sandbox/policy.ts';
+import { isAtOrBelow } from './sandbox/rules/policy.ts';
 import { HeldFolder } from '../files/held-folder.ts';
 
 /** All users may pass the folders above a workspace, and none may list them. */

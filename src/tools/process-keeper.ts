@@ -9,7 +9,7 @@
 //      └─ its worker no longer renews it ──▶ lost
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../clock.ts';
-import { endNotice } from '../core/background-process.ts';
+import { endNotice } from './rules/background-process.ts';
 import { newId } from '../ids.ts';
 import { Lease, LeaseKeeper } from '../lease-keeper.ts';
 import type { Logger, OutageLog } from '../logger.ts';

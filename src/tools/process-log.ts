@@ -3,7 +3,7 @@
 // same. Any process of this machine can read what one of them writes.
 import { mkdir, open, readdir, readFile, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PROCESS_OUTPUTS } from '../core/background-process.ts';
+import { PROCESS_OUTPUTS } from './rules/background-process.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 const PIECES_MAX = 4;

@@ -8,7 +8,7 @@ import type {
   ProcessLease,
   ProcessStart,
   ProcessControl,
-} from '../core/background-process.ts';
+} from './rules/background-process.ts';
 
 export interface ProcessStore {
   /** The row of a command that is about to start. `closed`: its turn has ended, or the session was claimed again. */

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { cutHead, cutTail } from '../core/text.ts';
 import { pause } from '../clock.ts';
-import type { ProcessFacts } from '../core/background-process.ts';
+import type { ProcessFacts } from './rules/background-process.ts';
 import { defineTool } from './define-tool.ts';
 import { outputText, tornBytesAt } from './bounded-output.ts';
 import type { ProcessKeeper } from './process-keeper.ts';

@@ -8,7 +8,7 @@ import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OsUser } from '../config/os-users.ts';
-import { LEFTOVERS_FD } from '../core/sandbox/bubblewrap.ts';
+import { LEFTOVERS_FD } from './sandbox/rules/bubblewrap.ts';
 import { withFileSlot } from '../files/file-slots.ts';
 import { HeldFolder } from '../files/held-folder.ts';
 import { processesNow, type CommandTrace } from './process-group.ts';

@@ -6,7 +6,7 @@ import { addressOfChat } from '../../src/config/resolve-chat.ts';
 import { toReceiver } from '../../src/api/deliver-to.ts';
 import { batchQuery } from '../../src/contract/batch-requests.ts';
 import { parseReceiver } from '../../src/core/channel-address.ts';
-import { decideTarget } from '../../src/core/message-route.ts';
+import { decideTarget } from '../../src/kernel/rules/message-route.ts';
 import { toDefinition } from '../../src/schedule/cron-definition.ts';
 import { toTickInput } from '../../src/schedule/tick-input.ts';
 

@@ -8,7 +8,7 @@ import {
   isAnnounceSkip,
   type SubagentEnd,
 } from '../../src/core/subagents.ts';
-import { findLastAnswer, findLastOutput, type OutputEntry } from '../../src/core/session-history.ts';
+import { findLastAnswer, findLastOutput, type OutputEntry } from '../../src/kernel/rules/session-history.ts';
 import { buildUserPrompt } from '../../src/prompt/user-prompt.ts';
 import { joinParts } from '../../src/prompt/prompt-parts.ts';
 import { runToEnd } from './run-to-end.ts';

@@ -7,7 +7,7 @@ import {
   readChatCommand,
   readMessage,
   takeDirectives,
-} from '../../src/core/chat-command.ts';
+} from '../../src/kernel/rules/chat-command.ts';
 
 test.each([
   ['/stop', { kind: 'stop' }],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { locksOfMigration, needsOfMigration, purposeOfMigration } from '../../src/core/migration-locks.ts';
+import { locksOfMigration, needsOfMigration, purposeOfMigration } from '../../src/database/rules/migration-locks.ts';
 import { takesAway } from './takes-away.ts';
 
 describe('the locks of a migration', () => {

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { coolingOf, isForGood, orderKeys } from '../../src/core/provider-keys.ts';
+import { coolingOf, isForGood, orderKeys } from '../../src/kernel/rules/provider-keys.ts';
 
 const sha256 = (text: string) => hash('sha256', text, 'hex');
 const named = (names: readonly string[]) => names.map((name) => ({ name }));

@@ -1,7 +1,7 @@
 // Replacing a passage of a file: what is outside of the matches stays, whatever line ends there are.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { replacePassage } from '../../src/core/replace-passage.ts';
+import { replacePassage } from '../../src/tools/rules/replace-passage.ts';
 import { decodeText, encodeTextLike } from '../../src/core/text.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '\r\n', '\r', '😀', '.', '\\', '$&', '[') });

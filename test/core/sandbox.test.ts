@@ -1,8 +1,13 @@
 // The policy of a sandbox as arguments: what is shown, what is covered, and in which order, since a later mount lies over an earlier one.
 import { describe, expect, test } from 'vitest';
-import { bubblewrapArguments } from '../../src/core/sandbox/bubblewrap.ts';
-import { containerArguments } from '../../src/core/sandbox/container.ts';
-import { isHostAllowed, listMounts, sandboxEnvironment, type SandboxPolicy } from '../../src/core/sandbox/policy.ts';
+import { bubblewrapArguments } from '../../src/tools/sandbox/rules/bubblewrap.ts';
+import { containerArguments } from '../../src/tools/sandbox/rules/container.ts';
+import {
+  isHostAllowed,
+  listMounts,
+  sandboxEnvironment,
+  type SandboxPolicy,
+} from '../../src/tools/sandbox/rules/policy.ts';
 
 const policy: SandboxPolicy = {
   workspaceDir: '/srv/data/workspace',

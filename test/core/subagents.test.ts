@@ -1,7 +1,7 @@
 // A subagent's settings, from the configuration and its place in a family.
 import { describe, expect, test } from 'vitest';
 import { joinParts } from '../../src/prompt/prompt-parts.ts';
-import { shownHistory } from '../../src/core/session-history.ts';
+import { shownHistory } from '../../src/kernel/rules/session-history.ts';
 import { isFromSession, sessionMessageParts } from '../../src/core/session-message.ts';
 import { maySee, type Visibility, type VisibleSession } from '../../src/features/subagents/rules.ts';
 import { DENIED_TOOLS, roleAt, planSpawn, spawnMessage } from '../../src/core/subagents.ts';

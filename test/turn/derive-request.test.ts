@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageId } from '../../src/core/ids.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import type { RequestPart } from '../../src/core/request-parts.ts';
+import type { RequestPart } from '../../src/kernel/rules/request-parts.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest, type DerivedRequest } from '../../src/kernel/turn/open/derive-request.ts';

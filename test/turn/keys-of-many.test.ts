@@ -3,7 +3,7 @@
 // its time is over.
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { orderKeys } from '../../src/core/provider-keys.ts';
+import { orderKeys } from '../../src/kernel/rules/provider-keys.ts';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

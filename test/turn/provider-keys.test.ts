@@ -2,7 +2,7 @@
 // read by keys of its scope alone. Method: turns against the scripted model, whose keys hold errors of their own.
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { orderKeys } from '../../src/core/provider-keys.ts';
+import { orderKeys } from '../../src/kernel/rules/provider-keys.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import type { Tool } from '../../src/tools/tool.ts';

@@ -5,7 +5,7 @@ import { join, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { erasure, subjectErasure } from '../../contract/erasure.ts';
-import { PROCESS_OUTPUTS } from '../../core/background-process.ts';
+import { PROCESS_OUTPUTS } from '../../tools/rules/background-process.ts';
 import { CHANNEL_MEDIA } from '../../core/inbound.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { outgoingFolder } from '../../files/copies.ts';

@@ -2,7 +2,7 @@
 // content becomes a hash; nothing of it is stored or shown to a model. Every check is bounded in time and size.
 import { createHash, type Hash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { isAtOrBelow } from '../../core/sandbox/policy.ts';
+import { isAtOrBelow } from '../../tools/sandbox/rules/policy.ts';
 import { cutHead } from '../../core/text.ts';
 import { type AgentSettings, type Config, processEnvironment } from '../../config.ts';
 import { orAborted } from '../../clock.ts';

@@ -9,7 +9,7 @@ import { canReach, closedFolderAbove, type OsUser } from '../../config/os-users.
 import { ensurePassableFolder, ensurePrivateFolder } from '../../config/private-folder.ts';
 import { realPathOf } from '../../config/real-path.ts';
 import { workspacesFolderOf } from '../../config/workspaces-folder.ts';
-import { isAtOrBelow } from '../../core/sandbox/policy.ts';
+import { isAtOrBelow } from '../../tools/sandbox/rules/policy.ts';
 import { planAllCommands, planCommands } from '../../tools/command-user.ts';
 import { HostProxy } from '../../tools/sandbox/host-proxy.ts';
 import type { WrapCommand } from '../../tools/sandbox/port.ts';

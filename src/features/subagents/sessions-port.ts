@@ -1,7 +1,7 @@
 // The tools' access to the use cases about sessions: calls become requests, and results become text for the agent.
 import { cutHead } from '../../core/text.ts';
 import { agentOf } from '../../config.ts';
-import { shownHistory } from '../../core/session-history.ts';
+import { shownHistory } from '../../kernel/rules/session-history.ts';
 import { mayBeSpawned } from '../../core/subagents.ts';
 import { sendBetweenSessions } from './send-between-sessions.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';

@@ -1,7 +1,7 @@
 // What the tools about sessions are given: other sessions, as far as the calling one may see and change them. It works on rows; nothing
 // here waits for another session.
 import type { SpawnRequest } from '../../core/subagents.ts';
-import type { HistoryItem, HistoryOptions } from '../../core/session-history.ts';
+import type { HistoryItem, HistoryOptions } from '../../kernel/rules/session-history.ts';
 import type { ToolCall } from '../../tools/tool.ts';
 
 /** A session as an agent sees it. */

@@ -1,6 +1,6 @@
 // Control: stops a session from outside. It never waits in a queue: the request is written into the session row, which the
 // worker that runs it reads several times a second and at every step (G24).
-import { findLastOutput, type OutputEntry } from '../../core/session-history.ts';
+import { findLastOutput, type OutputEntry } from '../rules/session-history.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 import type { Committed } from '../queue/after-commit.ts';

@@ -20,7 +20,7 @@ import {
   type ModelTrouble,
 } from '../rules/model-outage.ts';
 import { modelOfRef, providerOf, type NamedModel, refOfModel, type ModelTraits } from '../../core/models.ts';
-import { coolingOf, type Cooling, isForGood } from '../../core/provider-keys.ts';
+import { coolingOf, type Cooling, isForGood } from '../rules/provider-keys.ts';
 import type { Logger } from '../../logger.ts';
 import { type Model, ModelError } from '../../model/model.ts';
 import type { Database } from '../../database/database.ts';

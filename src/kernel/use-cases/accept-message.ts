@@ -1,10 +1,10 @@
 // From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
 // publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
-import { toAddress } from '../../core/message-route.ts';
+import { toAddress } from '../rules/message-route.ts';
 import type { AcceptedMessage } from '../../contract/answers.ts';
 import { systemClock } from '../../clock.ts';
 import { agentOf, toolPolicyFault, type Config } from '../../config.ts';
-import { readMessage } from '../../core/chat-command.ts';
+import { readMessage } from '../rules/chat-command.ts';
 import { readOptions, type Tags } from '../../core/input-options.ts';
 import { channelOf, derivePlatformKey, chooseRoute, type InboundMessage } from '../../core/inbound.ts';
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../../core/ids.ts';

@@ -1,7 +1,7 @@
 // Carries out chat commands when they are accepted. What a command changes and its row are one transaction (kernel/inbox/commands.ts), so a command
 // that is sent again has no second effect, and one acts only on what was accepted before it.
 import type { SessionFacts } from '../../contract/views.ts';
-import { chatHelp, type ChatCommand } from '../../core/chat-command.ts';
+import { chatHelp, type ChatCommand } from '../rules/chat-command.ts';
 import { isWrittenBySender, type InboundMessage } from '../../core/inbound.ts';
 import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { endOfModel } from '../../core/models.ts';

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { isAbsolute } from 'node:path';
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import { isObject } from '../../core/json.ts';
-import { NO_KEY } from '../../core/provider-keys.ts';
+import { NO_KEY } from '../../kernel/rules/provider-keys.ts';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ProviderFamily } from '../../history/provider-family.ts';
 import { ModelError } from '../model.ts';

@@ -9,7 +9,7 @@ import { connect, isIP, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline, type Duplex, type Writable } from 'node:stream';
-import { isHostAllowed } from '../../core/sandbox/policy.ts';
+import { isHostAllowed } from './rules/policy.ts';
 import { isPublicAddress } from '../../network/public-address.ts';
 
 const CONNECT_MS_MAX = 20_000;

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
 import { linksOnTheWay, realPathOf } from '../../config/real-path.ts';
-import { isAtOrBelow, SYSTEM_PATHS, type HiddenPath, type SandboxPolicy } from '../../core/sandbox/policy.ts';
+import { isAtOrBelow, SYSTEM_PATHS, type HiddenPath, type SandboxPolicy } from './rules/policy.ts';
 import { listConfigFiles, listKeyFiles, type CommandPlan } from '../command-user.ts';
 
 /** What a program that runs as long as the service has beside its folder. */

@@ -1,6 +1,6 @@
 // The port in front of the shell: what makes a sandbox, and what it makes of a command line.
 import type { OsUser } from '../../config/os-users.ts';
-import type { CommandLine, SandboxPolicy } from '../../core/sandbox/policy.ts';
+import type { CommandLine, SandboxPolicy } from './rules/policy.ts';
 
 /** A command line with all that decides how it runs. */
 export interface PlainCommand extends CommandLine {

@@ -2,9 +2,9 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { processEnvironment } from '../../config.ts';
-import { bubblewrapArguments } from '../../core/sandbox/bubblewrap.ts';
-import { containerCommand } from '../../core/sandbox/container.ts';
-import type { SandboxLimits } from '../../core/sandbox/policy.ts';
+import { bubblewrapArguments } from './rules/bubblewrap.ts';
+import { containerCommand } from './rules/container.ts';
+import type { SandboxLimits } from './rules/policy.ts';
 import type { SandboxRuntime } from './port.ts';
 
 /** The runtime of that name, or why there is none. */

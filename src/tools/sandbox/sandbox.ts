@@ -4,7 +4,7 @@
 // one, and a sandbox that has worked in this process, or whose check had no answer, lets no command run outside.
 import type { Config } from '../../config.ts';
 import type { OsUser } from '../../config/os-users.ts';
-import { sandboxEnvironment } from '../../core/sandbox/policy.ts';
+import { sandboxEnvironment } from './rules/policy.ts';
 import type { Logger } from '../../logger.ts';
 import { describeCommands, planAllCommands, type CommandPlan } from '../command-user.ts';
 import { checkFailed, sendCanary, withEmptyFolder, type CanaryEnd } from './canary.ts';

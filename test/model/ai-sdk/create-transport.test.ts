@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ModelRequest } from '../../../src/core/model-request.ts';
-import { NO_KEY } from '../../../src/core/provider-keys.ts';
+import { NO_KEY } from '../../../src/kernel/rules/provider-keys.ts';
 import { createAiSdkTransport, type AiSdkOptions } from '../../../src/model/ai-sdk/create-transport.ts';
 import { createModel } from '../../../src/model/create-model.ts';
 import type { AskOptions } from '../../../src/model/model.ts';

@@ -1,7 +1,7 @@
 // Follows a turn in the process that runs it, by its events, and shows in its chat that it works: typing, and a message with the text so far. All of it can be
 // left out: it is dropped when there is much to do, nothing of it is repeated, and no failure of it reaches the turn.
 import { setTimeout as pause } from 'node:timers/promises';
-import { mayCommand } from '../../../core/chat-command.ts';
+import { mayCommand } from '../../../kernel/rules/chat-command.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { readEventHorizon, readEvents } from '../../../kernel/views/events.ts';
 import type { TurnContext } from '../../../kernel/turn/context.ts';

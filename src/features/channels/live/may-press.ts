@@ -1,6 +1,6 @@
 // Who may press the buttons that stop a turn or decide about a request. Other people of the chat see them too; what they would write as text is a message
 // for the agent, but their press is not.
-import { readMessage } from '../../../core/chat-command.ts';
+import { readMessage } from '../../../kernel/rules/chat-command.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { findChatWord } from '../../../kernel/use-cases/chat-commands.ts';
 import type { Service } from '../../../kernel/use-cases/service.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../core/session-message.ts';
 import { optionsOfInputs, sharedOptions, withOptions } from '../../../core/input-options.ts';
 import type { MessageId, SessionId, DeliveryId } from '../../../core/ids.ts';
-import { findLastAnswer, findLastOutput, type OutputEntry } from '../../../core/session-history.ts';
+import { findLastAnswer, findLastOutput, type OutputEntry } from '../../rules/session-history.ts';
 import type { AnswerOutcome, ReplyTarget } from '../../../core/reply.ts';
 import type { RunResult } from '../../rules/family.ts';
 import { storableText } from '../../../core/text.ts';
@@ -30,7 +30,7 @@ import {
   isOwnChat,
   saysTheSame,
   type MessageAddress,
-} from '../../../core/message-route.ts';
+} from '../../rules/message-route.ts';
 import { listToolUses } from '../../../core/content.ts';
 import { hasEffects } from '../../../core/session-key.ts';
 import type { WaitingInput } from '../../sessions/claim-session.ts';

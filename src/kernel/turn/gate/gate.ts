@@ -7,7 +7,7 @@
 //
 // None of it costs anything of the turn's retry budget (G16, G33).
 import { hash } from 'node:crypto';
-import { orderKeys } from '../../../core/provider-keys.ts';
+import { orderKeys } from '../../rules/provider-keys.ts';
 import { refOfModel, type NamedModel, providerOf } from '../../../core/models.ts';
 import type { TurnContext } from '../context.ts';
 import { PASS, type ComingCall, type Hold, type Wait, type Setback, type GateCheck } from '../gate-check.ts';

@@ -1,5 +1,5 @@
 // A model call that was made, and the entries that it could show, for deriving its request.
-import type { PartedEntry } from '../../../core/request-parts.ts';
+import type { PartedEntry } from '../../rules/request-parts.ts';
 import type { CallView, TurnRequestSettings } from '../../../core/view.ts';
 import type { ThinkingLevel } from '../../../config.ts';
 import { literalQuery } from '../../../database/literal-query.ts';

@@ -8,7 +8,7 @@ import type {
   ProcessLease,
   ProcessStart,
   ProcessControl,
-} from '../../../core/background-process.ts';
+} from '../../../tools/rules/background-process.ts';
 import type { SystemEventId } from '../../../core/ids.ts';
 import { storableText } from '../../../core/text.ts';
 import { newId } from '../../../ids.ts';

@@ -11,7 +11,7 @@ import { hashesOfImages } from '../../../images/rules/plan-images.ts';
 import { modelName, modelOfRef } from '../../../core/models.ts';
 import { withMarkers } from '../../../core/cache-markers.ts';
 import type { SectionSpan } from '../../../prompt/system-prompt.ts';
-import { describeRequest, type RequestPart } from '../../../core/request-parts.ts';
+import { describeRequest, type RequestPart } from '../../rules/request-parts.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import type { ThinkingLevel } from '../../../config.ts';
 import type { Model } from '../../../model/model.ts';

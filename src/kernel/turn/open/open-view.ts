@@ -15,7 +15,7 @@ import {
 import { hashesOfImages } from '../../../images/rules/plan-images.ts';
 import { hasWordsOfOthers, isDirect, type InboundMessage } from '../../../core/inbound.ts';
 import { modelName, type NamedModel } from '../../../core/models.ts';
-import { DEFAULT_KEY } from '../../../core/provider-keys.ts';
+import { DEFAULT_KEY } from '../../rules/provider-keys.ts';
 import type { ModelMessage, ThinkingSetting, RequestBase } from '../../../core/model-request.ts';
 import type { InjectedMessage } from '../../../prompt/read-contributions.ts';
 import type { SessionKind } from '../../../core/session-key.ts';

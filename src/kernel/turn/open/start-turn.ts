@@ -36,7 +36,7 @@ import { openNewTurn, type NewTurnParts } from './build-turn.ts';
 import { takeSnapshot, Transcript, type ClaimWithTranscript } from '../transcript-cache.ts';
 import { notifyLlmInput } from './turn-hooks.ts';
 import { TurnFailed } from '../turn-stop.ts';
-import { isReset, hasCommands } from '../../../core/chat-command.ts';
+import { isReset, hasCommands } from '../../rules/chat-command.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { viewAfterReset } from '../../../core/view.ts';
 import { resetDue } from '../../rules/reset-policy.ts';

@@ -1,12 +1,12 @@
 // A request taken apart for people to read: the origin of each part, whether it is trusted, its estimated tokens, and where the
 // provider's cache ends. Nothing is guessed: system prompt and prompts were written with the spans of their parts, and every block
 // of a message knows the entry that it is of.
-import type { ContentBlock } from './content.ts';
-import { charsOfBlock, CHARS_PER_TOKEN, estimateTextTokens } from './content-size.ts';
-import type { Entry, EntryKind } from './entry.ts';
-import type { CacheControl, ModelMessage, SystemBlock, ToolSpec } from './model-request.ts';
-import type { CleanBody, PartSpan } from '../prompt/prompt-parts.ts';
-import type { SectionSpan } from '../prompt/system-prompt.ts';
+import type { ContentBlock } from '../../core/content.ts';
+import { charsOfBlock, CHARS_PER_TOKEN, estimateTextTokens } from '../../core/content-size.ts';
+import type { Entry, EntryKind } from '../../core/entry.ts';
+import type { CacheControl, ModelMessage, SystemBlock, ToolSpec } from '../../core/model-request.ts';
+import type { CleanBody, PartSpan } from '../../prompt/prompt-parts.ts';
+import type { SectionSpan } from '../../prompt/system-prompt.ts';
 
 /** `model`: a model wrote it, from trusted and untrusted text. */
 export type RequestTrust = 'trusted' | 'untrusted' | 'model';

@@ -1,6 +1,5 @@
 // A background command: the stored facts, and how it ends. The rows are the store's, the processes the tools'.
-
-import { cutTail } from './text.ts';
+import { cutTail } from '../../core/text.ts';
 
 /** The folder of outputs in the data directory; each command has its own folder in it, named by its id. */
 export const PROCESS_OUTPUTS = 'processes';

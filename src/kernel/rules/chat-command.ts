@@ -4,11 +4,11 @@
 //
 // A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
 // then they apply to that message, and are removed from it.
-import { cutHead } from './text.ts';
-import { isOfProgram, isOwner, isWrittenBySender, type InboundMessage } from './inbound.ts';
-import { parseQueueMode, QUEUE_MODES, type QueueDrop, type QueueMode } from './queue-mode.ts';
-import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from './models.ts';
-import { parseReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from './reply.ts';
+import { cutHead } from '../../core/text.ts';
+import { isOfProgram, isOwner, isWrittenBySender, type InboundMessage } from '../../core/inbound.ts';
+import { parseQueueMode, QUEUE_MODES, type QueueDrop, type QueueMode } from '../../core/queue-mode.ts';
+import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from '../../core/models.ts';
+import { parseReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from '../../core/reply.ts';
 
 /** What `/queue` sets; null takes the session's own setting away. */
 export interface QueueChange {

@@ -1,5 +1,5 @@
 // The keys of a provider that has several: which of them a session uses, and what a failed call says about its key.
-import { classifyFailure, type ModelFault } from './failure.ts';
+import { classifyFailure, type ModelFault } from '../../core/failure.ts';
 
 /** The name and the scope of the key of a provider that has one. */
 export const DEFAULT_KEY = 'default';

@@ -1,10 +1,10 @@
 // A session's past as another agent sees it: the newest texts, each bounded and bounded together. Tool results are left out unless
 // requested: they are most of the bytes and little of the meaning.
-import { cutHead, isBlank, storableText } from './text.ts';
-import { joinText, textOfResult, type ContentBlock } from './content.ts';
-import { boundedResult, isAnnounceSkip } from './subagents.ts';
-import type { Entry } from './entry.ts';
-import { withoutTokens } from './reply.ts';
+import { cutHead, isBlank, storableText } from '../../core/text.ts';
+import { joinText, textOfResult, type ContentBlock } from '../../core/content.ts';
+import { boundedResult, isAnnounceSkip } from '../../core/subagents.ts';
+import type { Entry } from '../../core/entry.ts';
+import { withoutTokens } from '../../core/reply.ts';
 
 export interface HistoryItem {
   role: 'user' | 'assistant' | 'tool';

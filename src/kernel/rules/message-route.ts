@@ -1,7 +1,7 @@
 // Where a message may go that the model sends in the middle of a turn: to the chat that the session talks in, and to channels that the
 // configuration opens for it. The model names; this decides (G30).
-import { channelOf, isDirect, type InboundMessage, threadIdOf, type ChatType } from './inbound.ts';
-import { given } from './json.ts';
+import { channelOf, isDirect, type InboundMessage, threadIdOf, type ChatType } from '../../core/inbound.ts';
+import { given } from '../../core/json.ts';
 
 /** The chat of the session, as its last message named it. */
 export interface ChatRoute {
