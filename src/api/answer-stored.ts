@@ -8,8 +8,6 @@ import { fieldProblem, modelProblem, Problem } from './problem.ts';
 import type { AnyRequest, Api } from './route.ts';
 import type { AwaitedMessage } from './settlement-waiter.ts';
 
-// The answer to a request that has stored a message: with `Prefer: wait=<seconds>` (RFC 7240), how the message ended, if it is settled in that time.
-
 const WAIT = /^wait\s*=\s*"?(\d{1,6})"?$/i;
 
 export const GONE = 'the client has disconnected';

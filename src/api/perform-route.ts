@@ -11,9 +11,6 @@ import type { Service } from '../kernel/use-cases/service.ts';
 import { toProblem } from './error-handler.ts';
 import { type Api, type ApiRequest, ANSWERED, type Route, type RawRequest, parseRequest } from './route.ts';
 
-// Performs a route: the checks of its schemas, its function within its deadline, and the entry of the audit log. A request over HTTP comes here after
-// the checks of its head; a feature may perform a route for its caller, who then needs the role of that route.
-
 /** The longest that an ordinary request takes before it is answered 503. */
 const REQUEST_MS_MAX = 10_000;
 

@@ -50,7 +50,7 @@ export type InputOf<Given extends Takes> = {
 interface Naming<Given extends Takes> {
   /** Another name. */
   alias?: string;
-  /** One line for the help; absent: `words.ts` has it. */
+  /** One line for the help; absent: `program.ts` has it. */
   summary?: string;
   /** By the names that the operation or `run` has for them, in the order of the help. */
   takes?: Given;

@@ -5,9 +5,6 @@ import { cutHead, cutTail } from './text.ts';
 import type { ModelMessage, ModelRequest } from './model-request.ts';
 import { type ToolResultBlock, type ContentBlock, changeEach, changeContent } from './content.ts';
 
-// About how many tokens something will cost, counted in characters without asking a provider: good enough to decide when to prune
-// or to compact, always the same for the same content, and cheap. What a provider reports is used for everything that is billed.
-
 /** Characters of prose that make a token, about. */
 export const CHARS_PER_TOKEN = 4;
 

@@ -13,10 +13,10 @@ import { restoreCalls, answerTools, takeOutput, withOutputTool } from './stream/
 import { AnswerReducer } from './stream/reduce-answer.ts';
 import { eventsOfBody, StreamFault, type StreamEvent } from './stream/stream-event.ts';
 import { type AskOptions, type Model, ModelError } from './model.ts';
-import { nameRefusedTool } from './name-refused-tool.ts';
 import { watchAll, type CallObserver, type ModelObserver } from './observers/observer.ts';
 import { repairArguments } from './repair-arguments.ts';
 import { findTransport, selectTransport, type Transport } from './transport.ts';
+import { serverOfMcpTool } from '../core/tool-policy.ts';
 
 export interface ModelParts {
   /** The first transport that serves a request's provider is used. */
@@ -210,4 +210,23 @@ function redacted(error: ModelError, redact: Redact): ModelError {
   const isClean =
     type === error.type && message === error.message && errorCode === error.errorCode && requestId === error.requestId;
   return isClean ? error : new ModelError({ type, status, retryAfterMs, message, errorCode, requestId });
+}
+
+// Which tool a provider refuses: some count tools from 0 (`tools.3.custom.input_schema`), and no provider knows the MCP server of one.
+
+const PLACES = [/\btools\.(\d+)\./, /function_?declarations\[(\d+)\]/i, /\btools\[(\d+)\]/];
+
+/** The error with the name of the tool that its request was refused for, and its MCP server; the same where it is about no tool. */
+export function nameRefusedTool(error: unknown, tools: readonly { name: string }[]): unknown {
+  if (!(error instanceof ModelError) || (error.status !== 400 && error.status !== 422)) return error;
+  const place = PLACES.flatMap((pattern) => pattern.exec(error.message)?.[1] ?? [])[0];
+  const quoted = tools.find(({ name }) => new RegExp(`['"\`]${name}['"\`]`).test(error.message));
+  const name = quoted?.name ?? tools[Number(place ?? Number.NaN)]?.name;
+  if (name === undefined) return error;
+  const server = serverOfMcpTool(name);
+  const from =
+    server === null
+      ? ''
+      : ` of the MCP server ${server}: deny it in mcp.servers.${server}.tools, or mend its schema there`;
+  return error.saying(`${error.message} (the tool ${name}${from})`);
 }

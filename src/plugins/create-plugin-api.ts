@@ -12,9 +12,8 @@ import { HOOK_NAMES, type HookTable, type RegisteredContribution } from './plugi
 import type { HookName, PluginApi, PluginLogger } from './plugin-api.ts';
 import { PluginError } from './plugin-error.ts';
 import { checkInput, type PluginInbox } from './plugin-inbox.ts';
-import { readHarness } from './read-harness.ts';
+import { readHarness, readTransport } from './read-registrations.ts';
 import { readTool } from './read-tools.ts';
-import { readTransport } from './read-transport.ts';
 
 /** What all plugins have registered so far. */
 export interface Registrations {

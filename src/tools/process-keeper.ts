@@ -9,24 +9,18 @@
 //      └─ its worker no longer renews it ──▶ lost
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../clock.ts';
-import { endNotice } from './rules/background-process.ts';
+import { endNotice, type ProcessFacts } from './rules/background-process.ts';
 import { newId } from '../ids.ts';
 import { Lease, LeaseKeeper } from '../lease-keeper.ts';
 import type { Logger, OutageLog } from '../logger.ts';
-import {
-  waitFor,
-  type BackgroundCommand,
-  type BackgroundStart,
-  type CommandWait,
-  type RunningCommand,
-} from './background-command.ts';
 import { BackgroundShell } from './background-shell.ts';
 import { outputText } from './bounded-output.ts';
-import { machineName, readStartedTicks } from './process-group.ts';
+import { machineName, readStartedTicks, endProcessGroup } from './process-group.ts';
 import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';
-import { sweepLost } from './sweep-lost.ts';
-import type { CallLease } from './tool.ts';
+import type { CallLease, ToolCall } from './tool.ts';
+import type { OsUser } from '../config/os-users.ts';
+import type { WrapCommand } from './sandbox/port.ts';
 
 export interface ProcessKeeperOptions {
   store: ProcessStore;
@@ -293,5 +287,95 @@ export class ProcessKeeper {
 
   #warn(error: unknown): void {
     this.#options.outages.report(error, 'Background commands could not be checked; the next check retries');
+  }
+}
+
+// A command in the background: how it is requested, what became of its start, and what its worker knows of it while it runs.
+
+export interface BackgroundCommand {
+  call: ToolCall;
+  command: string;
+  /** Absolute, existing. */
+  workdir: string;
+  environment: Record<string, string>;
+  /** The user that runs it; null: the user of this process. */
+  user: OsUser | null;
+  /** Brings it into the sandbox; absent or null: it runs outside. */
+  wrap?: WrapCommand | null;
+  /** The longest it may run. */
+  timeoutMs: number;
+  /** How long to wait for its end before it is left to itself. */
+  yieldMs: number;
+}
+
+/** `left`: it continues in the background. `over`: it ended during the wait. `refused`: it was not started. */
+export type BackgroundStart =
+  | { kind: 'left'; id: string }
+  | { kind: 'over'; id: string; end: Pick<ProcessFacts, 'exitCode' | 'exitSignal' | 'reason'> }
+  | { kind: 'refused'; reason: string };
+
+export interface RunningCommand {
+  id: string;
+  shell: BackgroundShell;
+  /** The last input that was written. */
+  lastInput: number;
+  /** How many calls wait for it: they receive its end, so the session need not be notified. */
+  waiters: number;
+  /** Called after changes. */
+  listeners: Set<() => void>;
+  /** Resolves when the row is closed, too. */
+  closed: Promise<void>;
+}
+
+export interface CommandWait {
+  /** True: only the end counts, and not more output. */
+  untilEnd: boolean;
+  /** How much of the output the caller has. */
+  seenBytes: number;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Waits until a command has more output than was seen or (`untilEnd`: only) is gone, at most for the time given and not longer than the
+ * signal allows. It has a waiter meanwhile.
+ */
+export async function waitFor(kept: RunningCommand, wait: CommandWait, isGone: () => boolean): Promise<void> {
+  const { untilEnd, seenBytes, timeoutMs, signal } = wait;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const isOver = (): boolean => isGone() || signal.aborted || (!untilEnd && kept.shell.log.totalBytes > seenBytes);
+  const check = (): void => {
+    if (isOver()) resolve();
+  };
+  const timer = setTimeout(resolve, timeoutMs);
+  kept.listeners.add(check);
+  signal.addEventListener('abort', check);
+  kept.waiters += 1;
+  check();
+  await promise;
+  kept.waiters -= 1;
+  clearTimeout(timer);
+  kept.listeners.delete(check);
+  signal.removeEventListener('abort', check);
+}
+
+// Finds background commands whose worker has crashed: their rows are closed as `lost`, their sessions are notified, and where the process
+// is on this machine and certainly the same, its group is ended. Any worker may do it for all.
+
+/** Between TERM and KILL. */
+const KILL_GRACE_MS = 2_000;
+
+/** Closes the rows of lost commands and ends their processes. */
+export async function sweepLost({
+  store,
+  logger,
+}: {
+  store: Pick<ProcessStore, 'takeLost'>;
+  logger: Pick<Logger, 'warn'>;
+}): Promise<void> {
+  for (const { id, machine, pid, startedTicks } of await store.takeLost()) {
+    logger.warn({ processId: id }, 'Background command was lost');
+    if (pid === null || startedTicks === null || machine !== (await machineName())) continue;
+    if ((await readStartedTicks(pid)) === startedTicks) await endProcessGroup(pid, KILL_GRACE_MS);
   }
 }

@@ -3,10 +3,9 @@
 import { z } from 'zod';
 import { count } from '../config/schema-scalars.ts';
 import { cutHead } from '../core/text.ts';
-import { decodePage } from './decode-page.ts';
+import { decodePage, extractPage, PageUnreadableError } from './page-text.ts';
 import { defineTool } from './define-tool.ts';
 import type { ReadPage } from './extract-page-thread.ts';
-import { extractPage, PageUnreadableError } from './extract-page.ts';
 import { errorOutcome, type Tool, type ToolOutcome, textOutcome } from './tool.ts';
 import { markOf, untrusted, UNTRUSTED_CHARS_MAX as CHARS_MAX } from './untrusted-result.ts';
 import { fetchWeb, WebFetchError, type WebAnswer } from './web-fetch-request.ts';

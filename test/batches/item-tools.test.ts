@@ -1,12 +1,10 @@
 // Which tools the items of a batch have, as the model server sees them.
 import { expect, test } from 'vitest';
 import { itemSessionKey } from '../../src/features/batches/rules/batch.ts';
-import { editTool } from '../../src/tools/edit-tool.ts';
+import { editTool, createReadTool, writeTool } from '../../src/tools/file-tools.ts';
 import { globTool } from '../../src/tools/glob-tool.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';
-import { createReadTool } from '../../src/tools/read-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { writeTool } from '../../src/tools/write-tool.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { batchRig } from './batch-rig.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { completeWords } from '../../src/cli/complete-words.ts';
+import { completeWords } from '../../src/cli/commands/completion.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { FEATURES } from '../../src/features.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';

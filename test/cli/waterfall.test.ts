@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TurnView } from '../../src/contract/views.ts';
-import { waterfallLines } from '../../src/cli/waterfall.ts';
+import { waterfallLines } from '../../src/cli/turn-timeline.ts';
 
 const at = (ms: number): string => new Date(Date.parse('2026-01-12T20:19:17.000Z') + ms).toISOString();
 type Span = TurnView['spans'][number];

@@ -31,12 +31,12 @@ const safeguards: Safeguard[] = [
     name: 'the epoch check of a step and of the end of a turn',
     changes: [
       {
-        file: `${journal}/fence.ts`,
+        file: `${journal}/write-parts.ts`,
         find: 'select head.n, s.epoch = head.epoch and s.turn_id',
         replace: 'select head.n, s.turn_id',
       },
       {
-        file: `${journal}/fence.ts`,
+        file: `${journal}/write-parts.ts`,
         find: 's.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new',
         replace: 's.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new',
       },

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { confinedTo, type Confines } from '../../src/files/confines.ts';
 import { listInside, openToAppend, removeInside, replaceInside, withFileInside } from '../../src/files/inside.ts';
 import { HeldFolder, openEntry } from '../../src/files/held-folder.ts';
-import { createReadTool } from '../../src/tools/read-tool.ts';
+import { createReadTool } from '../../src/tools/file-tools.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';
 import { readMemoryFile } from '../../src/features/memory/memory-files.ts';
 import { loadSkills } from '../../src/kernel/turn/open/load-skills.ts';

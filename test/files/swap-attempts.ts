@@ -13,15 +13,13 @@ import { createWorkspaceCache, loadWorkspaceFiles } from '../../src/kernel/turn/
 import { appendMemory } from '../../src/kernel/turn/compact/memory-flush.ts';
 import { listMemory, readMemoryFile } from '../../src/features/memory/memory-files.ts';
 import { planFile, writeFile } from '../../src/features/media-models/write-file.ts';
-import { editTool } from '../../src/tools/edit-tool.ts';
+import { editTool, createReadTool, writeTool } from '../../src/tools/file-tools.ts';
 import { createExecTool } from '../../src/tools/exec-tool.ts';
 import { globTool } from '../../src/tools/glob-tool.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';
 import { createMessageTool } from '../../src/tools/message-tool.ts';
-import { createReadTool } from '../../src/tools/read-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { runOnFile } from '../../src/tools/workspace-files.ts';
-import { writeTool } from '../../src/tools/write-tool.ts';
 import { aToolCall } from '../tools/tool-call.ts';
 
 export interface Attempts {

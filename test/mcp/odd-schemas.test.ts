@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { ModelError } from '../../src/model/model.ts';
-import { nameRefusedTool } from '../../src/model/name-refused-tool.ts';
+import { nameRefusedTool } from '../../src/model/create-model.ts';
 import { readModelCalls } from '../rows/calls.ts';
 import { readEntries } from '../rows/entries.ts';
 import { readTurns } from '../rows/turns.ts';

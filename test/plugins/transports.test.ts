@@ -6,7 +6,7 @@ import { joinText } from '../../src/core/content.ts';
 import { createModel } from '../../src/model/create-model.ts';
 import { ModelError } from '../../src/model/model.ts';
 import type { Transport } from '../../src/model/transport.ts';
-import { readTransport } from '../../src/plugins/read-transport.ts';
+import { readTransport } from '../../src/plugins/read-registrations.ts';
 
 const REQUEST = { provider: 'local', model: 'small', maxTokens: 10, system: [], tools: [], messages: [] };
 const ANSWER = eventsOfBody({

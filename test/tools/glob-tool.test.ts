@@ -2,8 +2,7 @@
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { faultOfGlobPattern, findLiteralPrefix } from '../../src/tools/glob-pattern.ts';
-import { globTool } from '../../src/tools/glob-tool.ts';
+import { faultOfGlobPattern, findLiteralPrefix, globTool } from '../../src/tools/glob-tool.ts';
 import { aToolCall } from './tool-call.ts';
 import { contentOf, createWorkspace, type Workspace } from './workspace.ts';
 

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { text as readAll } from 'node:stream/consumers';
 import { beforeEach, expect, test } from 'vitest';
-import { createWebSearchTool } from '../../src/features/web-search/web-search-tool.ts';
+import { createWebSearchTool } from '../../src/features/web-search/tools.ts';
 import type { SearchAccess } from '../../src/config.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { aToolCall } from './tool-call.ts';

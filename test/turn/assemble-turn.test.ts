@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import { createReadTool } from '../../src/tools/read-tool.ts';
+import { createReadTool } from '../../src/tools/file-tools.ts';
 import { readEntries, readSnapshots } from '../rows/entries.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

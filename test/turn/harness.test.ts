@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { HarnessAnswer, HarnessAttempt } from '../../src/plugins/harness.ts';
 import { PluginError } from '../../src/plugins/plugin-error.ts';
 import { withoutPlugins } from '../../src/plugins/plugins.ts';
-import { readHarness } from '../../src/plugins/read-harness.ts';
+import { readHarness } from '../../src/plugins/read-registrations.ts';
 import { createLogger } from '../../src/logger.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { readModelCalls, readToolCalls } from '../rows/calls.ts';

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { joinText } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import { type TransportCall, toWireRequest } from '../../src/model/transport.ts';
-import { readTransport } from '../../src/plugins/read-transport.ts';
+import { readTransport } from '../../src/plugins/read-registrations.ts';
 import { unblockModels } from '../../src/kernel/processes/unblock-models.ts';
 import { listBlocks } from '../../src/kernel/views/pauses.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';

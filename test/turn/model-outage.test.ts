@@ -6,7 +6,7 @@ import { abortTurn } from '../../src/kernel/effects/control.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { viewSession } from '../../src/kernel/views/sessions.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
-import { readTransport } from '../../src/plugins/read-transport.ts';
+import { readTransport } from '../../src/plugins/read-registrations.ts';
 import type { TurnOutcome } from '../../src/kernel/turn/run/steps.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { readEvents } from '../rows/events.ts';

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/clock.ts';
 import { joinText } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
-import { readTransport } from '../../src/plugins/read-transport.ts';
+import { readTransport } from '../../src/plugins/read-registrations.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { changeDoorbells, readDueSessions } from '../rows/doorbells.ts';
 import { countInputs, readInputs } from '../rows/inputs.ts';

@@ -5,7 +5,7 @@ import { joinText } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import type { Model } from '../../src/model/model.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
-import { readTransport } from '../../src/plugins/read-transport.ts';
+import { readTransport } from '../../src/plugins/read-registrations.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { refuseWrites } from '../rows/refuse-writes.ts';

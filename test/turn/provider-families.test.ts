@@ -8,7 +8,7 @@ import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createConfiguredModel } from '../../src/model/configured-model.ts';
 import { type TransportCall, toWireRequest } from '../../src/model/transport.ts';
-import { readTransport } from '../../src/plugins/read-transport.ts';
+import { readTransport } from '../../src/plugins/read-registrations.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { readTurns } from '../rows/turns.ts';

@@ -6,7 +6,7 @@ import { COMPACTION_REQUEST } from '../../src/compaction/summary-request.ts';
 import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import { ModelError } from '../../src/model/model.ts';
 import { type TransportCall, toWireRequest } from '../../src/model/transport.ts';
-import { readTransport } from '../../src/plugins/read-transport.ts';
+import { readTransport } from '../../src/plugins/read-registrations.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';

@@ -5,7 +5,7 @@ import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import { joinText } from '../../src/core/content.ts';
 import { type TransportCall, toWireRequest } from '../../src/model/transport.ts';
-import { readTransport } from '../../src/plugins/read-transport.ts';
+import { readTransport } from '../../src/plugins/read-registrations.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

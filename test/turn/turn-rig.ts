@@ -20,7 +20,7 @@ import type { NewInput } from '../../src/kernel/inbox/new-input.ts';
 import { FEATURES } from '../../src/features.ts';
 import { budgetBookOf } from '../../src/features/budgets/rounds.ts';
 import { openDatabase } from '../../src/database/database.ts';
-import { dropOverflow } from '../../src/kernel/inbox/drop-overflow.ts';
+import { dropOverflow } from '../../src/kernel/inbox/inbox.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { createEnsureSession } from '../../src/kernel/sessions/sessions.ts';
 import type { Tool } from '../../src/tools/tool.ts';

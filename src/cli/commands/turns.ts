@@ -12,8 +12,14 @@ import { ITS_ID, pages, TAG_FILTER, wholeNumber } from '../options.ts';
 import { interruption, pollUntilEnd } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 import { pastTime } from '../time-option.ts';
-import { durationBetween, eventLine, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
-import { waterfallLines } from '../waterfall.ts';
+import {
+  durationBetween,
+  eventLine,
+  stepLines,
+  TURN_STATUS_STYLES,
+  usageText,
+  waterfallLines,
+} from '../turn-timeline.ts';
 
 const POLL_MS = 250;
 /** Lines of the terminal that the drawing leaves free: for the text below it, and the cursor. */
