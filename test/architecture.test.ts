@@ -265,12 +265,10 @@ const MAY_OPEN_FILES: Record<string, string> = {
   'src/features/tries/commands.ts': 'what the person at the terminal names',
   'src/features/channels/accounts.ts': 'tokens that the configuration names',
   'src/features/channels/add-channel.ts': 'the configuration',
-  'src/features/channels/message-body.ts': 'new files in the data directory',
-  'src/features/channels/outgoing-type.ts': 'copies in the data directory',
+  'src/features/channels/message-body.ts': 'new files in the data directory, and the list of them',
   'src/features/channels/platforms/': 'files that are sent',
-  'src/features/channels/send.ts': 'a new file in the folder for temporary files',
+  'src/features/channels/send.ts': 'copies in the data directory, and a new file in the folder for temporary files',
   'src/features/deliveries/trim-copies.ts': 'lists and deletes copies in the data directory',
-  'src/features/channels/trim-files.ts': 'lists the data directory',
   'src/features/erasure/erase-session.ts': 'lists the data directory, deletes outputs of commands there',
   'src/features/gateway/apply-patch.ts': 'the configuration',
   'src/features/mcp/launch-browser.ts': 'a new folder for temporary files',
@@ -344,7 +342,7 @@ const ALSO_WRITE: Record<string, string> = {
   'src/features/batches/store/upload.ts': 'client_batches',
   // Reports and codes of pairing are numbered and delivered as replies are; the rest of an album joins its message.
   'src/features/batches/store/guard.ts': 'deliveries sessions',
-  'src/features/channels/store/albums.ts': 'inbox',
+  'src/features/channels/store/inbox.ts': 'inbox',
   'src/features/channels/store/pairings.ts': 'deliveries sessions',
   // New prices change the costs of calls and their sums.
   'src/features/costs/store/reprice.ts': 'model_calls sessions turns',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import JSON5 from 'json5';
-import { insertSetting } from '../../src/features/channels/insert-setting.ts';
+import { insertSetting } from '../../src/features/channels/add-channel.ts';
 
 const BOT = { adapter: 'telegram', accounts: { main: { token: '1:a' } } };
 const PATH = ['channels', 'telegram'];

@@ -2,7 +2,7 @@
 import { describe, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { runApprovalRound } from '../../src/features/approvals/rounds.ts';
-import { removeLeftOver } from '../../src/features/channels/live/remove-left-over.ts';
+import { removeLeftOver } from '../../src/features/channels/live/finish-preview.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openChat } from '../../src/features/channels/accounts.ts';
 import { relayChats } from '../../src/features/deliveries/chat-relay.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadWebhooks } from '../../src/features/channels/load-webhooks.ts';
+import { loadWebhooks } from '../../src/features/channels/accounts.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
 
 const opened: string[] = [];

@@ -11,8 +11,7 @@ import {
 import { BOT_UUID } from '../../scripted-platform/signal/world.ts';
 import { openChannels } from '../../src/features/channels/poll-accounts.ts';
 import { PlatformError, type Platform, type Received } from '../../src/features/channels/platform.ts';
-import { openPlatform } from '../../src/features/channels/platforms/signal.ts';
-import { toSignalText } from '../../src/features/channels/platforms/signal-text.ts';
+import { openPlatform, toSignalText } from '../../src/features/channels/platforms/signal.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createApiRig, type ApiRig } from '../api/api-rig.ts';

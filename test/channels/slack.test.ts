@@ -7,7 +7,7 @@ import { WebSocketServer } from 'ws';
 import { PlatformError, type Received, type WebhookRequest } from '../../src/features/channels/platform.ts';
 import { openPlatform } from '../../src/features/channels/platforms/slack.ts';
 import { newId } from '../../src/ids.ts';
-import { listenToSocket } from '../../src/features/channels/platforms/slack-socket.ts';
+import { listenToSocket } from '../../src/features/channels/platforms/slack-wire.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startSlackServer, type SlackServer } from './slack-server.ts';
 

@@ -8,12 +8,11 @@ import {
   TELEGRAM_TOKEN,
   type ScriptedTelegram,
 } from '../../scripted-platform/telegram/scripted-telegram.ts';
-import { divideText } from '../../src/features/channels/divide-text.ts';
+import { divideText, sendPart, type PartPayload } from '../../src/features/channels/send.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { formatChannelUrl } from '../../src/core/channel-address.ts';
 import type { Platform } from '../../src/features/channels/platform.ts';
 import { openPlatform } from '../../src/features/channels/platforms/telegram.ts';
-import { sendPart, type PartPayload } from '../../src/features/channels/send.ts';
 import { outgoingFolder } from '../../src/files/copies.ts';
 import { telegramChannel } from './channel-rig.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

@@ -1,19 +1,21 @@
-// `holdfast channels add`: walks through the creation of a bot, checks its token at the platform, and adds it to the configuration file, whose other
-// lines and comments stay as they are. In a pipe, the secrets are the lines of stdin.
+// `holdfast channels add`: walks through the creation of a bot, checks its token at the platform,
+// and adds it to the configuration file, whose other lines and comments stay as they are. In a
+// pipe, the secrets are the lines of stdin.
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import JSON5 from 'json5';
 import { CliError, EXIT, explainConfigError, usageError, type ExitCode } from '../../cli/cli-error.ts';
 import { loadOrRefuse } from '../../cli/commands/config.ts';
 import { writeError } from '../../cli/file-error.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { ConfigError, loadConfigFile, type Config } from '../../config.ts';
-import { given } from '../../core/json.ts';
+import { objectStarts } from '../../config/file-lines.ts';
+import { given, isObject } from '../../core/json.ts';
 import { defaultMode, platformOf, type BotAccount } from './accounts.ts';
-import { insertSetting } from './insert-setting.ts';
-import { loadGuide, type Secret } from './setup-guides.ts';
+import { GUIDES, type Secret } from './setup-guides.ts';
 
 const CHECK_MS = 15_000;
 const DEFAULT_FILE = 'holdfast.json';
@@ -33,7 +35,7 @@ export async function addChannel(input: AddedChannel, terminal: Terminal): Promi
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const channel = input.name ?? adapter;
   const mode = input.mode ?? defaultMode(adapter);
-  const { steps, secrets, next } = (await loadGuide(adapter))(mode);
+  const { steps, secrets, next } = GUIDES[adapter]!(mode);
   for (const line of steps) terminal.note(line);
   const asked = secrets
     .filter(({ field }) => field !== 'token' || tokenEnv === undefined)
@@ -133,5 +135,48 @@ function writeAccount(
     throw writeError(file, error) ?? error;
   } finally {
     rmSync(beside, { force: true });
+  }
+}
+
+const INDENT = 2;
+
+/**
+ * The text of a configuration file with the value at the path, and all else as it is, with its
+ * comments; null: there is a value already, or something on the way is no object. The text is valid
+ * JSON5.
+ */
+export function insertSetting(text: string, path: readonly string[], value: unknown): string | null {
+  const before: unknown = JSON5.parse(text);
+  let at = before;
+  let depth = 0;
+  while (isObject(at) && Object.hasOwn(at, path[depth] ?? '')) {
+    at = at[path[depth] ?? ''];
+    depth += 1;
+  }
+  const start = objectStarts(text).get(path.slice(0, depth).join('.'));
+  if (!isObject(at) || depth === path.length || start === undefined) return null;
+  const [key = '', ...inner] = path.slice(depth);
+  const nested = inner.reduceRight<unknown>((child, name) => ({ [name]: child }), value);
+  const margin = ' '.repeat(INDENT * (depth + 1));
+  const written = isStrict(text)
+    ? JSON.stringify({ [key]: nested }, null, INDENT)
+    : JSON5.stringify({ [key]: nested }, null, INDENT);
+  const lines = written.split('\n').slice(1, -1);
+  const field = lines
+    .map((line) => `\n${margin}${line.slice(INDENT)}`)
+    .join('')
+    .replace(/,?$/, Object.keys(at).length === 0 ? '' : ',');
+  const rest = text.slice(start);
+  const hasOwnLine = /^[^\S\n]*\n/.test(rest);
+  return text.slice(0, start) + field + (hasOwnLine ? '' : `\n${' '.repeat(INDENT * depth)}`) + rest;
+}
+
+/** True for JSON without the freedoms of JSON5. */
+function isStrict(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }

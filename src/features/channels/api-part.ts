@@ -6,8 +6,7 @@ import type { CreateApiPart } from '../../api/part.ts';
 import { answerWithin } from '../../api/problem.ts';
 import { metricIn } from '../../metrics.ts';
 import { ACCOUNT_STATES } from '../../contract/channels.ts';
-import { viewChannels } from './use-accounts.ts';
-import { listAccounts } from './accounts.ts';
+import { viewChannels, listAccounts } from './accounts.ts';
 
 const SCRAPE_MS_MAX = 3_000;
 

@@ -4,8 +4,7 @@ import * as schemas from '../../contract/channels.ts';
 import type { Config } from '../../config.ts';
 import { notFound } from '../../api/problem.ts';
 import { defineEffect, defineRead, defineRoute, noFields, type Route } from '../../api/route.ts';
-import { pauseOrResume, testAccount, viewChannels } from './use-accounts.ts';
-import { findAccount, type BotAccount } from './accounts.ts';
+import { findAccount, pauseOrResume, testAccount, viewChannels, type BotAccount } from './accounts.ts';
 
 const getChannels = defineRead({
   operationId: 'listChannels',

@@ -1,8 +1,7 @@
 // What the doctor checks of channels: that the platform of each account accepts its token, and that nothing is missing among its rights and settings.
 import { failure, ok, warning, type Check, type Finding } from '../../cli/doctor/check.ts';
 import type { Config } from '../../config.ts';
-import { testAccount } from './use-accounts.ts';
-import { listAccounts, type BotAccount } from './accounts.ts';
+import { testAccount, listAccounts, type BotAccount } from './accounts.ts';
 
 /** One check for each account. */
 export function channelChecks(config: Config): Check[] {

@@ -6,7 +6,7 @@ export const channels: Feature = {
   name: 'channels',
   inRoles: [
     { roles: ['worker'], load: async () => (await import('./poll-accounts.ts')).openChannels },
-    { roles: ['api'], load: async () => (await import('./load-webhooks.ts')).loadWebhooks },
+    { roles: ['api'], load: async () => (await import('./accounts.ts')).loadWebhooks },
   ],
   routes: [
     () => import('./channel-routes.ts'),

@@ -1,17 +1,23 @@
-// A message of a chat as the inbox keeps it. Its texts are bounded as those of a request to the API are.
+// A message of a chat as the inbox keeps it, and its files in the data directory. Its texts are
+// bounded as those of a request to the API are.
 import { createHash } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { extname, join, resolve } from 'node:path';
+import type { Config } from '../../config.ts';
 import { formatChannelUrl } from '../../core/channel-address.ts';
 import { given } from '../../core/json.ts';
-import type { InboundMessage, Media } from '../../core/inbound.ts';
+import { CHANNEL_MEDIA, type InboundMessage, type Media } from '../../core/inbound.ts';
 import { cutHead, storableValue } from '../../core/text.ts';
+import type { Database } from '../../database/database.ts';
+import { confinedTo } from '../../files/confines.ts';
+import { removeInside } from '../../files/inside.ts';
 import { newId } from '../../ids.ts';
 import { sniffFormat } from '../../images/fit-image.ts';
 import type { BotAccount } from './accounts.ts';
 import type { ChatPerson, ChatPlace, Platform, ReceivedMessage, ReceivedReaction, RemoteFile } from './platform.ts';
-import { tooLarge } from './fetch-file.ts';
+import { tooLarge } from './platforms/requests.ts';
 import type { ContextMessage } from './store/context.ts';
+import { readAwaitedFiles } from './store/inbox.ts';
 
 const NAME_CHARS_MAX = 200;
 const DOWNLOAD_MS = 30_000;
@@ -141,4 +147,30 @@ export function eventText(said: ReceivedMessage | ReceivedReaction, channel: str
       ? `${channel} reaction ${said.isAdded ? 'added' : 'removed'}: ${said.emoji} by ${by} on message ${messageId}`
       : `${channel} message ${messageId} by ${by} was edited. It says now: ${said.text}`;
   return text.replaceAll(/\s+/g, ' ');
+}
+
+/**
+ * Deletes the files of this machine that are older than messages are kept (`retention.messages`). One
+ * that a message names which is not answered yet stays.
+ */
+export async function trimFiles({ config, database }: { config: Config; database: Database }): Promise<void> {
+  const { messages: keptMs } = config.retention;
+  if (keptMs === undefined) return;
+  const folder = resolve(config.runtime.dataDir, CHANNEL_MEDIA);
+  const old: string[] = [];
+  // With their types, links to folders are not followed.
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }).catch(noneYet)) {
+    const path = join(entry.parentPath, entry.name);
+    const found = entry.isFile() ? await stat(path).catch(() => null) : null;
+    if (found !== null && found.mtimeMs < Date.now() - keptMs) old.push(path);
+  }
+  if (old.length === 0) return;
+  const awaited = new Set((await readAwaitedFiles(database)).map((path) => resolve(path)));
+  for (const path of old) if (!awaited.has(path)) await removeInside(path, confinedTo(folder));
+}
+
+/** Without a file there is no folder. */
+function noneYet(error: NodeJS.ErrnoException): [] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
 }

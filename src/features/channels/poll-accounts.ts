@@ -8,10 +8,9 @@ import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { keepLease, type Lease } from '../../lease-keeper.ts';
 import { every, trims } from '../../kernel/queue/start-rounds.ts';
 import { listAccounts, platformOf, type BotAccount } from './accounts.ts';
-import { removeLeftOver } from './live/remove-left-over.ts';
+import { removeLeftOver } from './live/finish-preview.ts';
 import { PlatformError, type Platform, type Received } from './platform.ts';
-import type { ReceiveResult } from './accept-said.ts';
-import { createReceive, type Receive } from './receive.ts';
+import { type ReceiveResult, createReceive, type Receive } from './receive.ts';
 import {
   claimAccount,
   IS_FREE_SQL,
@@ -25,7 +24,7 @@ import {
 } from './store/accounts.ts';
 import { trimContext } from './store/context.ts';
 import { trimPreviews } from './store/previews.ts';
-import { trimFiles } from './trim-files.ts';
+import { trimFiles } from './message-body.ts';
 
 const PAUSE_MS = { first: 0, min: 200, max: 2_000 };
 const BACKOFF_MS = { min: 1_000, max: 60_000 };

@@ -1,11 +1,11 @@
-// Where platforms send what people write. The answer follows the commit: a platform that gets another answer, or none, sends it again.
+// Where platforms send what people write: to any process with the API. The answer follows the
+// commit: a platform that gets another answer, or none, sends it again.
 import { answerWithin, notFound, overloaded, Problem } from '../../api/problem.ts';
 import { defineRoute, type Api, type Route } from '../../api/route.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { findAccount, platformOf } from './accounts.ts';
 import { PlatformError } from './platform.ts';
-import { createPush } from './receive-push.ts';
-import type { Receive } from './receive.ts';
+import { createPush, type Receive } from './receive.ts';
 
 /** Larger than any update: files are fetched, not sent. */
 const BODY_BYTES_MAX = 1_048_576;

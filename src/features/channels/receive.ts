@@ -1,23 +1,26 @@
-// What platforms have sent becomes rows: messages of the inbox, context, requests for pairing, system events. Each is committed before the next of its
-// chat is begun, and before the caller acknowledges any of it. What is received again changes nothing: messages are unique by the platform's id for ever,
-// and events by their content.
+// What platforms have sent becomes rows: messages of the inbox, context, requests for pairing,
+// system events. Each is committed before the next of its chat is begun, and before the caller
+// acknowledges any of it. What is received again changes nothing: messages are unique by the
+// platform's id for ever, and events by their content.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { systemClock } from '../../clock.ts';
 import { UnknownAgentError } from '../../config.ts';
 import { given } from '../../core/json.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { CHANNEL_MEDIA, type InboundMessage } from '../../core/inbound.ts';
 import { cutHead, storableText, storableValue } from '../../core/text.ts';
 import { isPassingFault } from '../../database/passing-faults.ts';
-import { isKeyTaken } from '../../database/idempotency.ts';
+import { isKeyTaken, type KeyedRequest } from '../../database/idempotency.ts';
 import type { Logger } from '../../logger.ts';
+import { readMessage } from '../../kernel/rules/chat-command.ts';
+import { acceptMessage, type AcceptResult } from '../../kernel/use-cases/accept-message.ts';
+import { findChatWord } from '../../kernel/use-cases/chat-commands.ts';
+import { deliverMessages } from '../../kernel/use-cases/deliver-delayed.ts';
 import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { platformOf, type BotAccount } from './accounts.ts';
-import { accept, DONE, toStored, type ReceiveResult, type Stored } from './accept-said.ts';
-import { asOfAlbum, isPartOfAlbum, letAlbumsArrive, storeInAlbum } from './albums.ts';
-import { isOwnButton, mayPress } from './live/may-press.ts';
-import { addressOf, eventText, keepFiles, messageBody, reactionData } from './message-body.ts';
+import { addressOf, eventText, keepFiles, mergeParts, messageBody, reactionData } from './message-body.ts';
 import { askForPairing } from './pairings.ts';
 import {
   PlatformError,
@@ -31,12 +34,15 @@ import {
 import { decideAccess } from './rules/access.ts';
 import { findBinding } from './rules/bindings.ts';
 import { sessionKeyOf } from './rules/session-key.ts';
-import { countBotMessages } from './store/bot-messages.ts';
+import { noteReceived, readPause } from './store/accounts.ts';
 import { dropContext, keepContext, readContext, type ContextPlace } from './store/context.ts';
+import { ALBUM_MS, countBotMessages, endAlbums, extendAlbum, holdAlbum, type AlbumKey } from './store/inbox.ts';
 import { isPaired } from './store/pairings.ts';
 
 const ASK_MS = 10_000;
 const EVENT_CHARS_MAX = 1_000;
+/** How often it is noted that an account without a reader has received something. */
+const NOTED_EVERY_MS = 5_000;
 const NOT_ALLOWED = 'You may not do this.';
 
 /**
@@ -95,6 +101,26 @@ export function createReceive(process: Receiving): Receive {
       if (result.kind !== 'done') return result;
     }
     return { kind: 'done' };
+  };
+}
+
+/** The same as `createReceive`, for accounts that no process holds: `lost` while an account is paused. */
+export function createPush(process: Parameters<typeof createReceive>[0]): Receive {
+  const { database } = process.service;
+  const receive = createReceive(process);
+  const notedAtMs = new Map<string, number>();
+  return async (account, received) => {
+    const name = { channel: account.channel, account: account.account };
+    // Asked when it is the turn of the message, so that what arrives first is stored first.
+    const result = await receive(account, received, async () => !(await readPause(database, name)));
+    const key = JSON.stringify(name);
+    const now = systemClock.monotonicMs();
+    // Each request would write the row of the account otherwise.
+    if (result.kind === 'done' && now - (notedAtMs.get(key) ?? Number.NEGATIVE_INFINITY) > NOTED_EVERY_MS) {
+      notedAtMs.set(key, now);
+      noteReceived(database, name).catch(() => undefined);
+    }
+    return result;
   };
 }
 
@@ -275,4 +301,122 @@ function contextPlace(
   { place: { chatId, threadId } }: ReceivedMessage,
 ): ContextPlace {
   return { channel, account, chatId, threadId: threadId ?? '' };
+}
+
+/** `full`: too many messages wait. What was received must come again; what of it is committed is a duplicate then. */
+export type ReceiveResult = { kind: 'done' } | { kind: 'full'; retryAfterMs: number } | { kind: 'lost' };
+
+/** `refused`: it can never be stored. */
+type Stored = ReceiveResult | { kind: 'refused'; message: string };
+
+const DONE: ReceiveResult = { kind: 'done' };
+
+/** Accepts a message of a chat. */
+async function accept(
+  service: Service,
+  sessionKey: SessionKey,
+  body: InboundMessage,
+  idempotency: KeyedRequest | null = null,
+): Promise<AcceptResult> {
+  try {
+    return await acceptMessage(service, { sessionKey, body, idempotency });
+  } catch (error) {
+    if (error instanceof UnknownAgentError) return { kind: 'refused', message: error.message };
+    throw error;
+  }
+}
+
+function toStored(result: AcceptResult): Stored {
+  switch (result.kind) {
+    case 'accepted':
+    case 'duplicate':
+      return DONE;
+    case 'full':
+      return result;
+    case 'refused':
+      return { kind: 'refused', message: result.message };
+    case 'mismatch':
+      throw new Error('a message was compared with another one of its key');
+    default:
+      return result satisfies never;
+  }
+}
+
+// Albums: what a person sends as one message and the platform as several, which are stored as one
+// (store/inbox.ts).
+
+const ALBUM_TRIES_MAX = 10;
+
+/** Only one message of an album has its words, which may mention the bot: the others are for it, too. */
+async function asOfAlbum({ database }: Service, account: BotAccount, said: Said): Promise<Said> {
+  if (said.kind !== 'message' || said.albumId === undefined) return said;
+  return (await holdAlbum(database, albumKey(account, said))) === null ? said : { ...said, isForBot: true };
+}
+
+/** Whether a message will be added to that of its album, which waits for it. */
+async function isPartOfAlbum(
+  { database }: Service,
+  account: BotAccount,
+  message: ReceivedMessage,
+): Promise<boolean> {
+  if (message.albumId === undefined) return false;
+  return (await holdAlbum(database, albumKey(account, message)))?.isOpen === true;
+}
+
+/** Lets the albums of a chat arrive that wait for further messages, but not that which the message belongs to. */
+export async function letAlbumsArrive(
+  service: Service,
+  { account, sessionKey }: { account: BotAccount; sessionKey: SessionKey },
+  message: ReceivedMessage,
+): Promise<void> {
+  const own = albumKey(account, message);
+  await deliverMessages(service, await endAlbums(service.database, sessionKey, message.place.chatId, own));
+}
+
+/** Adds a message to that of its album, or begins that. Null: it is a message of its own. */
+async function storeInAlbum(
+  service: Service,
+  { account, sessionKey }: { account: BotAccount; sessionKey: SessionKey },
+  { message, body }: { message: ReceivedMessage; body: InboundMessage },
+): Promise<Stored | null> {
+  if (message.albumId === undefined) return null;
+  const key = albumKey(account, message);
+  const id = message.messageId;
+  // Another process can store a message of the album at the same time.
+  for (let tries = 0; tries < ALBUM_TRIES_MAX; tries += 1) {
+    const album = await holdAlbum(service.database, key);
+    if (album === null) {
+      const first = { ...body, albumParts: [id], deliverAt: Date.now() + ALBUM_MS.next };
+      const result = await accept(service, sessionKey, first, { ...key, sha256: key.key });
+      // A command cannot be delivered later.
+      if (result.kind === 'refused') return null;
+      if (result.kind !== 'duplicate' || result.by === 'platform') return toStored(result);
+      continue;
+    }
+    const first = JSON.parse(album.source) as InboundMessage;
+    if (first.albumParts?.includes(id) === true) return DONE;
+    if (!album.isOpen) return null;
+    if (await extendAlbum(service.database, album, mergeParts(first, body, id))) return DONE;
+  }
+  return null;
+}
+
+function albumKey({ channel, account }: BotAccount, { place, albumId = '' }: ReceivedMessage): AlbumKey {
+  return { scope: `channel ${channel} ${account}`, key: JSON.stringify(['album', place.chatId, albumId]) };
+}
+
+// Who may press the buttons that stop a turn or decide about a request. Other people of the chat
+// see them too; what they would write as text is a message for the agent, but their press is not.
+
+const COMMAND = /^\/(?:stop|approve|deny)(?:\s|$)/;
+
+/** True for a value of a button that Holdfast has sent by itself: what agents send does not begin with a slash. */
+function isOwnButton(value: string): boolean {
+  return COMMAND.test(value);
+}
+
+/** False: the value of the button is one of these commands, and the person may not give it. */
+function mayPress(service: Service, body: InboundMessage): boolean {
+  if (!isOwnButton(body.text) || findChatWord(service, body) !== null) return true;
+  return readMessage(body, service.config.owner.ids).command !== null;
 }

@@ -1,18 +1,20 @@
-// What agents say, as messages of a platform: divides a delivery into parts, each of which the platform takes as one message, and sends one part.
-import { lstat, mkdtemp, rm, writeFile } from 'node:fs/promises';
+// What agents say, as messages of a platform: divides a delivery into parts, each of which the
+// platform takes as one message, and sends one part.
+import { lstat, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { parseChannelUrl } from '../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../core/delivery-payload.ts';
 import { given } from '../../core/json.ts';
 import type { Database } from '../../database/database.ts';
 import { outgoingFolder } from '../../files/copies.ts';
+import { sniffFormat } from '../../images/fit-image.ts';
 import { findAccount, openChat, UNAUTHORIZED_MS, type BotAccount, type OpenedChat } from './accounts.ts';
-import { divideText } from './divide-text.ts';
 import { finishPreview } from './live/finish-preview.ts';
-import { findOutgoingType } from './outgoing-type.ts';
 import { PlatformError, type Destination, type OutgoingPart, type Platform } from './platform.ts';
+import { hasVisible, isCostlyMarkdown, type MarkdownNode } from './rules/markdown.ts';
+import { PARTS_MAX, splitMarkdown, type TextLimit } from './rules/split.ts';
 
 /** One message of the platform: a text, one file, a file that is made of the text, or a reaction. */
 export type PartPayload = DeliveryPayload & {
@@ -245,4 +247,88 @@ function explain(error: unknown): Extract<PartResult, { kind: 'later' | 'refused
 
 function laterIn(retryAfterMs: number | null, error: string, status: number | null = null) {
   return { kind: 'later' as const, status, error, retryAfterMs, isOfAccount: false };
+}
+
+/** `file`: the text is to be sent as a file, because it is too long for messages or its markdown takes too long to read. */
+export type DividedText = { kind: 'parts'; parts: string[] } | { kind: 'file' };
+
+/** A longer text takes about a second to read. */
+const CHARS_MAX = 200_000;
+/** Not every platform counts the addresses of links. */
+const ADDRESS = /\]\([^()\s]*\)|^ {0,3}\[[^\]\n]+\]:.*/gm;
+
+/**
+ * The messages of a text in markdown, at most 10, each within the limit; none for a text of which
+ * nothing is seen. The parser is loaded for the first text that does not fit.
+ */
+export async function divideText(markdown: string, limit: TextLimit): Promise<DividedText> {
+  if (!hasVisible(markdown)) return { kind: 'parts', parts: [] };
+  if (markdown.length > CHARS_MAX || markdown.replaceAll(ADDRESS, '').length > PARTS_MAX * limit.max)
+    return { kind: 'file' };
+  if (isCostlyMarkdown(markdown)) return { kind: 'file' };
+  const size = limit.measure(markdown);
+  if (size <= limit.max) return { kind: 'parts', parts: size === 0 ? [] : [markdown] };
+  const { parseMarkdown, stringifyMarkdown } = await import('chat');
+  const parts = splitMarkdown(markdown, limit, {
+    // The trees of both have the form of mdast.
+    parse: (text) => parseMarkdown(text) as unknown as MarkdownNode,
+    stringify: (root) => stringifyMarkdown(root as unknown as Parameters<typeof stringifyMarkdown>[0], { bullet: '-' }),
+  });
+  return parts === null ? { kind: 'file' } : { kind: 'parts', parts };
+}
+
+/** Enough for each mark below. */
+const HEAD_BYTES = 64;
+
+/** How files begin, as Latin-1 text. */
+const MARKS: readonly (readonly [type: string, mark: RegExp])[] = [
+  ['audio/ogg', /^OggS.{24}OpusHead/s],
+  ['application/ogg', /^OggS/],
+  ['audio/mpeg', /^(?:ID3|\xff[\xe2\xe3\xf2\xf3\xfa\xfb])/],
+  ['audio/flac', /^fLaC/],
+  ['audio/wav', /^RIFF.{4}WAVE/s],
+  ['audio/mp4', /^.{4}ftypM4[AB]/s],
+  ['video/quicktime', /^.{4}ftypqt/s],
+  ['video/mp4', /^.{4}ftyp/s],
+  ['video/webm', /^.E\xdf\xa3.*webm/s],
+  ['application/pdf', /^%PDF-/],
+];
+
+const BY_NAME: Readonly<Record<string, string>> = {
+  '.ogg': 'audio/ogg',
+  '.oga': 'audio/ogg',
+  '.opus': 'audio/ogg',
+  '.mp3': 'audio/mpeg',
+  '.m4a': 'audio/mp4',
+  '.mp4': 'video/mp4',
+  '.txt': 'text/plain',
+  '.md': 'text/markdown',
+  '.csv': 'text/csv',
+  '.json': 'application/json',
+};
+
+/**
+ * The MIME type of a file that is sent: platforms show a picture, a sound or a video as such only if
+ * its type says so. The bytes decide first, because the name is chosen by an agent. Undefined: it is not
+ * known, and the file is one like any other. Rejects when the file cannot be read.
+ */
+async function findOutgoingType(path: string, name: string): Promise<string | undefined> {
+  const head = await readHead(path);
+  const format = sniffFormat(head);
+  // Two letters can begin any text.
+  if (format !== null && format !== 'bmp') return `image/${format}`;
+  const named = BY_NAME[extname(name).toLowerCase()];
+  const found = MARKS.find(([, mark]) => mark.test(head.toString('latin1')))?.[0];
+  // Sounds and videos have one container.
+  return found === 'video/mp4' && named === 'audio/mp4' ? named : (found ?? named);
+}
+
+async function readHead(path: string): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }

@@ -2,9 +2,8 @@
 import { parseMarkdown, stringifyMarkdown } from 'chat';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { divideText } from '../../../src/features/channels/divide-text.ts';
-import { isCostlyMarkdown } from '../../../src/features/channels/rules/costly-markdown.ts';
-import type { MarkdownNode } from '../../../src/features/channels/rules/markdown-tokens.ts';
+import { divideText } from '../../../src/features/channels/send.ts';
+import { isCostlyMarkdown, type MarkdownNode } from '../../../src/features/channels/rules/markdown.ts';
 import { splitMarkdown, type MarkdownReader } from '../../../src/features/channels/rules/split.ts';
 import { isFullForm } from '../../servers/test-form.ts';
 

@@ -1,11 +1,13 @@
-// Turns the preview of a turn into its answer: the message gets the first part of the answer, in place of a new message. An edit that is repeated changes
-// nothing, so it never matters whether the one before has arrived.
+// Turns the preview of a turn into its answer: the message gets the first part of the answer, in
+// place of a new message. An edit that is repeated changes nothing, so it never matters whether the
+// one before has arrived. What no answer has replaced, of a silent turn or of one that was stopped,
+// is removed; nothing of that is repeated.
 import { pause } from '../../../clock.ts';
+import type { Config } from '../../../config.ts';
 import type { Database } from '../../../database/database.ts';
-import { PlatformError, type OutgoingPart } from '../platform.ts';
-import type { OpenedChat } from '../accounts.ts';
-import { takePreview } from '../store/previews.ts';
-import { removeMessage } from './remove-left-over.ts';
+import { openChat, type OpenedChat } from '../accounts.ts';
+import { PlatformError, type Destination, type OutgoingPart, type Platform } from '../platform.ts';
+import { PREVIEW_REQUEST_MS, settlePreviews, takePreview } from '../store/previews.ts';
 
 const BUSY_MS = 50;
 
@@ -52,4 +54,26 @@ export async function finishPreview(
   }
   await removeMessage(platform, to, platformId);
   return null;
+}
+
+const NO_ANSWER = '(no answer)';
+
+/** Removes the previews that were left. `turnId` null: of all turns that have ended. Never rejects for the failure of a platform. */
+export async function removeLeftOver(
+  { config, database }: { config: Config; database: Database },
+  turnId: string | null,
+): Promise<void> {
+  for (const { url, platformId } of await settlePreviews(database, turnId)) {
+    const chat = await openChat(config, url).catch(() => null);
+    if (chat !== null) await removeMessage(chat.platform, chat.to, platformId);
+  }
+}
+
+/** Never rejects. Where the platform cannot delete a message, it says that there is no answer. */
+export async function removeMessage(platform: Platform, to: Destination, platformId: string | null): Promise<void> {
+  if (platformId === null) return;
+  const signal = AbortSignal.timeout(PREVIEW_REQUEST_MS);
+  const removed =
+    platform.remove?.(to, platformId, signal) ?? platform.edit?.(to, platformId, { markdown: NO_ANSWER }, signal);
+  await removed?.catch(() => undefined);
 }

@@ -1,4 +1,5 @@
-// Reads what Discord sends: what a person said, changed, reacted with or pressed, as the core has it. What says nothing is read as nothing.
+// Reads what Discord sends, and asks it for what was written while no session could be resumed: what a
+// person said, changed, reacted with or pressed, as the core has it. What says nothing is read as nothing.
 import {
   ChannelType,
   ComponentType,
@@ -28,7 +29,8 @@ import {
   type ReceivedMessage,
   type RemoteFile,
 } from '../platform.ts';
-import { nullIfRefused, type AskDiscord } from './discord-wire.ts';
+import { nullIfRefused, type AskDiscord, type Gap } from './discord-wire.ts';
+import { GAP, patiently, startOfGap } from './requests.ts';
 
 const KEPT_MAX = 1_000;
 /** The first millisecond of Discord's ids. */
@@ -264,6 +266,48 @@ export function timeOf(id: string): number {
 }
 
 /** The first id of a time. */
-export function idAt(atMs: number): string {
+function idAt(atMs: number): string {
   return String(BigInt(Math.max(Math.floor(atMs) - EPOCH_MS, 0)) << 22n);
+}
+
+const PAGE = 100;
+
+type Get = <Result>(route: `/${string}`, query?: Record<string, string>) => Promise<Result>;
+
+/** What was written since a time, in the order of each chat. */
+export async function* readMissed(
+  ask: AskDiscord,
+  readMessage: DiscordReader['readMessage'],
+  { at, direct, signal }: Gap & { signal: AbortSignal },
+): AsyncGenerator<Received[]> {
+  const since = idAt(startOfGap(at));
+  const get: Get = (route, query = {}) =>
+    patiently(signal, () => ask('GET', route, { signal, query: new URLSearchParams(query) }));
+  const chats: { id: string; guild?: string }[] = direct.map((id) => ({ id }));
+  for (const { id: guild } of await get<{ id: string }[]>(Routes.userGuilds())) {
+    const channels = await get<APIChannel[]>(Routes.guildChannels(guild));
+    const { threads } = await get<{ threads: APIChannel[] }>(Routes.guildActiveThreads(guild));
+    for (const channel of [...channels, ...threads])
+      if ('last_message_id' in channel && BigInt(channel.last_message_id ?? 0) > BigInt(since))
+        chats.push({ id: channel.id, guild });
+  }
+  for (const { id, guild } of chats.slice(0, GAP.chatsMax)) {
+    const received: Received[][] = [];
+    for (const message of await readSince(id, since, get))
+      received.push(await patiently(signal, () => readMessage(message, guild, signal)));
+    yield received.flat();
+  }
+}
+
+/** Read newest first, so that what is beyond the bound is the oldest; answered oldest first. */
+async function readSince(id: string, since: string, get: Get): Promise<APIMessage[]> {
+  const found: APIMessage[] = [];
+  for (let before: string | undefined; found.length < GAP.messagesMax; before = found.at(-1)?.id) {
+    const query = { limit: String(PAGE), ...(before === undefined ? {} : { before }) };
+    const page = (await nullIfRefused(get<APIMessage[]>(Routes.channelMessages(id), query))) ?? [];
+    const recent = page.filter((message) => BigInt(message.id) > BigInt(since));
+    found.push(...recent);
+    if (recent.length < PAGE) break;
+  }
+  return found.toReversed();
 }

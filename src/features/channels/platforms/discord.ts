@@ -1,5 +1,6 @@
-// Discord. Its own clients send the requests and hold the gateway. The adapter of the Chat SDK is not used: it needs the whole of discord.js, and answers
-// what it receives before it is kept.
+// Discord, and what is written there. Its own clients send the requests and hold the gateway. The
+// adapter of the Chat SDK is not used: it needs the whole of discord.js, and answers what it receives
+// before it is kept.
 import { readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { defaultEmojiResolver, parseMarkdown, stringifyMarkdown, walkAst } from 'chat';
@@ -23,12 +24,10 @@ import {
   type OutgoingPart,
   type Platform,
 } from '../platform.ts';
-import { createReader, type DiscordReader } from './discord-events.ts';
-import { ENABLE_INTENT, listenToGateway } from './discord-gateway.ts';
-import { createAsk, type AskDiscord } from './discord-wire.ts';
-import type { MarkdownNode } from '../rules/markdown-tokens.ts';
-import { resolveReferences } from '../rules/resolve-references.ts';
-import { fetchFile } from '../fetch-file.ts';
+import { createReader, readMissed, type DiscordReader } from './discord-events.ts';
+import { createAsk, ENABLE_INTENT, listenToGateway, type AskDiscord, type Gap } from './discord-wire.ts';
+import { type MarkdownNode, resolveReferences } from '../rules/markdown.ts';
+import { fetchFile, isOfPlatform } from './requests.ts';
 import { tableToText } from './styled-text.ts';
 
 /** In UTF-16 units, which are at least as many as the characters that Discord counts. */
@@ -39,7 +38,7 @@ const NONCE_MS = 120_000;
 /** A request whose answer was lost is repeated once, after this time. */
 const REPEAT_AFTER_MS = 1_000;
 /** Files of messages are there. */
-const FILE_HOSTS = new Set(['cdn.discordapp.com', 'media.discordapp.net']);
+const FILE_HOSTS = /^(?:cdn\.discordapp\.com|media\.discordapp\.net)$/;
 
 /** What the bot does needs these rights in a server. */
 const RIGHTS: Readonly<Record<string, bigint>> = {
@@ -69,7 +68,9 @@ export function openPlatform({ token, baseUrl }: AccountSettings): Platform {
     identify,
     async listen(position, commit, signal) {
       if (reader === undefined) await identify(signal);
-      return listenToGateway({ ask, token, reader: reader!, position, commit, signal });
+      const { read, readMessage } = reader!;
+      const missed = (since: Gap) => readMissed(ask, readMessage, { ...since, signal });
+      return listenToGateway({ ask, token, read, readMissed: missed, position, commit, signal });
     },
     ...writer(ask),
     // What is sent again is the same message, so there is nothing to search for: see `nonceOf`.
@@ -92,7 +93,7 @@ export function openPlatform({ token, baseUrl }: AccountSettings): Platform {
     },
     async download({ id }, bytesMax, signal) {
       const url = reader?.urls.get(id);
-      if (url === undefined || !isOfDiscord(url, baseUrl))
+      if (!isOfPlatform(url, baseUrl, FILE_HOSTS))
         throw new PlatformError('refused', 'Discord does not have the file itself');
       return fetchFile(url, { platform: 'Discord', bytesMax, signal });
     },
@@ -224,9 +225,4 @@ function toDiscord(markdown: string): string {
 function emojiOf(emoji: string): string {
   const name = emoji.replaceAll(/^:|:$/g, '');
   return name.includes(':') ? name : defaultEmojiResolver.toDiscord(defaultEmojiResolver.fromGChat(name));
-}
-
-function isOfDiscord(url: string, baseUrl: string | undefined): boolean {
-  const { protocol, hostname, origin } = new URL(url);
-  return baseUrl === undefined ? protocol === 'https:' && FILE_HOSTS.has(hostname) : origin === new URL(baseUrl).origin;
 }

@@ -1,8 +1,7 @@
 // Requests to the daemon of signal-cli, and what their failures say about whether a message was sent.
 import { given, isObject } from '../../../core/json.ts';
 import { PlatformError } from '../platform.ts';
-import { noAnswer } from './no-answer.ts';
-import { readBytes } from '../fetch-file.ts';
+import { noAnswer, readBytes, refuseAborted } from './requests.ts';
 
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -33,7 +32,7 @@ export type AskSignal = (
 export function createAsk(baseUrl: string): AskSignal {
   const url = `${baseUrl.replace(/\/$/, '')}/api/v1/rpc`;
   return async (method, params, signal, bytesMax = ANSWER_BYTES_MAX) => {
-    if (signal.aborted) throw new PlatformError('later', `${method} was not sent: ${String(signal.reason)}`);
+    refuseAborted(method, signal);
     const { status, text } = await post(url, JSON.stringify({ jsonrpc: '2.0', id: method, method, params }), {
       method,
       bytesMax,

@@ -1,12 +1,18 @@
 // Signal, through the daemon of signal-cli, which is a device of the account and has its keys. It acknowledges a message to Signal before it hands it
 // over, so messages are asked for one by one: one that a crash loses is the only one.
 import { readFile } from 'node:fs/promises';
-import { PlatformError } from '../platform.ts';
-import type { AccountSettings, Destination, OutgoingFile, OutgoingPart, Platform } from '../platform.ts';
-import { tooLarge } from '../fetch-file.ts';
+import {
+  PlatformError,
+  type AccountSettings,
+  type Destination,
+  type OutgoingFile,
+  type OutgoingPart,
+  type Platform,
+} from '../platform.ts';
+import { tooLarge } from './requests.ts';
 import { createEnvelopeReader, parseMessageId } from './signal-envelopes.ts';
-import { toSignalText } from './signal-text.ts';
 import { createAsk, isWithoutMethod, type AskSignal } from './signal-wire.ts';
+import { toStyledText } from './styled-text.ts';
 
 const DAEMON = 'http://127.0.0.1:8080';
 /** In bytes of UTF-8. The rest of a longer text would be sent as a file. */
@@ -144,4 +150,19 @@ async function sendPart(
 async function toDataUri({ path, name, type = 'application/octet-stream' }: OutgoingFile): Promise<string> {
   const bytes = await readFile(path);
   return `data:${type};filename=${encodeURIComponent(name)};base64,${bytes.toString('base64')}`;
+}
+
+const STYLES: Readonly<Record<string, string>> = {
+  bold: 'BOLD',
+  italic: 'ITALIC',
+  strikethrough: 'STRIKETHROUGH',
+  spoiler: 'SPOILER',
+  code: 'MONOSPACE',
+  pre: 'MONOSPACE',
+};
+
+/** The text without marks, and its styles: `start:length:STYLE`, in UTF-16 units. */
+export function toSignalText(markdown: string): { text: string; styles: string[] } {
+  const { text, spans } = toStyledText(markdown, {});
+  return { text, styles: spans.map(({ type, offset, length }) => `${offset}:${length}:${STYLES[type]}`) };
 }

@@ -1,7 +1,9 @@
-// Slack. Its own clients send the requests and hold the socket; the adapter of the Chat SDK checks signatures and converts what people write. Its own
-// handling is not used: it does not await what it has received.
+// Slack, and what is written there. Its own clients send the requests and hold the socket; the adapter
+// of the Chat SDK checks signatures and converts what people write. Its own handling is not used: it
+// does not await what it has received.
 import { verifySlackSignature } from '@chat-adapter/slack/webhook';
 import { escapeSlackText } from '@chat-adapter/slack/format';
+import { timeOfId } from '../../../core/ids.ts';
 import { given } from '../../../core/json.ts';
 import { cutHead } from '../../../core/text.ts';
 import {
@@ -14,12 +16,9 @@ import {
   type RemoteFile,
   type WebhookRequest,
 } from '../platform.ts';
-import { fetchFile } from '../fetch-file.ts';
+import { fetchFile, GAP, isOfPlatform } from './requests.ts';
 import { createEventReader, readInteraction, slackEmoji, type SlackPress } from './slack-events.ts';
-import { findSentMessage, metadataOf, readMissed } from './slack-history.ts';
-import { listenToSocket } from './slack-socket.ts';
-import { escapeTokens } from './slack-text.ts';
-import { createAsk, type AskSlack } from './slack-wire.ts';
+import { createAsk, listenToSocket, readMissed, readPages, toTime, type AskSlack } from './slack-wire.ts';
 
 /** All markdown blocks of a message together, in UTF-16 units. */
 const TEXT_MAX = 12_000;
@@ -27,6 +26,12 @@ const TEXT_MAX = 12_000;
 const FALLBACK_CHARS_MAX = 300;
 /** Seconds by which the time of a request may differ. */
 const SKEW_SECONDS_MAX = 300;
+/** How much the clocks of Slack and of this machine may differ. */
+const SKEW_MS = 60_000;
+/** Files of messages are there. */
+const HOSTS = /(?:^|\.)slack\.com$/;
+/** What the metadata of a message has that is of the outbox. */
+const EVENT_TYPE = 'holdfast';
 
 /** What the bot does needs these rights. */
 const SCOPES: Readonly<Record<string, string>> = {
@@ -239,16 +244,46 @@ async function download(
   const { token, baseUrl, bytesMax, signal } = from;
   const { file } = await ask('files.info', signal, (client) => client.files.info({ file: id }));
   const url = file?.url_private_download ?? file?.url_private;
-  // The token goes to Slack only, and not to where a file is linked from.
-  if (url === undefined || !isOfSlack(url, baseUrl))
-    throw new PlatformError('refused', 'Slack does not have the file itself');
+  if (!isOfPlatform(url, baseUrl, HOSTS)) throw new PlatformError('refused', 'Slack does not have the file itself');
   const headers = { authorization: `Bearer ${token}` };
   const { bytes: content } = await fetchFile(url, { platform: 'Slack', bytesMax, signal, headers });
   return { bytes: content, ...given({ type: file?.mimetype }) };
 }
 
-function isOfSlack(url: string, baseUrl: string | undefined): boolean {
-  const { protocol, hostname, origin } = new URL(url);
-  if (baseUrl !== undefined) return origin === new URL(baseUrl).origin;
-  return protocol === 'https:' && (hostname === 'slack.com' || hostname.endsWith('.slack.com'));
+/** What Slack would take for a mention or for a link with another text. */
+const TOKEN =
+  /<(?=!(?:here|channel|everyone|subteam|date)\b|@[UWB][A-Z0-9]+[|>]|#[CDG][A-Z0-9]+[|>]|[A-Za-z][\w+.-]*:[^\s<>|]*\|)/g;
+
+/** Markdown of an agent without the marks of Slack, by which it would notify people or hide where a link leads. */
+function escapeTokens(markdown: string): string {
+  return markdown.replaceAll(TOKEN, '&lt;');
+}
+
+/** The message with the id of a delivery in its metadata; null: it was not sent. */
+async function findSentMessage(
+  ask: AskSlack,
+  { chatId: channel, threadId: thread }: Destination,
+  { deliveryId, signal }: { deliveryId: string; signal: AbortSignal },
+): Promise<{ platformId: string } | null> {
+  // It was sent after its delivery was made.
+  const oldest = toTime(timeOfId(deliveryId) - SKEW_MS);
+  for await (const { messages, isLast } of readPages(ask, { channel, oldest, signal, ...given({ thread }) })) {
+    const sent = messages.find(({ metadata }) => deliveryOf(metadata) === deliveryId);
+    if (sent?.ts !== undefined) return { platformId: sent.ts };
+    if (isLast) return null;
+  }
+  throw new PlatformError('refused', `The message is not among ${GAP.messagesMax} of its chat since it was due`);
+}
+
+function deliveryOf(metadata: object | undefined): unknown {
+  const { event_type: type, event_payload: payload } = (metadata ?? {}) as {
+    event_type?: string;
+    event_payload?: { deliveryId?: unknown };
+  };
+  return type === EVENT_TYPE ? payload?.deliveryId : undefined;
+}
+
+/** What a message of a delivery has in its metadata. */
+function metadataOf(deliveryId: string) {
+  return { event_type: EVENT_TYPE, event_payload: { deliveryId } };
 }

@@ -1,9 +1,7 @@
 // Markdown as a text without marks and the ranges of its styles, for platforms that take these apart. What a platform cannot show as a style is written
 // into the text: an address, a box, a quote.
 import { parseMarkdown, tableToAscii } from 'chat';
-import { hasVisible } from '../rules/has-visible.ts';
-import type { MarkdownNode } from '../rules/markdown-tokens.ts';
-import { resolveReferences } from '../rules/resolve-references.ts';
+import { hasVisible, resolveReferences, type MarkdownNode } from '../rules/markdown.ts';
 
 type Style = 'bold' | 'italic' | 'strikethrough' | 'spoiler' | 'code' | 'pre' | 'blockquote' | 'text_link';
 

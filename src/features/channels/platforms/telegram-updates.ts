@@ -1,10 +1,19 @@
-// Reads updates of Telegram: what a person said, changed, or pressed, as the core has it. An update that says nothing is read as nothing.
+// Reads updates of Telegram: what a person said, changed, or pressed, as the core has it. An update that
+// says nothing is read as nothing.
 import { TelegramAdapter, type TelegramMessage } from '@chat-adapter/telegram';
-import type { CallbackQuery, Chat, Message, MessageOrigin, ReactionType, Update, User } from 'grammy/types';
+import type {
+  CallbackQuery,
+  Chat,
+  Message,
+  MessageOrigin,
+  ReactionType,
+  Update,
+  User,
+  MessageEntity,
+} from 'grammy/types';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { given } from '../../../core/json.ts';
 import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
-import { withPlainEntities } from './telegram-entities.ts';
 
 export interface TelegramBot {
   id: string;
@@ -253,4 +262,53 @@ function stripBotName(text: string, { entities = [] }: Message, { username }: Te
   return text.slice(0, end).toLowerCase().endsWith(suffix)
     ? text.slice(0, end - suffix.length) + text.slice(end)
     : text;
+}
+
+const MARKED = new Set(['bold', 'italic', 'code', 'pre', 'strikethrough', 'text_link']);
+
+/**
+ * The entities of a text (marks, quotes, links) as the parser of the adapter can read them. It puts
+ * marks at wrong places where one entity is within another: of these, only the outer one stays, or the
+ * link. It leaves out that lines are a quote: they get the mark of Markdown.
+ */
+function withPlainEntities(message: Message): Message {
+  const flat = (entities: MessageEntity[] | undefined) => {
+    const marks = (entities ?? []).filter(({ type }) => MARKED.has(type));
+    const first = [...marks].toSorted(
+      (one, other) => Number(other.type === 'text_link') - Number(one.type === 'text_link'),
+    );
+    const kept: MessageEntity[] = [];
+    for (const entity of first)
+      if (
+        kept.every((each) => entity.offset >= each.offset + each.length || each.offset >= entity.offset + entity.length)
+      )
+        kept.push(entity);
+    return [...(entities ?? []).filter(({ type }) => !MARKED.has(type)), ...kept];
+  };
+  if (message.entities !== undefined) return { ...message, ...markQuotes(message.text ?? '', flat(message.entities)) };
+  if (message.caption_entities === undefined) return message;
+  const { text, entities } = markQuotes(message.caption ?? '', flat(message.caption_entities));
+  return { ...message, caption: text, caption_entities: entities };
+}
+
+const QUOTE_MARK = '> ';
+
+function markQuotes(text: string, entities: MessageEntity[]): { text: string; entities: MessageEntity[] } {
+  const quotes = entities.filter(({ type }) => type === 'blockquote' || type === 'expandable_blockquote');
+  const starts = quotes.flatMap(({ offset, length }) => {
+    const breaks = text.slice(offset, offset + length - 1).matchAll(/\n/g);
+    return [offset, ...Array.from(breaks, ({ index }) => offset + index + 1)];
+  });
+  const move = (at: number, isMoved: (start: number) => boolean) =>
+    at + QUOTE_MARK.length * starts.filter(isMoved).length;
+  return {
+    text: starts
+      .toSorted((one, other) => other - one)
+      .reduce((marked, at) => marked.slice(0, at) + QUOTE_MARK + marked.slice(at), text),
+    entities: entities.map((entity) => {
+      const offset = move(entity.offset, (start) => start <= entity.offset);
+      const end = entity.offset + entity.length;
+      return { ...entity, offset, length: move(end, (start) => start < end) - offset };
+    }),
+  };
 }

@@ -2,7 +2,7 @@
 import { GrammyError, HttpError } from 'grammy';
 import { given } from '../../../core/json.ts';
 import { PlatformError } from '../platform.ts';
-import { noAnswer } from './no-answer.ts';
+import { noAnswer, refuseAborted } from './requests.ts';
 
 /** Telegram refuses the styles of a text. */
 export const ABOUT_STYLES = /entit(?:y|ies)/i;
@@ -27,7 +27,7 @@ export async function ask<Result>(
   signal: AbortSignal,
   call: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  if (signal.aborted) throw new PlatformError('later', `${method} was not sent: ${String(signal.reason)}`);
+  refuseAborted(method, signal);
   try {
     return await call(signal);
   } catch (error) {

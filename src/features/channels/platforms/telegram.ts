@@ -1,7 +1,8 @@
-// Telegram. grammY's client sends the requests; the adapter of the Chat SDK reads messages. Its own handling of updates and its sending are not used: it
-// acknowledges before anything is committed, cuts long texts, and loses addresses, boxes and footnotes of markdown.
+// Telegram, and what is written there. grammY's client sends the requests; the adapter of the Chat SDK
+// reads messages. Its own handling of updates and its sending are not used: it acknowledges before
+// anything is committed, cuts long texts, and loses addresses, boxes and footnotes of markdown.
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { Api } from 'grammy';
+import { Api, InputFile } from 'grammy';
 import type { Message, MessageEntity, Update } from 'grammy/types';
 import { given } from '../../../core/json.ts';
 import { cutHead } from '../../../core/text.ts';
@@ -13,12 +14,13 @@ import {
   type Platform,
   type Received,
   type RemoteFile,
+  type OutgoingFile,
 } from '../platform.ts';
-import { fetchFile } from '../fetch-file.ts';
+import { fetchFile } from './requests.ts';
 import { toStyledText } from './styled-text.ts';
-import { sendFile } from './telegram-files.ts';
 import { ABOUT_STYLES, ask, intoChat, wire } from './telegram-wire.ts';
 import { createUpdateReader, formatMessageId, parseMessageId, type TelegramBot } from './telegram-updates.ts';
+import { stat } from 'node:fs/promises';
 
 const API = 'https://api.telegram.org';
 /** In UTF-16 units, without the marks of formatting. */
@@ -263,4 +265,41 @@ function isSecret(sent: string | undefined, expected: string | undefined): boole
 
 function isSet(text: string | undefined): text is string {
   return text !== undefined && text !== '';
+}
+
+/** A larger picture is a document. */
+const PHOTO_BYTES_MAX = 10 * 1024 * 1024;
+
+type Method = 'sendPhoto' | 'sendVoice' | 'sendAudio' | 'sendVideo' | 'sendDocument';
+
+const METHODS: readonly (readonly [RegExp, Method])[] = [
+  [/^image\/(?:jpeg|png|webp)$/, 'sendPhoto'],
+  [/^audio\/ogg$/, 'sendVoice'],
+  [/^audio\/(?:mpeg|mp4)$/, 'sendAudio'],
+  [/^video\/mp4$/, 'sendVideo'],
+];
+
+/**
+ * Sends a file as what its type says. What Telegram does not take as such, a picture of another shape
+ * for instance, is a document.
+ */
+async function sendFile(call: {
+  api: Api;
+  chat: string;
+  file: OutgoingFile;
+  options: object;
+  signal: AbortSignal;
+}): Promise<Message> {
+  const { api, chat, file, options, signal } = call;
+  const { path, name, type = '' } = file;
+  const send = (method: Method): Promise<Message> =>
+    ask<Message>(method, signal, (until) => api[method](chat, new InputFile(path, name), options, wire(until)));
+  const method = METHODS.find(([types]) => types.test(type))?.[1] ?? 'sendDocument';
+  if (method === 'sendDocument') return send(method);
+  if (method === 'sendPhoto' && (await stat(path)).size > PHOTO_BYTES_MAX) return send('sendDocument');
+  return send(method).catch((error: unknown) => {
+    if (error instanceof PlatformError && error.kind === 'refused' && !ABOUT_STYLES.test(error.message))
+      return send('sendDocument');
+    throw error;
+  });
 }

@@ -1,6 +1,8 @@
-// Albums: what a person sends as one message and a platform as several. The first of them is a message that is delivered a little later, and those that follow
-// are added to it until then; the Idempotency-Key of the album names it. So no process keeps a part of an album in memory, and each is committed when it is
-// acknowledged.
+// What channels read and change in the inbox: albums, what a bot has said lately, and files that
+// are awaited. An album is what a person sends as one message and a platform as several. The first
+// of them is a message that is delivered a little later, and those that follow are added to it
+// until then; the Idempotency-Key of the album names it. So no process keeps a part of an album in
+// memory, and each is committed when it is acknowledged.
 import type { SessionKey } from '../../../core/ids.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
@@ -66,4 +68,30 @@ export const endAlbums = literalQuery({
 select * from ended order by id`,
   values: (sessionKey: SessionKey, chatId: string, own: AlbumKey) => ({ sessionKey, chatId, ...own }),
   answer: (rows: DueMessage[]) => rows,
+});
+
+/** How many messages of a session are read, newest first. */
+const SEARCHED = 200;
+
+export const countBotMessages = literalQuery({
+  name: 'count-bot-messages',
+  purpose:
+    'Count what a bot has said to an agent within an hour, up to a message of it. None, if that message is stored: it comes again.',
+  text: `select case when bool_or(said.id = $messageId) then 0 else count(*)::int end as count from (
+  select i.body -> 'sender' ->> 'id' as sender, i.body ->> 'messageId' as id, i.received_at from holdfast.inbox i
+  where i.session_id = (select s.id from holdfast.sessions s where s.key = $sessionKey) order by i.seq desc limit ${SEARCHED}
+) as said where said.sender = $senderId and said.received_at > clock_timestamp() - interval '1 hour'`,
+  values: (message: { sessionKey: SessionKey; senderId: string; messageId: string }) => message,
+  answer: ([row]: { count: number }[]) => row!.count,
+});
+
+export const readAwaitedFiles = literalQuery({
+  name: 'read-awaited-files',
+  purpose: 'Read the paths of the files that messages have which wait, or which an open turn answers.',
+  text: `select file ->> 'path' as path from (
+  select i.body from holdfast.inbox i where i.status = 'waiting'
+  union all select i.body from holdfast.inbox i where i.status = 'delayed'
+  union all select i.body from holdfast.turns t join holdfast.inbox i on i.turn_id = t.id where t.ended_at is null
+) as awaited cross join lateral json_array_elements(awaited.body -> 'media') as file where file ->> 'path' is not null`,
+  answer: (rows: { path: string }[]) => rows.map(({ path }) => path),
 });
