@@ -1,7 +1,7 @@
 // What the demo shows while it runs: one line per step, with a spinner on a terminal and plain lines elsewhere. With
 // `--json` it shows nothing; the document at the end says everything.
 import { performance } from 'node:perf_hooks';
-import { terminalSettings } from '../src/config/client-settings.ts';
+import { terminalSettings } from '../src/config/process-environment.ts';
 import type { Terminal } from '../src/cli/terminal.ts';
 
 /** A step that is running. */

@@ -2,7 +2,7 @@
 // else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists all faults.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { isSecret } from './config/check-input.ts';
+import { isSecret, adoptSecretFile, ensureSecretFile, isSecretVariable } from './config/secrets.ts';
 import {
   isAgent,
   agentOf,
@@ -17,16 +17,23 @@ import {
   modelNotices,
   namedModels,
   noteServedProviders,
-} from './config/check-models.ts';
-import { checkKnownTools, noteAddedTools, toolPolicyFault } from './config/check-tools.ts';
-import { completeSettings, crossCheck } from './config/complete-settings.ts';
+  checkKnownTools,
+  noteAddedTools,
+  toolPolicyFault,
+} from './config/check-names.ts';
+import { completeSettings, crossCheck, loadFile, type LoadedFile } from './config/load-file.ts';
 import { ConfigError } from './config/config-error.ts';
-import { LANES, type Lane } from './config/choices.ts';
+import { LANES, type Lane } from './core/session-key.ts';
 import type { Config } from './config/schema.ts';
-import { deepFreeze } from './config/walk-schema.ts';
+import { deepFreeze } from './core/json.ts';
 import { loadEnvironment } from './config/schema-environment.ts';
-import { LiveConfig, type ConfigChange, livePriceBook, buildPriceBook } from './config/live-config.ts';
-import { loadFile, type LoadedFile } from './config/load-file.ts';
+import {
+  LiveConfig,
+  type ConfigChange,
+  livePriceBook,
+  buildPriceBook,
+  findReloadablePart,
+} from './config/live-config.ts';
 import {
   addFromEnvironment,
   anthropicKeyOf,
@@ -34,12 +41,9 @@ import {
   listProviderKeys,
   listServedProviders,
   readKeys,
+  addSearchKeys,
 } from './config/providers.ts';
-import { findReloadablePart } from './config/reloadable.ts';
-import { processEnvironment, type Environment } from './config/process-environment.ts';
-import { adoptSecretFile, ensureSecretFile, isSecretVariable } from './config/secret-file.ts';
-import { addSearchKeys } from './config/search-providers.ts';
-import { readText } from './config/read-secret-files.ts';
+import { processEnvironment, type Environment, readText } from './config/process-environment.ts';
 import { listSettings, type Setting } from './config/sources.ts';
 
 export {
@@ -72,11 +76,12 @@ export {
 export { DOCS_PATH } from './config/schema.ts';
 export type { Config, ConfigChange, Lane, Setting };
 export type { ProviderKey, ServedProvider } from './config/providers.ts';
-export type { SearchAccess } from './config/search-providers.ts';
-export type { McpServerSettings } from './config/schema-mcp.ts';
+export type { SearchAccess } from './config/providers.ts';
+export type { McpServerSettings } from './config/schema-tools.ts';
 export type { ProviderSettings } from './config/schema-models.ts';
 export type { AgentSettings } from './config/agent-settings.ts';
-export type { QueueMode, ThinkingLevel } from './config/choices.ts';
+export type { ThinkingLevel } from './core/models.ts';
+export type { QueueMode } from './core/queue-mode.ts';
 export type { PluginSettings } from './config/schema.ts';
 
 /** Secrets that have no other fixed place are in this folder of the data directory. */

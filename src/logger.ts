@@ -3,11 +3,10 @@
 import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
-import type { LogFormat, LogLevel } from './config/choices.ts';
-import { secretPatterns } from './config/redact-secrets.ts';
+import type { LogFormat, LogLevel, LogFileLimits } from './config/schema-environment.ts';
+import { secretPatterns } from './config/secrets.ts';
 import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LogFileLimits } from './config/schema-environment.ts';
 
 export type Logger = PinoLogger;
 

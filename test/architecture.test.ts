@@ -245,7 +245,7 @@ const RAW_CUTS = [
   'src/api/cursor.ts: .slice(FINGERPRINT_CHARS)',
   'src/api/cursor.ts: .slice(0, FINGERPRINT_CHARS)',
   'src/config/live-config.ts: .slice(0, VERSION_CHARS)',
-  'src/config/redact-secrets.ts: .slice(0, TEXT_CHARS_MAX + formCharsMax)',
+  'src/config/secrets.ts: .slice(0, TEXT_CHARS_MAX + formCharsMax)',
   'src/embedded-postgres/initialise-cluster.ts: .slice(-OUTPUT_CHARS_MAX)',
   'src/history/provider-family.ts: .slice(0, form.charsMax - number.length)',
 ];

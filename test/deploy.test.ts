@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../src/config.ts';
-import { FILE_VARIABLES } from '../src/config/read-secret-files.ts';
+import { FILE_VARIABLES } from '../src/config/process-environment.ts';
 import { cliCommands } from '../scripts/references/cli-commands.ts';
 import { configReference } from '../scripts/references/config-reference.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';

@@ -1,7 +1,7 @@
 // docs/operations.md stays true: its table of time limits, its metrics and its flags are those of the code.
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { formatDuration, parseDuration } from '../src/config/durations.ts';
+import { formatDuration, parseDuration } from '../src/core/time.ts';
 import { configKeys } from '../scripts/references/config-keys.ts';
 import { configReference } from '../scripts/references/config-reference.ts';
 import { metricNames } from './docs/metric-names.ts';

@@ -30,10 +30,9 @@ import { KnownSnapshots, SnapshotCache, TranscriptCache } from '../src/kernel/tu
 import type { Tracing } from '../src/tracing.ts';
 import { NO_METER, type TurnMeter } from '../src/kernel/turn/turn-meter.ts';
 import { join } from 'node:path';
-import { addressOfChat } from '../src/config/resolve-chat.ts';
-import { chooseMessageFeatures, fileBytesMaxOf } from '../src/config/message-features.ts';
+import { addressOfChat } from '../src/config/schema-channels.ts';
+import { chooseMessageFeatures, fileBytesMaxOf, sessionSettings } from '../src/config/agent-settings.ts';
 import { outgoingFolder } from '../src/files/copies.ts';
-import { sessionSettings } from '../src/config/session-settings.ts';
 import { overrideSession } from '../src/kernel/use-cases/accept-message.ts';
 import { postMessage } from '../src/kernel/use-cases/post-message.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';

@@ -1,6 +1,6 @@
 // The keys of the configuration file as its schema has them, with a type for people.
 import { z } from 'zod';
-import { formatDuration } from '../../src/config/durations.ts';
+import { formatDuration } from '../../src/core/time.ts';
 import { DOCS_PATH, fileSchema } from '../../src/config/schema.ts';
 
 export interface ConfigKey {

@@ -1,7 +1,7 @@
 // docs/references/configuration.md: every variable and every key of the configuration file, as their schema has them.
 import { z } from 'zod';
-import { CLIENT_VARIABLES } from '../../src/config/client-settings.ts';
-import { RELOADABLE_PARTS } from '../../src/config/reloadable.ts';
+import { CLIENT_VARIABLES } from '../../src/config/process-environment.ts';
+import { RELOADABLE_PARTS } from '../../src/config/live-config.ts';
 import { environmentSchema } from '../../src/config/schema-environment.ts';
 import { configKeys, type ConfigKey } from './config-keys.ts';
 import { tableOf } from './schema-fields.ts';

@@ -1,5 +1,5 @@
 // Where a request wants something delivered, as the URL that is stored.
-import { resolveChat, type ChatDelivery } from '../config/resolve-chat.ts';
+import { resolveChat, type ChatDelivery } from '../config/schema-channels.ts';
 import type { Config } from '../config.ts';
 import { formatChannelUrl } from '../core/channel-address.ts';
 import { fieldProblem } from './problem.ts';

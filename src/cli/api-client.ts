@@ -1,7 +1,7 @@
 // The command line's way to the service: the typed client, one key, every failure turned into an error with an exit code and a fix. Nothing is
 // sent again by itself: a person at a terminal wants to know, and commands that wait have their own way to continue.
 import { ConfigError } from '../config/config-error.ts';
-import { loadClientSettings, type ClientSettings } from '../config/client-settings.ts';
+import { loadClientSettings, type ClientSettings } from '../config/process-environment.ts';
 import { parseKeepingIntegers } from '../core/json.ts';
 import {
   createClient,

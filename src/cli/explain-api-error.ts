@@ -1,7 +1,7 @@
 // An error of the typed client as the command line reports it: what happened, what to do next at a terminal, and the exit code.
 import type { HoldfastError } from '../client/create-client.ts';
 import { explainError } from '../client/holdfast-error.ts';
-import type { ClientSettings } from '../config/client-settings.ts';
+import type { ClientSettings } from '../config/process-environment.ts';
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';
 
 /** What to print, and how to end. */

@@ -1,7 +1,7 @@
 // How texts of arguments and options become values, and what many commands take.
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../config/durations.ts';
+import { parseDuration } from '../core/time.ts';
 import { isObject } from '../core/json.ts';
 import { usageError } from './cli-error.ts';
 import { fileError } from './file-error.ts';

@@ -9,7 +9,7 @@ import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readSync, rmSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processEnvironment, takeEnvironment } from '../config/process-environment.ts';
-import { isSecretVariable } from '../config/secret-file.ts';
+import { isSecretVariable } from '../config/secrets.ts';
 
 /** Says that standard input is the file with the secrets. */
 const MARK = 'HOLDFAST_SECRETS_ON_STDIN';

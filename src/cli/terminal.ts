@@ -1,7 +1,7 @@
 // What a command writes: data to stdout, everything else to stderr, colour only where a person looks. Text from elsewhere (replies,
 // names) loses its control characters on a terminal, so that no message can control the terminal.
 import { styleText } from 'node:util';
-import { terminalSettings } from '../config/client-settings.ts';
+import { terminalSettings } from '../config/process-environment.ts';
 import { EXIT } from './cli-error.ts';
 import { explainCause } from './file-error.ts';
 import { layOutTable, type Style, type TableColumn } from './table.ts';

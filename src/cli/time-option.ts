@@ -1,6 +1,5 @@
 // Times in options and arguments: a time in ISO 8601, or a duration from now.
-import { parseDuration } from '../config/durations.ts';
-import { daysInMonth } from '../core/time.ts';
+import { parseDuration, daysInMonth } from '../core/time.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
 /** Other forms would be guessed at: JavaScript takes `5` for a day in 2001. */

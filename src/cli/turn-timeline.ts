@@ -1,6 +1,6 @@
 // A turn as lines on a terminal: from its journal when it has ended, from its events while it runs. Pure.
 import type { StepView, TurnView, TurnStatus, TokenUsage } from '../contract/views.ts';
-import { formatDuration } from '../config/durations.ts';
+import { formatDuration } from '../core/time.ts';
 import { DEFAULT_KEY } from '../kernel/rules/provider-keys.ts';
 import { errorText } from './print.ts';
 import type { StreamedEvent } from './event-stream.ts';

@@ -1,9 +1,13 @@
-// The settings of one agent: its entry of `agents.list` over the defaults. Made once per configuration and agent, frozen.
+// The settings that hold for an agent, a session and a channel, with what is set for each over what
+// the configuration says of all.
 import { join } from 'node:path';
 import { catalogueRow, type ModelFacts } from '../core/models.ts';
 import type { ExternalTool, ToolPolicy } from '../core/tool-policy.ts';
-import { deepFreeze, mergeOver } from './walk-schema.ts';
+import { deepFreeze, mergeOver } from '../core/json.ts';
 import type { AgentDefaults, AgentEntry, Config } from './schema.ts';
+import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
+import { toReasoning, type ReasoningLevel } from '../core/reply.ts';
+import { CHANNEL_ADAPTERS, FILE_BYTES_MAX } from './schema-channels.ts';
 
 /** What `agentOf` answers: the defaults with the agent's own settings over them. `model` is resolved to `provider/model`. */
 export interface AgentSettings extends AgentDefaults {
@@ -30,7 +34,10 @@ export class UnknownAgentError extends Error {
 
 type Source = Pick<Config, 'agents' | 'workspace' | 'tools'>;
 
-/** By the section `agents`: a configuration that is read again may have another one. */
+/**
+ * Made once for each configuration, by its section `agents`: a configuration that is read again may
+ * have another one.
+ */
 const settingsOfAgents = new WeakMap<Config['agents'], { source: Source; all: ReadonlyMap<string, AgentSettings> }>();
 
 /** True when the configuration lists the agent: check this before `agentOf` if the id comes from outside. */
@@ -89,4 +96,107 @@ function resolveSettings(config: Source, entry: AgentEntry): AgentSettings {
 
 function toToolPolicy({ allow, deny = [] }: ToolPolicy): ToolPolicy {
   return allow === undefined ? { deny } : { allow, deny };
+}
+
+// What holds for a session and where it comes from: its own override, its channel, or the
+// configuration of its agent. A message may still say otherwise for its own turn.
+
+/** The overrides of a session, as its row has them; null: none. */
+export interface SessionOverrides {
+  agentId: string;
+  channel: string | null;
+  model: string | null;
+  thinking: string | null;
+  reasoning: string | null;
+  queueMode: string | null;
+  queueDebounceMs: number | null;
+  queueCap: number | null;
+  queueDrop: string | null;
+}
+
+export interface SourcedValue<Value> {
+  value: Value;
+  source: 'session' | 'channel' | 'default';
+}
+
+export interface SessionSettings {
+  /** `provider/model`, or the name as it is when it is no longer an alias. */
+  model: SourcedValue<string>;
+  thinking: SourcedValue<string>;
+  reasoning: ReasoningLevel;
+  queueMode: SourcedValue<string>;
+  queueDebounceMs: number;
+  queueCap: number;
+  queueDrop: string;
+}
+
+/** The settings of a session; absent overrides: it does not exist yet. An agent that the configuration does not list has those of the first one. */
+export function sessionSettings(
+  config: Config,
+  session: Partial<SessionOverrides> & Pick<SessionOverrides, 'agentId'>,
+): SessionSettings {
+  const { queue } = config.messages;
+  const agent = agentOrFirst(config, session.agentId);
+  const model = sourced(session.model, agent.model);
+  const { channel = null, queueMode = null } = session;
+  const ofChannel: QueueMode | undefined =
+    channel !== null && Object.hasOwn(queue.byChannel, channel) ? queue.byChannel[channel] : undefined;
+  const drop: QueueDrop = queue.drop;
+  return {
+    model: { ...model, value: resolveModelRef(agent, model.value) ?? model.value },
+    thinking: sourced(session.thinking, agent.thinking),
+    reasoning: toReasoning(session.reasoning ?? null),
+    queueMode:
+      queueMode === null && ofChannel !== undefined
+        ? { value: ofChannel, source: 'channel' }
+        : sourced(queueMode, queue.mode),
+    queueDebounceMs: session.queueDebounceMs ?? queue.debounceMs,
+    queueCap: session.queueCap ?? queue.cap,
+    queueDrop: session.queueDrop ?? drop,
+  };
+}
+
+function sourced(own: string | null | undefined, byDefault: string): SourcedValue<string> {
+  return own == null ? { value: byDefault, source: 'default' } : { value: own, source: 'session' };
+}
+
+// What an agent's messages on a channel can have in addition to text. Prompts, the schema of the
+// `message` tool and what it lets through are all decided from this, so none of them offers what
+// another refuses.
+
+export interface MessageFeatures {
+  /** Files can be sent. */
+  media: boolean;
+  /** Messages can be reacted to. */
+  reactions: boolean;
+}
+
+/** The platforms whose channels take reactions without saying so among their capabilities. */
+const REACTING_CHANNELS: ReadonlySet<string> = new Set(['telegram', 'signal']);
+
+type Parts = Pick<Config, 'channels' | 'reactions'>;
+
+/** What the configuration says that a channel supports, else what its adapter does. */
+export function capabilitiesOf({ channels }: Pick<Config, 'channels'>, channel: string): readonly string[] {
+  const { capabilities, adapter = '' } = channels.platforms[channel] ?? {};
+  return capabilities ?? CHANNEL_ADAPTERS[adapter]?.capabilities ?? [];
+}
+
+/** The largest file that a message on a channel can have. */
+export function fileBytesMaxOf({ channels }: Pick<Config, 'channels'>, channel: string): number {
+  const { adapter = '' } = channels.platforms[channel] ?? {};
+  return CHANNEL_ADAPTERS[adapter]?.fileBytesMax ?? FILE_BYTES_MAX;
+}
+
+/** How freely an agent reacts on a channel; `off`: it cannot. */
+export function chooseReactionMode(config: Parts, channel: string): Config['reactions']['mode'] {
+  const canReact = REACTING_CHANNELS.has(channel) || capabilitiesOf(config, channel).includes('reactions');
+  return config.channels.platforms[channel]?.reactions ?? (canReact ? config.reactions.mode : 'off');
+}
+
+export function chooseMessageFeatures(config: Parts, channel: string): MessageFeatures {
+  return {
+    media: capabilitiesOf(config, channel).includes('media'),
+    reactions: chooseReactionMode(config, channel) !== 'off',
+  };
 }

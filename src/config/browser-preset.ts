@@ -1,6 +1,6 @@
 // The preset of `tools.browser`: an MCP server that is the browser of a session.
 import { extname, join } from 'node:path';
-import { mcpServerSchema, type McpServerSettings } from './schema-mcp.ts';
+import { mcpServerSchema, type McpServerSettings } from './schema-tools.ts';
 import type { FileSettings } from './schema.ts';
 
 export const BROWSER_SERVER = 'browser';

@@ -1,72 +1,7 @@
-// Checks what people have written against a schema: the values as they are used, and every fault with its path, the value and what is allowed.
-// A value is shown without its secrets: those only by a fingerprint, and of addresses no password, no query and no path that lets in (G31).
-import { createHash } from 'node:crypto';
+// Checks what people have written against a schema: the values as they are used, and every fault with its path, the value and what is
+// allowed. Also the ways through the schema: the key that a path names, and every key.
 import { z } from 'zod';
-import { findClosest } from './find-closest.ts';
-import { describeValue, type ConfigIssue } from './config-error.ts';
-import { schemaBelow, unwrapSchema } from './walk-schema.ts';
-
-const FINGERPRINT_DIGITS = 8;
-
-/** A secret as it may be shown. The fingerprint is the beginning of its SHA-256 in hex: equal secrets have equal ones. */
-export interface ShownSecret {
-  isSet: boolean;
-  /** Null: it is not set. */
-  fingerprint: string | null;
-}
-
-const SECRET_NAME = /secret|password|credential|token(?!s)|api[_-]?key|^keys?$|authorization|cookie/i;
-/** A command names the key that it calls with; a plugin's own settings, and the environment of an MCP server, may be anything. */
-const SECRET_PLACE =
-  /\.headers\.|^mcp\.servers\.[^.]+\.env\.|\.heartbeat\.when\.command$|^plugins\.entries\.[^.]+\.config\./;
-/** Addresses whose path is not a secret. Those of webhooks often are: who knows the path may call them. */
-const OPEN_PATH = /^runtime\.|\.baseUrl$|\.publicUrl$/;
-
-/** True for a setting whose value is a secret, set or not. */
-export function isSecret(path: string, value: unknown): boolean {
-  const name = path.slice(path.lastIndexOf('.') + 1);
-  if (typeof value === 'boolean' || (Array.isArray(value) && value.length === 0)) return false;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return false;
-  return SECRET_NAME.test(name) || (SECRET_PLACE.test(path) && value !== null);
-}
-
-/** A secret by its fingerprint. */
-export function shownSecret(value: unknown): ShownSecret {
-  if (value === null || value === undefined || value === '') return { isSet: false, fingerprint: null };
-  const bytes = typeof value === 'string' ? value : JSON.stringify(value);
-  return { isSet: true, fingerprint: createHash('sha256').update(bytes).digest('hex').slice(0, FINGERPRINT_DIGITS) };
-}
-
-/** A value that is not a secret, with hidden parts removed from its texts. */
-export function shownValue(path: string, value: unknown, redact: (text: string) => string): unknown {
-  if (Array.isArray(value)) return value.map((each) => shownValue(path, each, redact));
-  if (typeof value !== 'string') return value;
-  const mayHidePath = /url$/i.test(path) && !OPEN_PATH.test(path);
-  // An address may have characters that end one within a text: a password with a quotation mark.
-  if (ADDRESS.test(value) && URL.canParse(value)) return redact(shownUrl(value, mayHidePath));
-  return redact(value.replaceAll(ADDRESS_IN_TEXT, (url) => shownUrl(url, mayHidePath)));
-}
-
-const CENSOR = '[secret]';
-const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
-const ADDRESS_IN_TEXT = /[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
-
-/** An address without its password, the values of its query and its fragment, and on demand without its path. */
-function shownUrl(text: string, mayHidePath: boolean): string {
-  if (!URL.canParse(text)) return text.replace(/:\/\/.*@/, `://${CENSOR}@`);
-  const { protocol, username, password, host, pathname, searchParams, hash } = new URL(text);
-  const isDatabase = /^(?:postgres(?:ql)?|rediss?):$/.test(protocol);
-  const isPathHidden = pathname.includes('@') || (mayHidePath && pathname.length > 1);
-  if (username === '' && password === '' && searchParams.size === 0 && hash === '' && !isPathHidden) return text;
-  const name = password === '' && !isDatabase && username !== '' ? CENSOR : username;
-  const user = username === '' && password === '' ? '' : `${name}${password === '' ? '' : `:${CENSOR}`}@`;
-  const query = [...searchParams].map(([key, value]) => {
-    const isOpen = isDatabase && !SECRET_NAME.test(key) && !/pass|sslkey/i.test(key);
-    return `${key}=${isOpen ? value : CENSOR}`;
-  });
-  const path = isPathHidden ? `/${CENSOR}` : pathname;
-  return `${protocol}//${user}${host}${path}${query.length > 0 ? `?${query.join('&')}` : ''}${hash === '' ? '' : `#${CENSOR}`}`;
-}
+import { findClosest, describeValue, type ConfigIssue } from './config-error.ts';
 
 /** A configuration is read a few times in a process: compiling its schema would cost more than it saves. */
 const CONTEXT = { reportInput: true, jitless: true };
@@ -181,4 +116,43 @@ function pathText(path: readonly PropertyKey[]): string {
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
+}
+
+// Ways through a schema.
+
+/** The schema below what can be omitted, has a default or is transformed; where there is a short form in addition to an object, the object. */
+export function unwrapSchema(schema: z.ZodType): z.ZodType {
+  const { def } = schema as z.ZodType & { def: { innerType?: z.ZodType; in?: z.ZodType; options?: z.ZodType[] } };
+  const object = def.options?.find((option) => option.def.type === 'object');
+  const next = def.innerType ?? (schema.def.type === 'pipe' ? def.in : object);
+  return next === undefined ? schema : unwrapSchema(next);
+}
+
+/** The schema of the value at a key or a place. */
+export function schemaBelow(schema: z.ZodType, step: PropertyKey): z.ZodType | undefined {
+  const inner = unwrapSchema(schema);
+  if (inner instanceof z.ZodRecord) return inner.valueType as z.ZodType;
+  if (inner instanceof z.ZodArray) return inner.element as z.ZodType;
+  if (!(inner instanceof z.ZodObject)) return undefined;
+  const { shape, def } = inner;
+  return (Object.hasOwn(shape, step) ? shape[String(step)] : def.catchall) as z.ZodType | undefined;
+}
+
+/** A key as the schema writes it: people may write it in snake_case. */
+export function camelCase(key: string): string {
+  return key.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The schemas below one with their paths (`session.reset`, `session.reset.mode`), in their order. Lists and maps are one key each. */
+export function schemasBelow(
+  schema: z.ZodType,
+  parent: string,
+): { path: string; schema: z.ZodType; isSection: boolean }[] {
+  const inner = unwrapSchema(schema);
+  if (!(inner instanceof z.ZodObject)) return [];
+  return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([key, child]) => {
+    const path = parent === '' ? key : `${parent}.${key}`;
+    const below = schemasBelow(child, path);
+    return [{ path, schema: child, isSection: below.length > 0 }, ...below];
+  });
 }

@@ -1,15 +1,15 @@
-// Which providers serve models, and how: those of the configuration, those that are known by name, and what the environment says about them.
+// Which providers serve models and searches, and how: those of the configuration, those that are
+// known by name, and what the environment says about them.
 import { resolve } from 'node:path';
 import { given } from '../core/json.ts';
 import { DEFAULT_PROVIDER } from '../core/models.ts';
 import { DEFAULT_KEY, NO_KEY } from '../kernel/rules/provider-keys.ts';
-import { PROVIDER_APIS, type ProviderApi } from './choices.ts';
+import { PROVIDER_APIS, type ProviderApi, type ProviderSettings } from './schema-models.ts';
 import { collectFaults, type ConfigIssue, type Refuse } from './config-error.ts';
-import type { Environment } from './process-environment.ts';
-import { readText } from './read-secret-files.ts';
-import type { ProviderSettings } from './schema-models.ts';
+import { type Environment, readText } from './process-environment.ts';
 import { headerValue } from './schema-scalars.ts';
 import type { Config, FileSettings } from './schema.ts';
+import { SEARCH_PROVIDERS, type SearchProviderName } from './schema-tools.ts';
 
 interface KnownProvider {
   api: ProviderApi;
@@ -243,4 +243,59 @@ function checkAnthropic(
     value,
     `an address that has Anthropic's Messages API, to which /v1/messages is added, so it must not end in /v1; family only changes the form of the history. For another API set ${path}.api to ${PROVIDER_APIS.slice(1).join(', ')}, or write a plugin with registerTransport and leave baseUrl out`,
   );
+}
+
+// The providers of `web_search`: which there are, and which of them a configuration has.
+
+type KeySetting = 'braveApiKey' | 'tavilyApiKey' | 'exaApiKey';
+
+const VARIABLES = [
+  { name: 'brave', setting: 'braveApiKey', variable: 'BRAVE_API_KEY' },
+  { name: 'tavily', setting: 'tavilyApiKey', variable: 'TAVILY_API_KEY' },
+  { name: 'exa', setting: 'exaApiKey', variable: 'EXA_API_KEY' },
+] as const satisfies { name: SearchProviderName; setting: KeySetting; variable: string }[];
+
+/** The settings of the environment that are also those of a search provider, by the path of the latter. */
+export const SEARCH_VARIABLES: ReadonlyMap<string, KeySetting> = new Map(
+  VARIABLES.map(({ name, setting }) => [`tools.search.${name}.apiKey`, setting]),
+);
+
+/** Adds what the environment says, which counts more than the file. */
+export function addSearchKeys({ tools }: FileSettings, environment: Partial<Record<KeySetting, string>>): void {
+  for (const { name, setting } of VARIABLES) {
+    const value = environment[setting];
+    if (value !== undefined) tools.search[name].apiKey = value;
+  }
+}
+
+/** A provider that is configured. */
+export interface SearchAccess {
+  name: SearchProviderName;
+  /** Null for one that needs none. */
+  apiKey: string | null;
+  /** Null: its own address. */
+  baseUrl: string | null;
+}
+
+/** The providers in the order in which they are asked: those that are listed, else all that are configured. */
+export function listSearchProviders({ search }: Pick<Config['tools'], 'search'>): SearchAccess[] {
+  return (search.providers ?? SEARCH_PROVIDERS).flatMap((name): SearchAccess[] => {
+    const { baseUrl = null } = search[name];
+    const apiKey = name === 'searxng' ? null : (search[name].apiKey ?? null);
+    return isUsable(name, search) ? [{ name, apiKey, baseUrl }] : [];
+  });
+}
+
+function isUsable(name: SearchProviderName, search: FileSettings['tools']['search']): boolean {
+  return name === 'searxng' ? search.searxng.baseUrl !== undefined : search[name].apiKey !== undefined;
+}
+
+/** Refuses a listed provider that cannot be asked. */
+export function checkSearch({ tools: { search } }: FileSettings, refuse: Refuse): void {
+  for (const name of search.providers ?? []) {
+    if (isUsable(name, search)) continue;
+    const found = VARIABLES.find((one) => one.name === name);
+    if (found === undefined) refuse('tools.search.searxng.baseUrl', null, 'the address of the SearXNG that is asked');
+    else refuse(`tools.search.${name}.apiKey`, null, `the key of ${name}, or set ${found.variable}`);
+  }
 }

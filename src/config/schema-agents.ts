@@ -1,9 +1,8 @@
 // The shape of `agents`: what can be set for all of them, and for each.
 import { z } from 'zod';
-import { CURRENT_MODEL } from '../core/models.ts';
+import { CURRENT_MODEL, THINKING_LEVELS } from '../core/models.ts';
 import { IDLE_LIMITS_DEFAULT } from '../model/stream/stop-reasons.ts';
-import { THINKING_LEVELS } from './choices.ts';
-import { chatDelivery, type ChatDelivery } from './resolve-chat.ts';
+import { chatDelivery, type ChatDelivery } from './schema-channels.ts';
 import {
   choice,
   count,
@@ -27,8 +26,8 @@ import {
   timerMs,
   timeZone,
   word,
+  withoutDefaults,
 } from './schema-scalars.ts';
-import { withoutDefaults } from './walk-schema.ts';
 
 const HEARTBEAT_PROMPT =
   'Read HEARTBEAT.md if it exists (workspace context). Follow it strictly. Do not infer or repeat old tasks from prior chats. ' +

@@ -1,6 +1,6 @@
-// The shape of `channels`: where replies go (`webhook`), and the chat platforms that messages come from, each under its own name.
+// The shape of `channels`: where replies go (`webhook`), and the chat platforms that messages come
+// from, each under its own name. Also the shape of one chat, where results go.
 import { z } from 'zod';
-import { CHANNEL_ADAPTERS } from './channel-adapters.ts';
 import {
   choice,
   count,
@@ -18,6 +18,45 @@ import {
   timerMs,
   word,
 } from './schema-scalars.ts';
+import { formatChannelUrl, type ChannelAddress } from '../core/channel-address.ts';
+import { given } from '../core/json.ts';
+
+interface AdapterFacts {
+  /** How messages can come in; the first is the default. */
+  modes: readonly ('webhook' | 'poll' | 'socket')[];
+  /** What its messages can have in addition to text: see `channels.<name>.capabilities`. */
+  capabilities: readonly string[];
+  /** The largest file that it takes from a bot. */
+  fileBytesMax: number;
+}
+
+/** The largest file that is sent at all: on most platforms it is in memory meanwhile. */
+export const FILE_BYTES_MAX = 100_000_000;
+
+/**
+ * The chat platforms that Holdfast connects to itself, and what holds for each without asking it.
+ * `channels.<name>.adapter` is one of these, or a package.
+ */
+export const CHANNEL_ADAPTERS: Readonly<Record<string, AdapterFacts>> = {
+  telegram: {
+    modes: ['poll', 'webhook'],
+    capabilities: ['inlineButtons', 'media', 'reactions'],
+    fileBytesMax: 50_000_000,
+  },
+  signal: { modes: ['socket'], capabilities: ['media', 'reactions'], fileBytesMax: FILE_BYTES_MAX },
+  // It takes 1 GB.
+  slack: {
+    modes: ['socket', 'webhook'],
+    capabilities: ['inlineButtons', 'media', 'reactions'],
+    fileBytesMax: FILE_BYTES_MAX,
+  },
+  // It takes more in servers that are boosted.
+  discord: {
+    modes: ['socket'],
+    capabilities: ['inlineButtons', 'media', 'reactions'],
+    fileBytesMax: 10 * 1024 * 1024,
+  },
+};
 
 const CHANNELS_MAX = 100;
 
@@ -173,3 +212,73 @@ export const bindingsSchema = z
   .array(z.strictObject({ agent: word.describe('the id of the agent'), match: bindingMatch }))
   .max(LIST_MAX)
   .default([]);
+
+// A chat of a channel as people write it, checked: where the results of crons, subagents and batches
+// go.
+
+/** `mode: "channel"` in a request or the configuration. */
+export const chatDelivery = z.strictObject({
+  mode: z.literal('channel').describe('It is sent to a chat of a channel'),
+  channel: word.describe('The key of the channel below `channels`'),
+  accountId: word
+    .exactOptional()
+    .describe('The key of the account below its `accounts`; absent: the only one of the channel'),
+  chatId: word.describe('The id of the chat on the platform'),
+  threadId: word.exactOptional().describe('The id of a topic or thread; absent: the chat itself'),
+});
+export type ChatDelivery = z.output<typeof chatDelivery>;
+
+/** The part of the configuration that is asked. */
+interface ConfiguredChats {
+  channels: {
+    platforms: Readonly<
+      Record<string, { adapter?: string | undefined; accounts?: Readonly<Record<string, object>> | undefined }>
+    >;
+  };
+}
+
+/** A part of it that names nothing. */
+export interface ChatFault {
+  field: 'channel' | 'accountId';
+  message: string;
+  /** What it can be. */
+  allowed: string;
+}
+
+/** The complete address, or what is wrong with it: the channel and the account must be configured. */
+export function resolveChat(
+  { channels: { platforms } }: ConfiguredChats,
+  { channel, accountId, chatId, threadId }: Omit<ChatDelivery, 'mode'>,
+): { address: ChannelAddress } | { fault: ChatFault } {
+  const adapted = Object.entries(platforms).filter(([, { adapter }]) => adapter !== undefined);
+  const settings = adapted.find(([name]) => name === channel)?.[1];
+  if (settings === undefined) {
+    const known = adapted.map(([name]) => name).join(', ') || 'none';
+    return {
+      fault: {
+        field: 'channel',
+        message: `${JSON.stringify(channel)} is not a channel with an adapter; known: ${known}`,
+        allowed: `a channel with an adapter; known: ${known}`,
+      },
+    };
+  }
+  const names = Object.keys(settings.accounts ?? {});
+  const account = accountId ?? (names.length === 1 ? names[0] : undefined);
+  if (account === undefined || !names.includes(account)) {
+    const fault =
+      accountId === undefined
+        ? 'is needed: the channel has several accounts, or none'
+        : `${JSON.stringify(accountId)} is not an account of ${channel}`;
+    const known = names.join(', ') || 'none';
+    const allowed = `an account of ${channel}; known: ${known}`;
+    return { fault: { field: 'accountId', message: `${fault}; known: ${known}`, allowed } };
+  }
+  return { address: { channel, accountId: account, chatId, ...given({ threadId }) } };
+}
+
+/** The address of a chat that an agent writes to, for `OpenChannels`. */
+export function addressOfChat(config: ConfiguredChats, chat: Omit<ChatDelivery, 'mode'>) {
+  if (config.channels.platforms[chat.channel]?.adapter === undefined) return null;
+  const resolved = resolveChat(config, chat);
+  return 'fault' in resolved ? { fault: resolved.fault.message } : { url: formatChannelUrl(resolved.address) };
+}

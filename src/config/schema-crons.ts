@@ -12,8 +12,8 @@ import {
   STAGGER_MS_MAX,
   buildTimetable,
 } from '../schedule/timetable.ts';
-import { THINKING_LEVELS } from './choices.ts';
-import { chatDelivery } from './resolve-chat.ts';
+import { THINKING_LEVELS } from '../core/models.ts';
+import { chatDelivery } from './schema-channels.ts';
 import { inputOptions, messageVia, responseFormat } from './schema-inputs.ts';
 import { count, deliveryUrl, duration, timeText, timeZone, word } from './schema-scalars.ts';
 

@@ -2,11 +2,10 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { checked } from './check-input.ts';
-import { API_KEY, API_KEY_TEXT, LANES, LOG_LEVELS, TRACE_SAMPLERS, type Lane } from './choices.ts';
+import { API_KEY, API_KEY_TEXT, optional, parsed, reloads } from './schema-scalars.ts';
+import { LANES, type Lane } from '../core/session-key.ts';
 import type { ConfigIssue } from './config-error.ts';
-import { DATA_DIR, HOST, PORT, type Environment } from './process-environment.ts';
-import { readSecretFiles } from './read-secret-files.ts';
-import { optional, parsed, reloads } from './schema-scalars.ts';
+import { DATA_DIR, HOST, PORT, type Environment, readSecretFiles } from './process-environment.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
@@ -14,6 +13,22 @@ declare module 'zod' {
     unset?: string;
   }
 }
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The samplers of OTEL_TRACES_SAMPLER. */
+export const TRACE_SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+export type TraceSampler = (typeof TRACE_SAMPLERS)[number];
+
+export type LogFormat = 'pretty' | 'json';
 
 const TIMER_MS_MAX = 2_147_483_647;
 const LANE_SIZE_MAX = 1000;

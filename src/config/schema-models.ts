@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../history/provider-family.ts';
 import { MODEL_INPUTS, THINKING_LEVELS } from '../core/models.ts';
-import { PROVIDER_APIS } from './choices.ts';
 import { isWholePrice } from '../core/price-row.ts';
 import {
   choice,
@@ -20,6 +19,18 @@ import {
   timerMs,
   word,
 } from './schema-scalars.ts';
+
+/** The APIs that Holdfast speaks. All but Anthropic's go through a provider package of the AI SDK; `package` is any that is installed. */
+export const PROVIDER_APIS = [
+  'anthropic',
+  'openai',
+  'openai-chat',
+  'google',
+  'xai',
+  'openai-compatible',
+  'package',
+] as const;
+export type ProviderApi = (typeof PROVIDER_APIS)[number];
 
 const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP header name'), headerValue);
 const maxRetries = count(0, 100);

@@ -1,9 +1,11 @@
 // What the schema of the configuration is made of: sections, and scalars such as durations, counts, names, paths and URLs. What each refuses says
 // what is allowed.
 import { z } from 'zod';
-import { isInTimeRange } from '../core/time.ts';
-import { API_KEY, API_KEY_TEXT } from './choices.ts';
-import { formatDuration, parseDuration } from './durations.ts';
+import { isInTimeRange, formatDuration, parseDuration } from '../core/time.ts';
+
+/** A key of the API: long enough that it cannot be guessed. */
+export const API_KEY = /^[\x21-\x7e]{16,512}$/;
+export const API_KEY_TEXT = '16 to 512 visible ASCII characters without spaces';
 
 /** Node's timers cannot go further than 2^31 - 1 ms: longer ones would fire immediately. */
 const TIMER_MAX_MS = 24 * 86_400_000;
@@ -40,6 +42,31 @@ export const parsed = <Written extends z.ZodType, Value>(
 export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   // Only the compiler does not see that no key is required.
   z.strictObject(shape).prefault({} as never);
+
+/** Every object field optional, all the way down; arrays are replaced as a whole. */
+export type DeepPartial<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> | undefined }
+    : T;
+
+type WithoutDefaults<Shape extends Record<string, z.ZodType>> = {
+  [Key in keyof Shape]: z.ZodExactOptional<z.ZodType<DeepPartial<z.output<Shape[Key]>>>>;
+};
+
+/** The same keys, of which each may be left out and none has a default: settings that are laid over others. */
+export function withoutDefaults<Shape extends Record<string, z.ZodType>>(shape: Shape): WithoutDefaults<Shape> {
+  const entries = Object.entries(shape).map(([key, schema]) => [key, unwrapOptional(schema)]);
+  return Object.fromEntries(entries) as WithoutDefaults<Shape>;
+}
+
+function unwrapOptional(schema: z.ZodType): z.ZodType {
+  if (!(schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault)) return schema;
+  const inner = schema.unwrap() as z.ZodType;
+  const isSection = schema instanceof z.ZodPrefault && inner instanceof z.ZodObject;
+  const bare = isSection ? z.strictObject(withoutDefaults(inner.shape as Record<string, z.ZodType>)) : inner;
+  return bare.exactOptional();
+}
 
 /** A list of which no two items are the same: in `key`, or in what `of` answers. */
 export function distinct<Item extends z.ZodType<object>>(

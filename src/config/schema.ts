@@ -2,13 +2,24 @@
 // (`docs/references/configuration.md`) are derived from this. Durations are milliseconds unless the name of the key ends in another unit.
 import { join } from 'node:path';
 import { z } from 'zod';
-import { QUEUE_DROPS, QUEUE_MODES } from './choices.ts';
+import { QUEUE_DROPS, QUEUE_MODES } from '../core/queue-mode.ts';
 import { agentsSchema } from './schema-agents.ts';
-import { budgetsSchema } from './schema-budgets.ts';
+import {
+  budgetsSchema,
+  apiSchema,
+  batchesSchema,
+  diagnosticsSchema,
+  eventsSchema,
+  limitsSchema,
+  openaiSchema,
+  retentionSchema,
+  shutdownSchema,
+  telemetrySchema,
+} from './schema-service.ts';
 import { bindingsSchema, channelsSchema } from './schema-channels.ts';
 import { cronJob, MISFIRE_POLICIES } from './schema-crons.ts';
 import type { RuntimeSettings } from './schema-environment.ts';
-import { mcpSchema } from './schema-mcp.ts';
+import { mcpSchema, toolsSchema } from './schema-tools.ts';
 import { modelsSchema } from './schema-models.ts';
 import {
   choice,
@@ -28,18 +39,6 @@ import {
   timerMs,
   word,
 } from './schema-scalars.ts';
-import {
-  apiSchema,
-  batchesSchema,
-  diagnosticsSchema,
-  eventsSchema,
-  limitsSchema,
-  openaiSchema,
-  retentionSchema,
-  shutdownSchema,
-  telemetrySchema,
-} from './schema-service.ts';
-import { toolsSchema } from './schema-tools.ts';
 
 /** The documentation that is installed with the sources. */
 export const DOCS_PATH = join(import.meta.dirname, '..', '..', 'docs');

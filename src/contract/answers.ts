@@ -1,6 +1,6 @@
 // The answers that are made of several views, and the bodies of the smaller requests.
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../config/choices.ts';
+import { THINKING_LEVELS } from '../core/models.ts';
 import { REASONING_LEVELS } from '../core/reply.ts';
 import { HEALTH_KINDS } from '../features/overview/rules/service-health.ts';
 import { message, session, systemEvent, turn } from './views.ts';

@@ -1,7 +1,7 @@
 // Requests about batches on the wire: submissions, changes and filters.
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../config/choices.ts';
-import { limitUsd } from '../config/schema-budgets.ts';
+import { THINKING_LEVELS } from '../core/models.ts';
+import { limitUsd } from '../config/schema-service.ts';
 import { inputOptions, responseFormat, turnOptions } from '../config/schema-inputs.ts';
 import { count, deliveryUrl } from '../config/schema-scalars.ts';
 import { parseChannelUrl } from '../core/channel-address.ts';

@@ -1,6 +1,6 @@
 // Budgets on the wire.
 import { z } from 'zod';
-import { budgetFields } from '../config/schema-budgets.ts';
+import { budgetFields } from '../config/schema-service.ts';
 import { BUDGET_ORIGINS } from '../features/budgets/rules/budget.ts';
 import { simulated } from './costs.ts';
 import { text, flag, uuid, iso } from './fields.ts';

@@ -1,7 +1,7 @@
 // What the fields of many things have in common: their types, and fields that mean the same everywhere.
 import { z } from 'zod';
-import { LANES } from '../config/choices.ts';
-import { chatDelivery } from '../config/resolve-chat.ts';
+import { LANES } from '../core/session-key.ts';
+import { chatDelivery } from '../config/schema-channels.ts';
 import { deliveryUrl } from '../config/schema-scalars.ts';
 
 export const uuid = z.uuid();

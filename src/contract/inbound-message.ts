@@ -1,7 +1,8 @@
 // The body of an inbound message on the wire, and what it becomes inside. Unknown fields are refused; times may be ISO 8601 or
 // epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
-import { QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
+import { QUEUE_MODES } from '../core/queue-mode.ts';
+import { THINKING_LEVELS } from '../core/models.ts';
 import { messageTools, messageVia, turnOptions } from '../config/schema-inputs.ts';
 import { count, timeText } from '../config/schema-scalars.ts';
 import { nestOptions } from '../core/input-options.ts';

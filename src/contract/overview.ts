@@ -1,6 +1,6 @@
 // The overview, and what needs a person.
 import { z } from 'zod';
-import { LANES } from '../config/choices.ts';
+import { LANES } from '../core/session-key.ts';
 import { ATTENTION_KINDS, ATTENTION_STATES } from '../features/overview/rules/attention.ts';
 import { PROVIDER_STATES } from '../features/overview/rules/providers.ts';
 import { simulated } from './costs.ts';

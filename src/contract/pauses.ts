@@ -1,6 +1,6 @@
 // Pauses on the wire.
 import { z } from 'zod';
-import { LANES } from '../config/choices.ts';
+import { LANES } from '../core/session-key.ts';
 import { nameText, sessionKeyText } from './queries.ts';
 import { text, uuid, iso, reason } from './fields.ts';
 

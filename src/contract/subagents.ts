@@ -1,6 +1,6 @@
 // Subagents on the wire: request bodies and answers.
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../config/choices.ts';
+import { THINKING_LEVELS } from '../core/models.ts';
 import { turnOptions } from '../config/schema-inputs.ts';
 import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costFields } from './costs.ts';

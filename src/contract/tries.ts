@@ -1,6 +1,6 @@
 // Tries on the wire.
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../config/choices.ts';
+import { THINKING_LEVELS } from '../core/models.ts';
 import { accepted } from './answers.ts';
 import { uuid } from './fields.ts';
 

@@ -5,7 +5,7 @@ import { SESSION_KINDS } from '../core/session-key.ts';
 import { output, shownTags } from './input-options.ts';
 import { HARNESS_REASONS } from '../core/harness-selection.ts';
 import { PRICE_TIERS } from '../core/prices.ts';
-import { QUEUE_DROPS, QUEUE_MODES } from '../config/choices.ts';
+import { QUEUE_DROPS, QUEUE_MODES } from '../core/queue-mode.ts';
 import { MESSAGE_STATUSES, TURN_STATUSES, TURN_KINDS } from '../core/statuses.ts';
 import type { Why } from '../kernel/rules/why.ts';
 import { costFields, costOf, tokenCounts } from './costs.ts';

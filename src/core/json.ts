@@ -1,5 +1,4 @@
-// Values of JSON: optional fields, one text for equal values, and integers with all their digits.
-
+// Values of JSON: optional fields, one value over another, one text for equal values, and integers with all their digits.
 /** The fields that have a value, in their order; those that are undefined are left out. */
 export function given<Fields extends object>(
   fields: Fields,
@@ -20,6 +19,29 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`;
+}
+
+/** Freezes plain objects and arrays without cycles all the way down, so that they can be shared without copies, and returns the same value. */
+export function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  Object.freeze(value);
+  for (const child of Object.values(value)) deepFreeze(child);
+  return value;
+}
+
+/**
+ * A copy of `base` with `over` laid on it: objects key by key, everything else as a whole. Absent and undefined leave what is
+ * there. Neither argument is changed.
+ */
+export function mergeOver<Base>(base: Base, over: unknown): Base {
+  if (over === undefined) return structuredClone(base);
+  if (!isObject(base) || !isObject(over)) return structuredClone(over) as Base;
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    if (key === '__proto__') continue;
+    merged[key] = mergeOver(Object.hasOwn(merged, key) ? merged[key] : undefined, value);
+  }
+  return merged as Base;
 }
 
 // JSON with every digit of its integers. JavaScript rounds integers past 2^53, and a rounded id is the id of something else.

@@ -19,7 +19,8 @@ export const SESSION_KINDS = [
 export type SessionKind = (typeof SESSION_KINDS)[number];
 
 /** A class of turns with its own concurrency. */
-export type SessionLane = 'main' | 'subagent' | 'cron' | 'batch';
+export type Lane = 'main' | 'subagent' | 'cron' | 'batch';
+export const LANES: readonly Lane[] = ['main', 'subagent', 'cron', 'batch'];
 
 const KEY_CHARS_MAX = 200;
 const DEFAULT_PREFIX = 'agent:main:';
@@ -81,7 +82,7 @@ export function sessionKindOf(key: SessionKey): SessionKind {
 }
 
 /** The lane that a session's turns run in. Batch items choose the `batch` lane by the kind of their message instead. */
-export function laneOf(kind: SessionKind): SessionLane {
+export function laneOf(kind: SessionKind): Lane {
   return kind === 'subagent' || kind === 'cron' || kind === 'batch' ? kind : 'main';
 }
 

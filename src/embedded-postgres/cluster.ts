@@ -5,7 +5,7 @@ import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataDirUnusable, EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { POSTGRES_MAJOR_VERSION } from './locate-binaries.ts';
-import type { OsUser } from '../config/os-users.ts';
+import type { OsUser } from '../config/places.ts';
 
 /** The superuser and the database of the embedded server. */
 export const ROLE_NAME = 'holdfast';

@@ -8,7 +8,7 @@ import { type Cluster, clusterDirOf, PASSWORD_FILE, ROLE_NAME } from './cluster.
 import { EmbeddedPostgresError, noDisk } from './embedded-postgres-error.ts';
 import type { PostgresBinaries } from './locate-binaries.ts';
 import { ACCESS_RULES } from './server-settings.ts';
-import type { OsUser } from '../config/os-users.ts';
+import type { OsUser } from '../config/places.ts';
 import { pathForServer, replaceOwned } from './server-user.ts';
 
 /** A cluster that is being made or deleted is called this and a random suffix. */

@@ -19,7 +19,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
-import { canReach, type OsUser } from '../config/os-users.ts';
+import { canReach, type OsUser } from '../config/places.ts';
 
 /** The major version of the packages' PostgreSQL, which must match a cluster's PG_VERSION. */
 export const POSTGRES_MAJOR_VERSION = '18';

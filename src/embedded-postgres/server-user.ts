@@ -2,7 +2,7 @@
 // ordinary user runs it as itself.
 import { randomBytes } from 'node:crypto';
 import { open, rename } from 'node:fs/promises';
-import { canReach, readAccounts, type OsUser } from '../config/os-users.ts';
+import { canReach, readAccounts, type OsUser } from '../config/places.ts';
 import { dataDirUnusable } from './embedded-postgres-error.ts';
 
 /** The user to start a new cluster as: null means the current one. As root: `postgres` if the machine has it, else `nobody`. */

@@ -17,7 +17,7 @@ import { type FileLock, lockAlone, lockShared, tryLockAlone } from './file-lock.
 import { deleteCluster, initialiseCluster } from './initialise-cluster.ts';
 import { locateBinaries, type PostgresBinaries } from './locate-binaries.ts';
 import { stopPostmaster } from './postmaster.ts';
-import type { OsUser } from '../config/os-users.ts';
+import type { OsUser } from '../config/places.ts';
 import { chooseServerUser } from './server-user.ts';
 
 /** Longer than the slowest launch that another process may be busy with: a recovery from a crash. */

@@ -10,7 +10,7 @@ import {
   type ProviderSettings,
   type ServedProvider,
 } from '../config.ts';
-import { createRedact } from '../config/redact-secrets.ts';
+import { createRedact } from '../config/secrets.ts';
 import type { Clock } from '../clock.ts';
 import { given } from '../core/json.ts';
 import type { Logger } from '../logger.ts';

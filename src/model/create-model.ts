@@ -1,7 +1,7 @@
 // The model: a transport, the reducer that builds an answer from its events, and the observers. All transports and providers use
 // it, so what holds for an answer holds for all of them.
 import { hash } from 'node:crypto';
-import type { Redact } from '../config/redact-secrets.ts';
+import type { Redact } from '../config/secrets.ts';
 import { FAMILY_POLICIES, type ProviderFamily } from '../history/provider-family.ts';
 import { given } from '../core/json.ts';
 import { DEFAULT_PROVIDER } from '../core/models.ts';

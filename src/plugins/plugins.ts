@@ -1,6 +1,6 @@
 // The plugins of a process, as turns use them. A turn continues whatever a handler does: an error, an answer of the wrong shape or a
 // late one is logged and changes nothing. Without a handler for a hook, nothing is done.
-import { deepFreeze } from '../config/walk-schema.ts';
+import { deepFreeze } from '../core/json.ts';
 import {
   NO_TRANSFORMS,
   readBootstrapFiles,

@@ -1,7 +1,7 @@
 // Harnesses of plugins, checked when they are registered and watched when they run: a run always ends when it is aborted, and the
 // answer is validated before it is used.
 import { z } from 'zod';
-import { deepFreeze } from '../config/walk-schema.ts';
+import { deepFreeze } from '../core/json.ts';
 import type { ContentBlock } from '../core/content.ts';
 import { BUILT_IN_HARNESS } from '../core/harness-selection.ts';
 import { createStorableFilter, storableValue } from '../core/text.ts';

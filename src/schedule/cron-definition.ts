@@ -1,7 +1,7 @@
 // From a cron as it is written to the cron that is stored: all defaults are filled in, so that the stored cron does not change with
 // the configuration or the time of day.
 import { agentOf, isAgent, modelFault, toolPolicyFault, type Config } from '../config.ts';
-import { resolveChat } from '../config/resolve-chat.ts';
+import { resolveChat } from '../config/schema-channels.ts';
 import { faultBetween, type CronInput, type CronPatch } from '../config/schema-crons.ts';
 import { pickOptions } from '../core/input-options.ts';
 import type { CronDefinition } from '../core/schedule/cron.ts';

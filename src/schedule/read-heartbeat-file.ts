@@ -7,7 +7,7 @@
 //     interval: 30m
 //     prompt: Look for urgent mail.
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml';
-import { parseDuration } from '../config/durations.ts';
+import { parseDuration } from '../core/time.ts';
 import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat.ts';
 import { cutHead } from '../core/text.ts';
 

@@ -6,9 +6,8 @@ import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { agentOf, ConfigError, processEnvironment, type Config } from '../config.ts';
 import { DEFAULT_PROVIDER } from '../core/models.ts';
-import { findAccount, canReach, closedFolderAbove, type Account } from '../config/os-users.ts';
-import { FILE_VARIABLES } from '../config/read-secret-files.ts';
-import { realPathOf } from '../config/real-path.ts';
+import { findAccount, canReach, closedFolderAbove, type Account, realPathOf } from '../config/places.ts';
+import { FILE_VARIABLES } from '../config/process-environment.ts';
 import { isAtOrBelow } from './sandbox/rules/policy.ts';
 
 /** How the commands in one workspace run. */

@@ -2,7 +2,7 @@
 // its whole process group ends with the call; what the command itself reaches is the business of the sandbox.
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Account } from '../config/os-users.ts';
+import type { Account } from '../config/places.ts';
 import { count } from '../config/schema-scalars.ts';
 import { withFileSlot } from '../files/file-slots.ts';
 import { confinedTo, resolveInside } from '../files/confines.ts';

@@ -1,7 +1,7 @@
 // The `message` tool: says something in the middle of a turn. It only puts a row into the outbox, from where it leaves like every reply:
 // in order, once, with retries. Where it may go is decided here, not by the model (G30). A file is copied when the tool is called, and the copy is sent.
 import { z } from 'zod';
-import type { MessageFeatures } from '../config/message-features.ts';
+import type { MessageFeatures } from '../config/agent-settings.ts';
 import type { DeliveryPayload } from '../core/delivery-payload.ts';
 import type { DeliveryId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';

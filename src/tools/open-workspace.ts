@@ -5,10 +5,8 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chmod, chown, lchown, lstat, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError, type Config } from '../config.ts';
-import { ensurePrivateFolder, makePrivateFolder } from '../config/private-folder.ts';
-import { workspacesLinkOf } from '../config/workspaces-folder.ts';
+import { ensurePrivateFolder, makePrivateFolder, workspacesLinkOf, canWrite, type OsUser } from '../config/places.ts';
 import { isInDataDir, isOwn, PLACES, planAllCommands, planCommands, type CommandPlan } from './command-user.ts';
-import { canWrite, type OsUser } from '../config/os-users.ts';
 import { isAtOrBelow } from './sandbox/rules/policy.ts';
 import { HeldFolder } from '../files/held-folder.ts';
 

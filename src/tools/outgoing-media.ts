@@ -2,7 +2,7 @@
 // then, or while a person decides about the call, changes what is sent.
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { FILE_BYTES_MAX } from '../config/channel-adapters.ts';
+import { FILE_BYTES_MAX } from '../config/schema-channels.ts';
 import type { OutgoingMedia } from '../core/delivery-payload.ts';
 import type { DeliveryId } from '../core/ids.ts';
 import { copyFile, FileTooLargeError, hashFile, type FileDigest } from '../files/copies.ts';

@@ -19,7 +19,7 @@ import { machineName, readStartedTicks, endProcessGroup } from './process-group.
 import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';
 import type { CallLease, ToolCall } from './tool.ts';
-import type { OsUser } from '../config/os-users.ts';
+import type { OsUser } from '../config/places.ts';
 import type { WrapCommand } from './sandbox/port.ts';
 
 export interface ProcessKeeperOptions {

@@ -1,7 +1,7 @@
 // The `session_status` tool: what the session is, what it has used and what holds for it, and the only place where the model can read
 // the time. The system prompt does not say the time, so that its bytes stay the same. With `model` it changes the session's model.
 import { z } from 'zod';
-import type { SourcedValue, SessionSettings } from '../config/session-settings.ts';
+import type { SourcedValue, SessionSettings } from '../config/agent-settings.ts';
 import { defineTool } from './define-tool.ts';
 import { errorOutcome, type Tool, type ToolCall, textOutcome } from './tool.ts';
 

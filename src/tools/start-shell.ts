@@ -1,13 +1,13 @@
 // Starts the shell of a command, as the leader of a new process group that ends with this process. Its environment is this process's without anything
 // secret (G31).
-import { isSecretVariable } from '../config/secret-file.ts';
+import { isSecretVariable } from '../config/secrets.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OsUser } from '../config/os-users.ts';
+import type { OsUser } from '../config/places.ts';
 import { LEFTOVERS_FD } from './sandbox/rules/bubblewrap.ts';
 import { withFileSlot } from '../files/file-slots.ts';
 import { HeldFolder } from '../files/held-folder.ts';

@@ -1,6 +1,6 @@
 // Budgets over HTTP: created, shown, changed and removed by requests; those of the configuration and of batches are fixed.
 import { expect, test } from 'vitest';
-import { budgetFields } from '../../src/config/schema-budgets.ts';
+import { budgetFields } from '../../src/config/schema-service.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { cronInput } from '../../src/config/schema-crons.ts';
-import { addressOfChat } from '../../src/config/resolve-chat.ts';
+import { addressOfChat } from '../../src/config/schema-channels.ts';
 import { toReceiver } from '../../src/api/deliver-to.ts';
 import { batchQuery } from '../../src/contract/batch-requests.ts';
 import { parseReceiver } from '../../src/core/channel-address.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RecordedCall } from '../../scripted-platform/call-log.ts';
 import type { Config } from '../../src/config.ts';
-import { fileBytesMaxOf } from '../../src/config/message-features.ts';
+import { fileBytesMaxOf } from '../../src/config/agent-settings.ts';
 import { formatChannelUrl } from '../../src/core/channel-address.ts';
 import { decideDelivery } from '../../src/features/deliveries/decide-delivery.ts';
 import { relayChats } from '../../src/features/deliveries/chat-relay.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { workspacesFolderOf } from '../../src/config/workspaces-folder.ts';
+import { workspacesFolderOf } from '../../src/config/places.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 

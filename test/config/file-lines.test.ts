@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import JSON5 from 'json5';
 import { expect, test } from 'vitest';
-import { fileLines } from '../../src/config/file-lines.ts';
+import { fileLines } from '../../src/config/sources.ts';
 
 test('keys and items are found on their lines, through comments, quotes, escapes and texts of many lines', () => {
   const text = [

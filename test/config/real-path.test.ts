@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { linksOnTheWay, realPathOf } from '../../src/config/real-path.ts';
+import { linksOnTheWay, realPathOf } from '../../src/config/places.ts';
 
 test('the part of a path that does not exist is kept, without a slash at its end', () => {
   expect(realPathOf('/there-is-no-such-folder/sub/')).toBe('/there-is-no-such-folder/sub');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRedact } from '../../src/config/redact-secrets.ts';
+import { createRedact } from '../../src/config/secrets.ts';
 
 const KEY = 'sk-ant+/"key= of\\test';
 const redact = createRedact([KEY, 'short']);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ConfigError, loadConfigWithSources, secretsOf } from '../../src/config.ts';
-import { listSearchProviders } from '../../src/config/search-providers.ts';
+import { listSearchProviders } from '../../src/config/providers.ts';
 
 function load(search: object, env: Record<string, string> = {}) {
   const cwd = mkdtempSync(join(tmpdir(), 'holdfast-search-'));

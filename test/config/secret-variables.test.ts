@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ConfigError, loadConfig, loadConfigWithSources, secretsOf } from '../../src/config.ts';
-import { loadClientSettings } from '../../src/config/client-settings.ts';
-import { isSecretVariable } from '../../src/config/secret-file.ts';
+import { loadClientSettings } from '../../src/config/process-environment.ts';
+import { isSecretVariable } from '../../src/config/secrets.ts';
 
 /** A folder with these files. */
 function folderWith(files: Record<string, string | Uint8Array>): string {

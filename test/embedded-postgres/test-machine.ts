@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { isPostmasterAlive, readPostmasterFile } from '../../src/embedded-postgres/postmaster.ts';
-import { canReach, type OsUser } from '../../src/config/os-users.ts';
+import { canReach, type OsUser } from '../../src/config/places.ts';
 
 const PROGRAM = fileURLToPath(new URL('holdfast-process.ts', import.meta.url));
 const CHECK_MS_MAX = 120_000;

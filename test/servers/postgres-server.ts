@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { locateBinaries } from '../../src/embedded-postgres/locate-binaries.ts';
-import type { OsUser } from '../../src/config/os-users.ts';
+import type { OsUser } from '../../src/config/places.ts';
 import { chooseServerUser } from '../../src/embedded-postgres/server-user.ts';
 import { findFreePort } from './free-port.ts';
 

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { ensureSecretFile } from '../../src/config/secret-file.ts';
-import { workspacesFolderOf } from '../../src/config/workspaces-folder.ts';
+import { ensureSecretFile } from '../../src/config/secrets.ts';
+import { workspacesFolderOf } from '../../src/config/places.ts';
 import { openDataDir, openWorkspaces, placeWorkspaces } from '../../src/tools/open-workspace.ts';
 
 const OTHER_FILE_SYSTEM = '/dev/shm';

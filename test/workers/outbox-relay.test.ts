@@ -6,7 +6,7 @@ import { createWebhookChannel, type WebhookOptions } from '../../src/features/de
 import { systemClock } from '../../src/clock.ts';
 import { createLogger } from '../../src/logger.ts';
 import { loadConfig } from '../../src/config.ts';
-import { createRedact } from '../../src/config/redact-secrets.ts';
+import { createRedact } from '../../src/config/secrets.ts';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { createPublish, createWake } from '../../src/kernel/queue/rings.ts';

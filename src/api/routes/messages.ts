@@ -12,7 +12,7 @@ import { inboundMessage } from '../../contract/inbound-message.ts';
 import { idsText, listText, sessionKeyText, tagText, countText, pageQuery } from '../../contract/queries.ts';
 import { message } from '../../contract/views.ts';
 import { z } from 'zod';
-import { LANES } from '../../config/choices.ts';
+import { LANES } from '../../core/session-key.ts';
 import { listWaiting } from '../../kernel/views/waiting.ts';
 import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { waitReason, waitingList } from '../../contract/waiting.ts';

@@ -1,6 +1,6 @@
 // `holdfast config`: the settings, the source of each value, and whether they are valid. Secrets are never shown (G31).
 import { ConfigError, loadConfigWithSources, secretsOf, type Config, type Setting } from '../../config.ts';
-import type { ShownSecret } from '../../config/check-input.ts';
+import type { ShownSecret } from '../../config/secrets.ts';
 import { createLogger } from '../../logger.ts';
 import { EXIT, explainConfigError, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';

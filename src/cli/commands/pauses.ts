@@ -1,6 +1,6 @@
 // `holdfast pause`, `resume` and `pauses`.
 import type { PauseView } from '../../contract/pauses.ts';
-import { LANES } from '../../config/choices.ts';
+import { LANES } from '../../core/session-key.ts';
 import { command, lists, prints, type Words } from '../command.ts';
 
 const SCOPE = {

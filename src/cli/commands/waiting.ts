@@ -1,6 +1,6 @@
 // `holdfast waiting`: the waiting messages. `holdfast why`: the reason for which one object waits.
 import { nextStep, whyRetried, type Why } from '../../kernel/rules/why.ts';
-import { LANES } from '../../config/choices.ts';
+import { LANES } from '../../core/session-key.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../api-client.ts';
 import { CliError, EXIT } from '../cli-error.ts';

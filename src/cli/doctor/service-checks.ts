@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import { createClient, HoldfastError, type HoldfastClient } from '../../client/create-client.ts';
 import { anthropicKeyOf, listServedProviders, modelNotices, type Config } from '../../config.ts';
-import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
+import { loadClientSettings, reachableHost } from '../../config/process-environment.ts';
 import { CHECK_TIMEOUT_MS, failure, ok, explain, skipped, type Finding } from './check.ts';
 
 /** The port of the API, or the service that listens there. */

@@ -3,7 +3,7 @@ import type { ApprovalView } from '../../contract/approvals.ts';
 import { parseChannelUrl } from '../../core/channel-address.ts';
 import { channelOf, isDirect, isOfProgram, isOwner, type InboundMessage } from '../../core/inbound.ts';
 import type { Config } from '../../config.ts';
-import { capabilitiesOf } from '../../config/message-features.ts';
+import { capabilitiesOf } from '../../config/agent-settings.ts';
 
 /** The address of the chat of the message that a turn answers; null: it is no chat of this service, or no one there may decide. */
 export function chatToAsk({ tools: { approvals } }: Config, message: InboundMessage | null): string | null {

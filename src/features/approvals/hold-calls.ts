@@ -4,7 +4,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { hasWordsOfOthers, type InboundMessage } from '../../core/inbound.ts';
 import type { Config } from '../../config.ts';
 import { APPROVAL_MS } from '../../config/schema-tools.ts';
-import { formatDuration } from '../../config/durations.ts';
+import { formatDuration } from '../../core/time.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { newId } from '../../ids.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';

@@ -6,7 +6,7 @@ import { basename, dirname, join, normalize, relative, resolve } from 'node:path
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-folder.ts';
+import { workspacesFolderOf, workspacesLinkOf } from '../../config/places.ts';
 import { isAbsent, PathRefusedError } from '../../files/held-folder.ts';
 import { confinedTo, type Confines } from '../../files/confines.ts';
 import { openInside, removeInside, renameInside, replaceInside } from '../../files/inside.ts';

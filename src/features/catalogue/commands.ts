@@ -3,7 +3,7 @@ import type { CatalogueModel, ModelProbe } from '../../contract/models.ts';
 import { EXIT, notFound, type ExitCode } from '../../cli/cli-error.ts';
 import { command, lists, prints, type Words } from '../../cli/command.ts';
 import { printTable } from '../../cli/print.ts';
-import { findClosest } from '../../config/find-closest.ts';
+import { findClosest } from '../../config/config-error.ts';
 
 /** Of what is wrong with the configuration or the way to the provider; anything else fails. */
 const PROBE_EXITS: Partial<Record<ModelProbe['code'], ExitCode>> = {

@@ -1,7 +1,7 @@
 // The catalogue of models, and the providers with the states of their keys.
 import { z } from 'zod';
 import { listProviderKeys, namedModels } from '../../config.ts';
-import { shownValue } from '../../config/check-input.ts';
+import { shownValue } from '../../config/secrets.ts';
 import { overloaded } from '../../api/problem.ts';
 import { defineRead, defineRoute, type Route } from '../../api/route.ts';
 import {

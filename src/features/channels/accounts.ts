@@ -2,7 +2,7 @@
 // tests of it. The code of a platform is loaded when an account of it is first used.
 import { readFileSync } from 'node:fs';
 import { processEnvironment, type Config } from '../../config.ts';
-import { CHANNEL_ADAPTERS } from '../../config/channel-adapters.ts';
+import { CHANNEL_ADAPTERS } from '../../config/schema-channels.ts';
 import { given } from '../../core/json.ts';
 import { parseChannelUrl, type ChannelAddress } from '../../core/channel-address.ts';
 import type { ChannelAccountView, ChannelTest, ChannelView } from '../../contract/channels.ts';

@@ -12,7 +12,7 @@ import { loadOrRefuse } from '../../cli/commands/config.ts';
 import { writeError } from '../../cli/file-error.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { ConfigError, loadConfigFile, type Config } from '../../config.ts';
-import { objectStarts } from '../../config/file-lines.ts';
+import { objectStarts } from '../../config/sources.ts';
 import { given, isObject } from '../../core/json.ts';
 import { defaultMode, platformOf, type BotAccount } from './accounts.ts';
 import { GUIDES, type Secret } from './setup-guides.ts';

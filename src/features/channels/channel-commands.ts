@@ -1,6 +1,5 @@
 // `holdfast channels`: the accounts of bots on chat platforms.
-import { CHANNEL_ADAPTERS } from '../../config/channel-adapters.ts';
-import { CHANNEL_MODES, DM_POLICIES } from '../../config/schema-channels.ts';
+import { CHANNEL_ADAPTERS, CHANNEL_MODES, DM_POLICIES } from '../../config/schema-channels.ts';
 import { CliError, EXIT } from '../../cli/cli-error.ts';
 import { command, localCommand, prints, type Words } from '../../cli/command.ts';
 import { printTable } from '../../cli/print.ts';

@@ -9,7 +9,7 @@ import { every } from '../../kernel/queue/start-rounds.ts';
 import { trimCopies } from './trim-copies.ts';
 import { createWebhookChannel, webhookOptions, type Channel, type DeliveryResult } from './webhook-channel.ts';
 import { ensureWebhookSecrets, secretsOf, type Config } from '../../config.ts';
-import { createRedact, type Redact } from '../../config/redact-secrets.ts';
+import { createRedact, type Redact } from '../../config/secrets.ts';
 import { newId } from '../../ids.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { SessionId } from '../../core/ids.ts';

@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { cutHead } from '../../core/text.ts';
 import { systemClock, type Clock } from '../../clock.ts';
 import { secretsOf, type Config } from '../../config.ts';
-import { createRedact, type Redact } from '../../config/redact-secrets.ts';
+import { createRedact, type Redact } from '../../config/secrets.ts';
 import { readRetryAfter } from '../../network/retry-after.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../../network/guarded-request.ts';
 import { isLoopbackAddress, isLoopbackHost, isPublicAddress } from '../../network/public-address.ts';

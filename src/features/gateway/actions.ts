@@ -2,10 +2,9 @@
 import { z } from 'zod';
 import { holdfastVersion } from '../../cli/holdfast-version.ts';
 import { ConfigError, loadConfigFile, secretsOf, type Config, type Setting } from '../../config.ts';
-import type { ShownSecret } from '../../config/check-input.ts';
-import { createRedact } from '../../config/redact-secrets.ts';
+import { type ShownSecret, createRedact } from '../../config/secrets.ts';
 import { fileSchema } from '../../config/schema.ts';
-import { schemaBelow, unwrapSchema } from '../../config/walk-schema.ts';
+import { schemaBelow, unwrapSchema } from '../../config/check-input.ts';
 import { cutMiddle } from '../../core/content-size.ts';
 import { cutHead } from '../../core/text.ts';
 import { countWaiting } from '../../kernel/views/count-waiting.ts';

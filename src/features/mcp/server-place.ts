@@ -5,10 +5,15 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Config, McpServerSettings } from '../../config.ts';
-import { canReach, closedFolderAbove, type OsUser } from '../../config/os-users.ts';
-import { ensurePassableFolder, ensurePrivateFolder } from '../../config/private-folder.ts';
-import { realPathOf } from '../../config/real-path.ts';
-import { workspacesFolderOf } from '../../config/workspaces-folder.ts';
+import {
+  canReach,
+  closedFolderAbove,
+  type OsUser,
+  ensurePassableFolder,
+  ensurePrivateFolder,
+  realPathOf,
+  workspacesFolderOf,
+} from '../../config/places.ts';
 import { isAtOrBelow } from '../../tools/sandbox/rules/policy.ts';
 import { planAllCommands, planCommands } from '../../tools/command-user.ts';
 import { HostProxy } from '../../tools/sandbox/host-proxy.ts';

@@ -2,7 +2,7 @@
 import type { Config, McpServerSettings } from '../../config.ts';
 import type { McpServerView, McpToolView } from '../../contract/mcp.ts';
 import type { ViewDatabase } from '../../database/page.ts';
-import { findClosest } from '../../config/find-closest.ts';
+import { findClosest } from '../../config/config-error.ts';
 import { describeChange, judgeTools, type ListedTool } from './rules.ts';
 import { viewMcpServers, type ServerInfo, type ServerRow } from './store/servers.ts';
 

@@ -1,6 +1,6 @@
 // Calls a model of pictures or sounds for the kernel, which passes the gate before and stores its cost after.
 import { listServedProviders, secretsOf, type Config } from '../../config.ts';
-import { createRedact } from '../../config/redact-secrets.ts';
+import { createRedact } from '../../config/secrets.ts';
 import { modelOfRef, providerOf } from '../../core/models.ts';
 import type { ModelRequest, TokenCounts } from '../../core/model-request.ts';
 import { askMedia, type MediaKind, type MediaResult, type MediaSettings } from '../../model/ai-sdk/media-models.ts';

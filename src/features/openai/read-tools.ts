@@ -6,7 +6,7 @@ import type { AgentSettings, Config } from '../../config.ts';
 import { freeToolName, type CallerRequest, type CallerTool } from '../../core/input-options.ts';
 import { isObject, isKeptInteger } from '../../core/json.ts';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
-import { listSearchProviders } from '../../config/search-providers.ts';
+import { listSearchProviders } from '../../config/providers.ts';
 import { cutHead } from '../../core/text.ts';
 import { isToolAllowed } from '../../core/tool-policy.ts';
 import { fail } from './read-parts.ts';

@@ -1,6 +1,6 @@
 // The traces of a process: turns and batches that have ended wait here, bounded, until their spans are made from the journal and exported, as
 // OTEL_TRACES_SAMPLER says. What a crash loses of them, the process that notices the crash exports (docs/decisions/0068-traces.md).
-import type { TraceSampler } from '../../config/choices.ts';
+import type { TraceSampler } from '../../config/schema-environment.ts';
 import {
   formatTraceParent,
   type TraceParent,
@@ -11,7 +11,7 @@ import {
 } from '../../core/telemetry.ts';
 import { systemClock, type Clock } from '../../clock.ts';
 import { listProviderKeys, secretsOf, type Config } from '../../config.ts';
-import { createRedact, type Redact } from '../../config/redact-secrets.ts';
+import { createRedact, type Redact } from '../../config/secrets.ts';
 import { batchSpan } from './rules/step-spans.ts';
 import type { TracedTurn, TraceSurroundings } from './rules/traced-turn.ts';
 import { deliverySpans, turnSpans } from './rules/turn-spans.ts';

@@ -1,5 +1,5 @@
 // The tool exists if a provider is configured.
-import { listSearchProviders } from '../../config/search-providers.ts';
+import { listSearchProviders } from '../../config/providers.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { type Tool, errorOutcome, textOutcome, type ToolCall } from '../../tools/tool.ts';
 import { LRUCache } from 'lru-cache';

@@ -7,7 +7,7 @@ import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { endOfModel } from '../../core/models.ts';
 import { systemClock } from '../../clock.ts';
 import { type Config, modelFault } from '../../config.ts';
-import { sessionSettings, type SessionSettings } from '../../config/session-settings.ts';
+import { sessionSettings, type SessionSettings } from '../../config/agent-settings.ts';
 import { toReasoning, type ReasoningLevel } from '../../core/reply.ts';
 import { agentIdOf, canonicalSessionKey } from '../../core/session-key.ts';
 import { isStoredBefore, patchByCommand, type NewCommand } from '../inbox/commands.ts';

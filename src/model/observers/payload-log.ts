@@ -2,7 +2,7 @@
 // never makes a call wait. Before a payload is written, known secrets, what looks like a key, the values of fields that are named like secrets, and the
 // data of images are taken out.
 import { createHash } from 'node:crypto';
-import { secretPatterns } from '../../config/redact-secrets.ts';
+import { secretPatterns } from '../../config/secrets.ts';
 import { JsonlFile, type JsonlFileOptions } from './jsonl-file.ts';
 import type { CallResult, ModelObserver } from './observer.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
-import { linksOnTheWay, realPathOf } from '../../config/real-path.ts';
+import { linksOnTheWay, realPathOf } from '../../config/places.ts';
 import { isAtOrBelow, SYSTEM_PATHS, type HiddenPath, type SandboxPolicy } from './rules/policy.ts';
 import { listConfigFiles, listKeyFiles, type CommandPlan } from '../command-user.ts';
 

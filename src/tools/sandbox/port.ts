@@ -1,5 +1,5 @@
 // The port in front of the shell: what makes a sandbox, and what it makes of a command line.
-import type { OsUser } from '../../config/os-users.ts';
+import type { OsUser } from '../../config/places.ts';
 import type { CommandLine, SandboxPolicy } from './rules/policy.ts';
 
 /** A command line with all that decides how it runs. */

@@ -3,7 +3,7 @@
 // the canary fails, no command runs (G37). What is missing takes away and never gives (G42): without a way to the network commands run inside without
 // one, and a sandbox that has worked in this process, or whose check had no answer, lets no command run outside.
 import type { Config } from '../../config.ts';
-import type { OsUser } from '../../config/os-users.ts';
+import type { OsUser } from '../../config/places.ts';
 import { sandboxEnvironment } from './rules/policy.ts';
 import type { Logger } from '../../logger.ts';
 import { describeCommands, planAllCommands, type CommandPlan } from '../command-user.ts';

@@ -3,7 +3,7 @@
 // is sent by the outbox (finish-preview.ts). All of it can be left out: it is dropped when there is
 // much to do, nothing of it is repeated, and no failure of it reaches the turn.
 import { setTimeout as pause } from 'node:timers/promises';
-import { capabilitiesOf } from '../../../config/message-features.ts';
+import { capabilitiesOf } from '../../../config/agent-settings.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { cutHead } from '../../../core/text.ts';
 import { mayCommand } from '../../../kernel/rules/chat-command.ts';

@@ -28,7 +28,7 @@ import type { ResponseFormat } from '../../../core/response-format.ts';
 import { given } from '../../../core/json.ts';
 import type { ReasoningLevel } from '../../../core/reply.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
-import { capabilitiesOf, chooseMessageFeatures, chooseReactionMode } from '../../../config/message-features.ts';
+import { capabilitiesOf, chooseMessageFeatures, chooseReactionMode } from '../../../config/agent-settings.ts';
 import { sentSpec, type Toolset } from '../../../tools/toolset.ts';
 import { readAgentFacts, MACHINE } from './agent-facts.ts';
 import type { ChatFacts, SessionWorkspace } from './session-context.ts';

@@ -1,6 +1,6 @@
 // Writes the user prompt of a turn from its claimed inputs.
 import type { Config, AgentSettings } from '../../../config.ts';
-import { chooseMessageFeatures } from '../../../config/message-features.ts';
+import { chooseMessageFeatures } from '../../../config/agent-settings.ts';
 import { formatSummaryLine, type TurnRoom } from '../../../core/queue-mode.ts';
 import { channelOf, type InboundMessage, isOfOwner, type OwnInput } from '../../../core/inbound.ts';
 import { channelSummary } from '../../../prompt/inbound-meta.ts';

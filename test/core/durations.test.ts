@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatDuration, parseDuration } from '../../src/config/durations.ts';
+import { formatDuration, parseDuration } from '../../src/core/time.ts';
 
 test.each([
   ['0m', 0],
