@@ -2,6 +2,7 @@
 // and every fault listed. Nothing of a faulty file is used.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve, isAbsolute, join } from 'node:path';
+import { parseExpressionAt, type Node, type SourceLocation } from 'acorn';
 import JSON5 from 'json5';
 import { z } from 'zod';
 import { decodeText, NOT_TEXT } from '../core/text.ts';
@@ -29,20 +30,20 @@ export interface LoadedFile {
   baseDir: string;
   /** Complete; without the faulty values. */
   settings: FileSettings;
-  /** As it was read; empty when there is no file. */
-  text: string;
+  /** Where its values are; empty when there is no file. */
+  places: ReadonlyMap<string, Place>;
   issues: ConfigIssue[];
 }
 
 /** Reads and checks the file at `configured` (from HOLDFAST_CONFIG), or `holdfast.json` in `cwd` if there is one. */
 export function loadFile(configured: string | undefined, cwd: string): LoadedFile {
   const path = resolve(cwd, configured ?? 'holdfast.json');
-  const nothing = { path: null, baseDir: cwd, settings: checked(fileSchema, {}).output, text: '', issues: [] };
+  const nothing = { path: null, baseDir: cwd, settings: checked(fileSchema, {}).output, places: new Map(), issues: [] };
   if (configured === undefined && !existsSync(path)) return nothing;
   const source = configured === undefined ? path : 'HOLDFAST_CONFIG';
   const read = readJson5(path, source);
   if ('issue' in read) return { ...nothing, path, issues: [read.issue] };
-  return { path, baseDir: dirname(path), text: read.text, ...checkFile(read.value) };
+  return { path, baseDir: dirname(path), places: read.places, ...checkFile(read.value) };
 }
 
 /** Checks a parsed file. */
@@ -53,7 +54,10 @@ function checkFile(value: unknown): { settings: FileSettings; issues: ConfigIssu
   return { settings: output, issues: [...aliasIssues, ...issues] };
 }
 
-function readJson5(path: string, source: string): { value: unknown; text: string } | { issue: ConfigIssue } {
+function readJson5(
+  path: string,
+  source: string,
+): { value: unknown; places: ReadonlyMap<string, Place> } | { issue: ConfigIssue } {
   const fault = (message: string) => ({ issue: { path: source, value: path, allowed: 'a JSON5 file', message } });
   try {
     if (statSync(path).size > FILE_BYTES_MAX) return fault(`${path} is larger than ${FILE_BYTES_MAX} bytes`);
@@ -61,11 +65,44 @@ function readJson5(path: string, source: string): { value: unknown; text: string
     if (text === null) return fault(`${path} ${NOT_TEXT}; save it in UTF-8`);
     const value: unknown = JSON5.parse(text);
     if (measureDepth(value) > DEPTH_MAX) return fault(`${path} is nested deeper than ${DEPTH_MAX} levels`);
-    return { value, text };
+    return { value, places: findPlaces(text) };
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^JSON5: /, '') : String(error);
     return fault(error instanceof SyntaxError ? `${path} is not JSON5: ${reason}` : `cannot read ${path}: ${reason}`);
   }
+}
+
+/** Where a value of a file is. */
+export interface Place {
+  /** That of its key, or of the value itself in a list; from 1. */
+  line: number;
+  /** Where the value begins. */
+  offset: number;
+}
+
+/** What JSON5 has of the syntax of JavaScript. */
+interface Json5Node extends Node {
+  loc: SourceLocation;
+  elements?: Json5Node[];
+  properties?: { key: Json5Node & { name?: string; value?: string }; value: Json5Node }[];
+}
+
+/**
+ * The places of all values, by their paths (`agents.list[0].id`) as the file writes its keys; the path
+ * of the whole file is empty. The text is valid JSON5, whose parser does not say where values are. As
+ * every such text is an expression of JavaScript, a parser of that does.
+ */
+export function findPlaces(text: string): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>();
+  const add = (path: string, value: Json5Node, { loc }: Json5Node): void => {
+    places.set(path, { line: loc.start.line, offset: value.start });
+    for (const [n, item] of value.elements?.entries() ?? []) add(`${path}[${n}]`, item, item);
+    for (const { key, value: child } of value.properties ?? [])
+      add(`${path === '' ? '' : `${path}.`}${key.name ?? key.value}`, child, key);
+  };
+  const file: Node = parseExpressionAt(text, 0, { ecmaVersion: 'latest', locations: true });
+  add('', file as Json5Node, file as Json5Node);
+  return places;
 }
 
 /** How many objects and lists lie within each other; counted without recursion, whose depth is limited. */

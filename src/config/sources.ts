@@ -1,89 +1,13 @@
 // Every setting by its path, with what decides it: what `holdfast config show` prints and
 // `GET /v1/config` answers. Secrets are not in it, only their fingerprints (G31).
-import JSON5 from 'json5';
 import type { z } from 'zod';
 import { type Environment, findFileVariable } from './process-environment.ts';
-import type { LoadedFile } from './load-file.ts';
+import type { LoadedFile, Place } from './load-file.ts';
 import { createRedact, isSecret, shownSecret, shownValue } from './secrets.ts';
 import { PROVIDER_VARIABLES, SEARCH_VARIABLES } from './providers.ts';
 import { environmentSchema, listVariables } from './schema-environment.ts';
 import { fileSchema, type Config } from './schema.ts';
 import { camelCase, schemasBelow } from './check-input.ts';
-
-// On which line of the configuration file each value is. The JSON5 parser does not say so; this reads a text that it has accepted, and
-// therefore only finds tokens and checks nothing.
-
-const SPACE = /(?:\s|\/\/[^\n\r]*|\/\*[\s\S]*?\*\/)*/y;
-const TOKEN = /[{}[\]:,]|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|[^\s{}[\]:,"'/]+/y;
-const LINE_END = /\r\n|\n|\r/g;
-
-/** The line of each value, from 1, by its path (`agents.list[0].id`) as the file writes its keys. The text is valid JSON5. */
-export function fileLines(text: string): ReadonlyMap<string, number> {
-  return readPlaces(text).lines;
-}
-
-/** Where the fields of each object begin, as an offset, by its path; that of the whole file is empty. The text is valid JSON5. */
-export function objectStarts(text: string): ReadonlyMap<string, number> {
-  return readPlaces(text).starts;
-}
-
-function readPlaces(text: string) {
-  const lines = new Map<string, number>();
-  const starts = new Map<string, number>();
-  let at = 0;
-  let line = 1;
-
-  function pass(pattern: RegExp): string {
-    pattern.lastIndex = at;
-    const passed = pattern.exec(text)?.[0] ?? '';
-    at += passed.length;
-    return passed;
-  }
-
-  /** The next token, with the line that it begins on; empty at the end. */
-  function next(): { token: string; line: number } {
-    line += pass(SPACE).match(LINE_END)?.length ?? 0;
-    const token = pass(TOKEN);
-    const begin = line;
-    line += token.match(LINE_END)?.length ?? 0;
-    return { token, line: begin };
-  }
-
-  function readValue(token: string, path: string): void {
-    if (token === '{') {
-      starts.set(path, at);
-      readObject(path);
-    } else if (token === '[') readList(path);
-  }
-
-  function readObject(path: string): void {
-    for (let key = next(); key.token !== '}' && key.token !== ''; key = next()) {
-      if (key.token === ',') continue;
-      const child = path === '' ? unquoteName(key.token) : `${path}.${unquoteName(key.token)}`;
-      lines.set(child, key.line);
-      next();
-      readValue(next().token, child);
-    }
-  }
-
-  function readList(path: string): void {
-    let n = 0;
-    for (let item = next(); item.token !== ']' && item.token !== ''; item = next()) {
-      if (item.token === ',') continue;
-      lines.set(`${path}[${n}]`, item.line);
-      readValue(item.token, `${path}[${n}]`);
-      n += 1;
-    }
-  }
-
-  readValue(next().token, '');
-  return { lines, starts };
-}
-
-/** A key without its quotes and escapes. */
-function unquoteName(token: string): string {
-  return Object.keys(JSON5.parse<object>(`{${token}:0}`))[0] ?? token;
-}
 
 export const SETTING_SOURCES = ['default', 'file', 'environment', 'command line'] as const;
 
@@ -116,7 +40,7 @@ const NO_PLATFORMS = 'channels.platforms';
 
 interface SettingsInput {
   config: Config;
-  file: Pick<LoadedFile, 'path' | 'text'>;
+  file: Pick<LoadedFile, 'path' | 'places'>;
   env: Environment;
   /** Removed from every text that repeats them. */
   secrets: readonly string[];
@@ -124,7 +48,7 @@ interface SettingsInput {
 
 /** All settings, in the order of the configuration; also those without a value. Lists of plain values are one setting each. */
 export function listSettings({ config, file, env, secrets }: SettingsInput): Setting[] {
-  const lineOf = lineFinder(file.text);
+  const lineOf = lineFinder(file.places);
   const redact = createRedact(secrets);
   const leaves = listSettingLeaves(config);
   return leaves.map(([ownPath, value]) => {
@@ -171,10 +95,9 @@ function findVariable(path: string, env: Environment): string | undefined {
 }
 
 /** Finds the line of a key, also of one whose name the file writes in snake_case; undefined: the file does not have it. */
-function lineFinder(text: string): (path: string) => number | undefined {
-  const lines = fileLines(text);
-  const renamed = new Map([...lines].map(([path, line]) => [camelCase(path), line]));
-  return (path) => lines.get(path) ?? renamed.get(camelCase(path));
+function lineFinder(places: ReadonlyMap<string, Place>): (path: string) => number | undefined {
+  const renamed = new Map([...places].map(([path, place]) => [camelCase(path), place]));
+  return (path) => (places.get(path) ?? renamed.get(camelCase(path)))?.line;
 }
 
 /** A copy of the configuration in which every key that has no value is null. */

@@ -80,7 +80,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     owner: { ...turns.config.owner, ids: options.ownerIds ?? turns.config.owner.ids },
     api: { ...turns.config.api, ...options.api, keys: options.keys ?? [] },
   };
-  const file = { path: null, text: '' };
+  const file = { path: null, places: new Map() };
   const live = new LiveConfig(() => {
     const found = { ...config, ...options.changes?.() };
     return { config: found, settings: listSettings({ config: found, file, env: {}, secrets: [] }) };

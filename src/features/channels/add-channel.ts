@@ -12,7 +12,7 @@ import { loadOrRefuse } from '../../cli/commands/config.ts';
 import { writeError } from '../../cli/file-error.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { ConfigError, loadConfigFile, type Config } from '../../config.ts';
-import { objectStarts } from '../../config/sources.ts';
+import { findPlaces } from '../../config/load-file.ts';
 import { given, isObject } from '../../core/json.ts';
 import { defaultMode, platformOf, type BotAccount } from './accounts.ts';
 import { GUIDES, type Secret } from './setup-guides.ts';
@@ -153,8 +153,10 @@ export function insertSetting(text: string, path: readonly string[], value: unkn
     at = at[path[depth] ?? ''];
     depth += 1;
   }
-  const start = objectStarts(text).get(path.slice(0, depth).join('.'));
-  if (!isObject(at) || depth === path.length || start === undefined) return null;
+  const place = findPlaces(text).get(path.slice(0, depth).join('.'));
+  if (!isObject(at) || depth === path.length || place === undefined) return null;
+  // Behind the brace.
+  const start = place.offset + 1;
   const [key = '', ...inner] = path.slice(depth);
   const nested = inner.reduceRight<unknown>((child, name) => ({ [name]: child }), value);
   const margin = ' '.repeat(INDENT * (depth + 1));

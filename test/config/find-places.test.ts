@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import JSON5 from 'json5';
 import { expect, test } from 'vitest';
-import { fileLines } from '../../src/config/sources.ts';
+import { findPlaces } from '../../src/config/load-file.ts';
 
 test('keys and items are found on their lines, through comments, quotes, escapes and texts of many lines', () => {
   const text = [
@@ -13,10 +13,11 @@ test('keys and items are found on their lines, through comments, quotes, escapes
     '  ] }, /* two',
     '  lines */ e:',
     String.raw`    'one \ `.trimEnd(),
-    "two', f: -Infinity, // the end",
+    "two', null: -.5, // the end",
     '}',
   ].join('\n');
-  expect([...fileLines(text)]).toEqual([
+  expect([...findPlaces(text)].map(([path, { line }]) => [path, line])).toEqual([
+    ['', 2],
     ["it's", 3],
     ['ab', 4],
     ['ab.c', 4],
@@ -24,7 +25,7 @@ test('keys and items are found on their lines, through comments, quotes, escapes
     ['ab.c[1]', 5],
     ['ab.c[1].d', 5],
     ['e', 7],
-    ['f', 9],
+    ['null', 9],
   ]);
 });
 
@@ -43,10 +44,10 @@ test('every value of every text is found, on the line that its key is written on
   fc.assert(
     fc.property(fc.dictionary(name, values.value, { maxKeys: 4 }), fc.boolean(), (value, isJson5) => {
       const text = isJson5 ? JSON5.stringify(value, null, 2) : JSON.stringify(value, null, 2);
-      const found = fileLines(text);
-      const paths = pathsOf(value, '');
+      const found = findPlaces(text);
+      const paths = ['', ...pathsOf(value, '')];
       expect([...found.keys()].toSorted()).toEqual(paths.toSorted());
-      for (const [path, line] of found) {
+      for (const [path, { line }] of found) {
         const key = /\.?(\w+)$/.exec(path)?.[1];
         if (key !== undefined) expect(text.split('\n')[line - 1]).toContain(key);
       }
