@@ -1,6 +1,6 @@
 // Chapter: a cron that fires every second, with three schedulers. Each fire is a turn of its own that adds a line to
 // a file: the file shows whether a fire was lost or doubled.
-import type { CronView, FireView } from '../src/contract/crons.ts';
+import type { CronView, FireView } from '../src/features/crons/contract.ts';
 import type { ListAnswer } from '../src/contract/answers.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';

@@ -22,13 +22,26 @@ const BASE = [
   'src/work-off.ts',
   'src/coalesce.ts',
   'src/network/',
-  'src/schedule/',
 ];
 
 /** Files of pure decisions, wherever they stand: rooms of them, and what is named rules. */
 const PURE_ROOMS = ['src/core/', 'src/prompt/', 'src/history/', 'src/compaction/', 'src/model/stream/'];
 const isPure = (file: string): boolean =>
   PURE_ROOMS.some((room) => file.startsWith(room)) || /\/rules(?:\/|\.ts$)/.test(file);
+
+/** The parts of other rooms that stand in the folder of a feature, so that a feature is one folder; each has the rights of its room. */
+const PART_ROOMS: Record<string, string> = {
+  'config.ts': 'src/config/',
+  'contract.ts': 'src/contract/',
+  'rows.ts': 'src/rows/',
+};
+
+/** The place of a file in its room: of a part of a feature, its place in the room that it is part of. */
+function placeOf(file: string): string {
+  const [, feature = '', part = ''] = /^src\/features\/([^/]+)\/([^/]+)$/.exec(file) ?? [];
+  const room = PART_ROOMS[part];
+  return room === undefined ? file : `${room}${feature}/${part}`;
+}
 
 /** Files that read what the API shows. */
 const isView = (file: string): boolean => /^src\/(?:kernel|features\/[^/]+)\/views(?:\/|\.ts$)/.test(file);
@@ -54,7 +67,6 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/work-off.ts': ['src/clock.ts'],
   'src/coalesce.ts': ['src/clock.ts'],
   'src/network/': [],
-  'src/schedule/': BASE,
   'src/client/': [],
   'src/embedded-postgres/': BASE,
   'src/rows/': BASE,
@@ -236,8 +248,8 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
   commander: ['src/cli/', 'src/features/'],
   'drizzle-orm': ['src/rows/', 'src/database/', 'src/kernel/', 'src/features/'],
   standardwebhooks: ['src/features/deliveries/'],
-  'node-cron': ['src/schedule/'],
-  yaml: ['src/schedule/', 'src/kernel/turn/open/'],
+  'node-cron': ['src/features/crons/'],
+  yaml: ['src/features/heartbeats/', 'src/kernel/turn/open/'],
 };
 
 /** Other cuts: of digests and ids, one that leaves more than is shown, and the output of `initdb`, whose room imports nothing of the core. */
@@ -671,7 +683,7 @@ test('each table has one owner, and what else writes it is listed', () => {
 
   const rows = new Map(
     serviceFiles
-      .filter((file) => file.startsWith('src/rows/'))
+      .filter((file) => placeOf(file).startsWith('src/rows/'))
       .flatMap((file) => callsOf(file, /\bconst (\w+) = holdfast\.table\('(\w+)'/g))
       .map(({ groups: [name = '', table = ''] }) => [name, table]),
   );
@@ -743,7 +755,8 @@ function fileOf(from: string, specifier: string): string {
   return relative(ROOT, join(ROOT, dirname(from), specifier));
 }
 
-function mayImport(from: string, to: string): boolean {
+function mayImport(fromFile: string, toFile: string): boolean {
+  const [from, to] = [placeOf(fromFile), placeOf(toFile)];
   // The words of a feature's rules are also those of what the API takes, of the configuration and of the tables.
   if (isPure(to)) return !to.startsWith('src/features/') || /^src\/(?:features|contract|config|rows|cli)\//.test(from);
   if (isPure(from)) return false;
@@ -757,7 +770,7 @@ function mayImport(from: string, to: string): boolean {
 function mayImportTypes(from: string, to: string): boolean {
   if (DOOR_TYPES.includes(`${from} -> ${to}`)) return true;
   return Object.entries(TYPE_FILES).some(
-    ([types, rooms]) => to.startsWith(types) && rooms.some((room) => from.startsWith(room)),
+    ([types, rooms]) => placeOf(to).startsWith(types) && rooms.some((room) => from.startsWith(room)),
   );
 }
 

@@ -6,7 +6,7 @@ import { attacksOn } from './patterns/attacks.ts';
 import { builtPatterns, literalPatterns, type FoundPattern } from './patterns/find-patterns.ts';
 
 /** The folders that see foreign text. Left out are configuration, command line and the embedded server, which see the operator's. */
-const FOLDERS = ['src/core', 'src/prompt', 'src/history', 'src/compaction', 'src/kernel', 'src/features', 'src/database', 'src/model', 'src/api', 'src/tools', 'src/plugins', 'src/images', 'src/schedule', 'scripted-model', 'scripted-platform', 'workers', 'jobs']; // prettier-ignore
+const FOLDERS = ['src/core', 'src/prompt', 'src/history', 'src/compaction', 'src/kernel', 'src/features', 'src/database', 'src/model', 'src/api', 'src/tools', 'src/plugins', 'src/images', 'scripted-model', 'scripted-platform', 'workers', 'jobs']; // prettier-ignore
 
 /** Patterns that are slower than this allows by a constant factor, and why that is harmless. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {

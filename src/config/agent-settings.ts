@@ -1,9 +1,11 @@
 // The settings that hold for an agent, a session and a channel, with what is set for each over what
 // the configuration says of all.
 import { join } from 'node:path';
+import { HOST_TIMEZONE } from '../clock.ts';
 import { catalogueRow, type ModelFacts } from '../core/models.ts';
 import type { ExternalTool, ToolPolicy } from '../core/tool-policy.ts';
 import { deepFreeze, mergeOver } from '../core/json.ts';
+import { resolveEnvelopeZone } from '../prompt/envelope-time.ts';
 import type { AgentDefaults, AgentEntry, Config } from './schema.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 import { toReasoning, type ReasoningLevel } from '../core/reply.ts';
@@ -199,4 +201,9 @@ export function chooseMessageFeatures(config: Parts, channel: string): MessageFe
     media: capabilitiesOf(config, channel).includes('media'),
     reactions: chooseReactionMode(config, channel) !== 'off',
   };
+}
+
+/** The time zone of the times in an agent's prompts. */
+export function pickPromptZone({ envelopeTimezone, userTimezone }: AgentSettings) {
+  return resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
 }

@@ -17,7 +17,7 @@ import {
   telemetrySchema,
 } from './schema-service.ts';
 import { bindingsSchema, channelsSchema } from './schema-channels.ts';
-import { cronJob, MISFIRE_POLICIES } from './schema-crons.ts';
+import { cronJob, MISFIRE_POLICIES } from '../features/crons/config.ts';
 import type { RuntimeSettings } from './schema-environment.ts';
 import { mcpSchema, toolsSchema } from './schema-tools.ts';
 import { modelsSchema } from './schema-models.ts';

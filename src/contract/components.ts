@@ -1,17 +1,17 @@
 // The schemas that have a name in the OpenAPI document; all others are written out where they are used.
 import type { z } from 'zod';
-import { cronInput, cronPatch } from '../config/schema-crons.ts';
+import { cronInput, cronPatch } from '../features/crons/config.ts';
 import * as answers from './answers.ts';
 import * as budgets from './budgets.ts';
 import { batchPatch, batchRequest } from './batch-requests.ts';
 import * as batches from './batches.ts';
 import * as bulkActions from './bulk-actions.ts';
-import * as crons from './crons.ts';
+import * as crons from '../features/crons/contract.ts';
 import * as deadLetters from './dead-letters.ts';
-
 import * as deliveries from './deliveries.ts';
 import { liveEvent } from './events.ts';
 import { fault } from './faults.ts';
+import { heartbeat } from '../features/heartbeats/contract.ts';
 import { inboundMessage } from './inbound-message.ts';
 import { modelBlock } from './model-blocks.ts';
 import { modelRequest } from './model-requests.ts';
@@ -49,7 +49,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Entry: transcripts.entry,
   Fault: fault,
   LiveEvent: liveEvent,
-  Heartbeat: crons.heartbeat,
+  Heartbeat: heartbeat,
   InboundMessage: inboundMessage,
   Message: views.message,
   ModelBlock: modelBlock,

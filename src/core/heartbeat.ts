@@ -1,7 +1,7 @@
 // The prompt of a heartbeat, and what its answer means: whether it found nothing to do, and whether the rest is news.
 import { formatMessageTime, type EnvelopeZone } from '../prompt/envelope-time.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, findZone } from './time.ts';
-import { computeSpread } from './schedule/timetable.ts';
+import { computeSpread } from './ids.ts';
 
 // The token by which a model says that a heartbeat poll found nothing to do. It counts at the edges of an answer only; in the middle
 // it is ordinary text. The remaining text decides whether the answer is delivered.

@@ -1,14 +1,14 @@
 // Where results go: a chat that a cron, a subagent, a batch or an agent names is checked when it is written, and becomes the URL of a delivery.
 import { expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config.ts';
-import { cronInput } from '../../src/config/schema-crons.ts';
+import { cronInput } from '../../src/features/crons/config.ts';
 import { addressOfChat } from '../../src/config/schema-channels.ts';
 import { toReceiver } from '../../src/api/deliver-to.ts';
 import { batchQuery } from '../../src/contract/batch-requests.ts';
 import { parseReceiver } from '../../src/core/channel-address.ts';
 import { decideTarget } from '../../src/kernel/rules/message-route.ts';
-import { toDefinition } from '../../src/schedule/cron-definition.ts';
-import { toTickInput } from '../../src/schedule/tick-input.ts';
+import { toDefinition } from '../../src/features/crons/use-cases.ts';
+import { toTickInput } from '../../src/features/crons/tick-input.ts';
 
 const defaults = loadConfig({ env: {}, cwd: '/' });
 const config = {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { agentOf, ConfigError, loadConfig } from '../../src/config.ts';
-import { buildPollInput } from '../../src/schedule/poll-input.ts';
+import { buildPollInput } from '../../src/features/heartbeats/poll-input.ts';
 
 let cwd: string;
 beforeEach(async () => {

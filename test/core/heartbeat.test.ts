@@ -11,7 +11,7 @@ import {
   timesAfter,
   type PollInput,
 } from '../../src/core/heartbeat.ts';
-import { readHeartbeatFile } from '../../src/schedule/read-heartbeat-file.ts';
+import { readHeartbeatFile } from '../../src/features/heartbeats/read-heartbeat-file.ts';
 
 describe('an answer to a poll', () => {
   test.each([

@@ -1,9 +1,9 @@
 // Which tools agents have, at another provider, and what holds them back.
 import { expect, test } from 'vitest';
-import { cronInput } from '../../src/config/schema-crons.ts';
+import { cronInput } from '../../src/features/crons/config.ts';
 import { newId } from '../../src/ids.ts';
-import { toDefinition } from '../../src/schedule/cron-definition.ts';
-import { toTickInput } from '../../src/schedule/tick-input.ts';
+import { toDefinition } from '../../src/features/crons/use-cases.ts';
+import { toTickInput } from '../../src/features/crons/tick-input.ts';
 import { addSystemEvents } from '../rows/system-events.ts';
 import { now } from '../rows/table.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isFaultOfDatabase, CONNECTION_FAULTS, withCode, isPassingFault } from '../../src/database/passing-faults.ts';
-import { crons } from '../../src/rows/crons.ts';
+import { crons } from '../../src/features/crons/rows.ts';
 import { idempotencyKeys } from '../../src/rows/idempotency-keys.ts';
 import { openDatabase, type Database } from '../../src/database/database.ts';
 import { beginFile, completeFile } from '../../src/features/openai/store/client-files.ts';

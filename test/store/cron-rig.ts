@@ -1,10 +1,10 @@
 // Builders for tests of crons over the store: crons that are due, and one round of a scheduler without its clock.
 import type { Ring } from '../../src/kernel/queue/after-commit.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
-import { cronInput } from '../../src/config/schema-crons.ts';
+import { cronInput } from '../../src/features/crons/config.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
-import { toDefinition, findFirstSlot } from '../../src/schedule/cron-definition.ts';
+import { toDefinition, findFirstSlot } from '../../src/features/crons/use-cases.ts';
 import { createCron, findCron, readDueCrons, type Cron } from '../../src/features/crons/store/crons.ts';
 import { readDatabaseTime } from '../../src/database/database-time.ts';
 import type { Database } from '../../src/database/database.ts';

@@ -1,10 +1,10 @@
 // The statuses in the code are those that the database permits: each list is written in `src/contract` or `src/core`, and
 // in a CHECK of a migration, and the two must not differ.
-import { cronFire, heartbeat } from '../../src/contract/crons.ts';
+import { cronFire } from '../../src/features/crons/contract.ts';
+import { heartbeat } from '../../src/features/heartbeats/contract.ts';
 import { deadLetter } from '../../src/contract/dead-letters.ts';
 import { RUN_STATUSES } from '../../src/contract/subagents.ts';
-import { compaction } from '../../src/contract/transcripts.ts';
-import { entry } from '../../src/contract/transcripts.ts';
+import { compaction, entry } from '../../src/contract/transcripts.ts';
 import { systemEvent } from '../../src/contract/views.ts';
 import { DELIVERY_STATUSES, MESSAGE_STATUSES, TURN_STATUSES, STOP_KINDS } from '../../src/core/statuses.ts';
 import { expect, test } from 'vitest';

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
-import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
+import { readHeartbeatFile } from '../../features/heartbeats/read-heartbeat-file.ts';
 import { areSecretsOutOfReach } from '../../tools/command-user.ts';
 import { describeExec, sandboxOf } from '../../tools/sandbox/sandbox.ts';
 import { isOfMachine } from '../../tools/sandbox/runtimes.ts';

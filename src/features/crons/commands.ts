@@ -1,6 +1,6 @@
 // `holdfast cron`: creates, changes and lists crons, and shows their past slots.
 import { InvalidArgumentError } from 'commander';
-import type { CronView } from '../../contract/crons.ts';
+import type { CronView } from './contract.ts';
 import { parseReceiver } from '../../core/channel-address.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../../cli/api-client.ts';

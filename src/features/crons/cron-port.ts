@@ -1,8 +1,15 @@
 // The `cron` tool's way to the use cases of crons: its results in the words that an agent reads.
-import type { CronPatch } from '../../config/schema-crons.ts';
+import type { CronPatch } from './config.ts';
 import { cutHead } from '../../core/text.ts';
-import { InvalidCronError } from '../../schedule/cron-definition.ts';
-import { addCron, editCron, findNamedCron, removeCron, runCronNow, type CronChange } from './use-cases.ts';
+import {
+  InvalidCronError,
+  addCron,
+  editCron,
+  findNamedCron,
+  removeCron,
+  runCronNow,
+  type CronChange,
+} from './use-cases.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import type { Cron } from './store/crons.ts';
 import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';

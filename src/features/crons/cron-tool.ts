@@ -1,7 +1,7 @@
 // The `cron` tool: an agent's own reminders and recurring tasks. It sees all crons of its agent and changes those that it made itself;
 // crons that people have created cannot be changed by it, whatever text the model has read (G30). The database is accessed through a port.
 import { z } from 'zod';
-import { cronInput, cronPatch, type CronInput, type CronPatch } from '../../config/schema-crons.ts';
+import { cronInput, cronPatch, type CronInput, type CronPatch } from './config.ts';
 import { sessionKindOf } from '../../core/session-key.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { defineTool, toFaults } from '../../tools/define-tool.ts';

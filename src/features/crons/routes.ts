@@ -1,26 +1,25 @@
 // Crons: their settings, past fires and next slots. Reading changes none of them (G20).
 import { deleted } from '../../contract/answers.ts';
 import { z } from 'zod';
-import { cronInput, cronPatch } from '../../config/schema-crons.ts';
-import { toDollars } from '../../core/prices.ts';
+import { cronInput, cronPatch, buildTimetable } from './config.ts';
+import { findNextRun, toCronView, fires, listCrons, readRecentFires } from './views.ts';
 import {
+  slotsAfter,
   clockChangeBetween,
   costOfRuns,
   slotsInMonth,
   computeStagger,
   type ClockChange,
-} from '../../core/schedule/timetable.ts';
-import { InvalidCronError } from '../../schedule/cron-definition.ts';
-import { findNextRun, slotsAfter, buildTimetable } from '../../schedule/timetable.ts';
+} from './rules/timetable.ts';
+import { toDollars } from '../../core/prices.ts';
+import { InvalidCronError, addCron, editCron, findNamedCron, removeCron, runCronNow } from './use-cases.ts';
 import { newId } from '../../ids.ts';
-import { addCron, editCron, findNamedCron, removeCron, runCronNow } from './use-cases.ts';
 import type { Cron } from './store/crons.ts';
 import { readDatabaseTime } from '../../database/database-time.ts';
-import { toCronView, fires, listCrons, readRecentFires } from './views.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineList, defineRead, type Route } from '../../api/route.ts';
-import { cron, cronFire, cronSlots, cronSummaries, type CronSlotView } from '../../contract/crons.ts';
+import { cron, cronFire, cronSlots, cronSummaries, type CronSlotView } from './contract.ts';
 import { countText, idsText } from '../../contract/queries.ts';
 
 const SLOTS_DEFAULT = 5;

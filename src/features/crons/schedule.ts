@@ -1,8 +1,8 @@
 // Crons in a scheduler: those that are due are fired, fires that have ended are settled, and old ones are deleted.
 import { isDeepStrictEqual } from 'node:util';
-import type { CronDefinition } from '../../core/schedule/cron.ts';
+import type { CronDefinition } from './rules/cron.ts';
 import { newId } from '../../ids.ts';
-import { findFirstSlot, toDefinition } from '../../schedule/cron-definition.ts';
+import { findFirstSlot, toDefinition } from './use-cases.ts';
 import { changeCron, createCron, disableCron, readConfigCrons, readDueCrons, type Cron } from './store/crons.ts';
 import { readDatabaseTime } from '../../database/database-time.ts';
 import { fireDueCrons, giveNotices, settleEndedFires, type CronMeter, type CronParts } from './schedule-crons.ts';

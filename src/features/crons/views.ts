@@ -1,9 +1,9 @@
 // Crons and their fires as the API shows them. Reads only: the next slot is the stored one, and the caller computes later slots
 // (G20). The end of a fire is that of its input, also before a scheduler has seen it.
 import { and, desc, eq, inArray, lt, query } from '../../database/drizzle.ts';
-import type { CronView, FireView } from '../../contract/crons.ts';
-import { findNextRun } from '../../schedule/timetable.ts';
-import { crons } from '../../rows/crons.ts';
+import type { CronView, FireView } from './contract.ts';
+import { buildTimetable } from './config.ts';
+import { crons } from './rows.ts';
 import type { Cron } from './store/crons.ts';
 import { IS_FIRST_SQL } from '../../kernel/inbox/charged-inputs.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
@@ -12,6 +12,7 @@ import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
 import { urlWithoutCredentials } from '../deliveries/views.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
+import { nextSlot, computeStagger, type Schedule } from './rules/timetable.ts';
 
 /** Crons, newest first. */
 export async function listCrons(
@@ -132,4 +133,25 @@ function withoutCredentials(delivery: NonNullable<Cron['delivery']>): NonNullabl
 
 function toIso(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
+}
+
+/** A cron as far as its next run depends on it. */
+interface Waiting {
+  id: string;
+  schedule: Schedule;
+  nextSlotMs: number | null;
+  dueMs: number | null;
+  notBeforeMs: number | null;
+}
+
+/** The slot that runs next, and when: a cron that rests after a failure passes over the slots before the end of its rest. */
+export function findNextRun({ id, schedule, nextSlotMs, dueMs, notBeforeMs }: Waiting): {
+  slotMs: number | null;
+  runMs: number | null;
+} {
+  if (nextSlotMs === null || notBeforeMs === null || nextSlotMs >= notBeforeMs)
+    return { slotMs: nextSlotMs, runMs: dueMs };
+  const timetable = buildTimetable(schedule);
+  const slotMs = nextSlot(timetable, notBeforeMs - 1);
+  return { slotMs, runMs: slotMs === null ? null : slotMs + computeStagger(timetable, id) };
 }

@@ -3,7 +3,7 @@ import { agentOf } from '../../config.ts';
 import type { MessageId } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
-import { buildPollInput } from '../../schedule/poll-input.ts';
+import { buildPollInput } from './poll-input.ts';
 import { openManualPoll } from './store/heartbeats.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { settlePolls } from './store/settle-polls.ts';

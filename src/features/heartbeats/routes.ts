@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { requireFound } from '../../api/problem.ts';
 import { defineEffect, defineList, type Route } from '../../api/route.ts';
-import { heartbeat } from '../../contract/crons.ts';
+import { heartbeat } from './contract.ts';
 import { pollAgent } from './poll-agent.ts';
 import { heartbeats } from './views.ts';
 

@@ -1,5 +1,5 @@
 // Polls as the API shows them: made or skipped, with the results of those that were made.
-import type { HeartbeatView } from '../../contract/crons.ts';
+import type { HeartbeatView } from './contract.ts';
 import { listOf } from '../../database/list-of.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { clockChangeBetween, costOfRuns, slotsInMonth } from '../../../src/core/schedule/timetable.ts';
-import { slotsAfter, buildTimetable } from '../../../src/schedule/timetable.ts';
+import {
+  clockChangeBetween,
+  costOfRuns,
+  slotsInMonth,
+  slotsAfter,
+} from '../../../src/features/crons/rules/timetable.ts';
+import { buildTimetable } from '../../../src/features/crons/config.ts';
 
 const at = (iso: string): number => Date.parse(iso);
 const cron = (expr: string, tz = 'UTC') => buildTimetable({ kind: 'cron', expr, tz });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cronInput } from '../../../src/config/schema-crons.ts';
-import { findMisreading } from '../../../src/core/schedule/misread-expression.ts';
+import { cronInput } from '../../../src/features/crons/config.ts';
+import { findMisreading } from '../../../src/features/crons/rules/cron-expression.ts';
 
 describe('a range of a cron expression', () => {
   test.each([

@@ -2,10 +2,9 @@
 // a search by brute force (walk the minutes, read the wall) that must agree with the computed slots around every transition.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CronFields } from '../../../src/core/schedule/cron-fields.ts';
-import { nextCronSlot } from '../../../src/core/schedule/next-cron-slot.ts';
+import { type CronFields, nextCronSlot } from '../../../src/features/crons/rules/cron-expression.ts';
 import { findZone } from '../../../src/core/time.ts';
-import { parseCronFields } from '../../../src/schedule/timetable.ts';
+import { parseCronFields } from '../../../src/features/crons/config.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideCronRunEffect, failurePauseMs } from '../../../src/core/schedule/error-backoff.ts';
-import { planTicks, type DueCron, type MisfirePolicy, type Tick } from '../../../src/core/schedule/plan-ticks.ts';
-import type { Timetable } from '../../../src/core/schedule/timetable.ts';
+import {
+  decideCronRunEffect,
+  failurePauseMs,
+  planTicks,
+  type DueCron,
+  type MisfirePolicy,
+  type Tick,
+} from '../../../src/features/crons/rules/fires.ts';
+import type { Timetable } from '../../../src/features/crons/rules/timetable.ts';
 
 const SECOND = 1000;
 const everySecond: Timetable = { kind: 'every', everyMs: SECOND, anchorMs: 0 };

@@ -1,15 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toDate, countDays, toWeekday } from '../../../src/core/time.ts';
-import { toSessionKey, tickText } from '../../../src/core/schedule/cron.ts';
+import { toSessionKey, tickText } from '../../../src/features/crons/rules/cron.ts';
 import {
-  computeSpread,
   firstSlot,
   nextSlot,
   computeStagger,
   type Timetable,
-} from '../../../src/core/schedule/timetable.ts';
-import { parseCronFields, InvalidScheduleError, slotsAfter, buildTimetable } from '../../../src/schedule/timetable.ts';
+  slotsAfter,
+} from '../../../src/features/crons/rules/timetable.ts';
+import { computeSpread } from '../../../src/core/ids.ts';
+import {
+  cronInput,
+  parseCronFields,
+  InvalidScheduleError,
+  buildTimetable,
+} from '../../../src/features/crons/config.ts';
 
 const at = (iso: string): number => Date.parse(iso);
 
@@ -94,16 +100,21 @@ describe('a schedule that cannot be one is refused with its reason', () => {
     expect(refused).toMatchObject({ field, message: expect.stringMatching(message) });
   });
 
-  test('an unknown zone, a step that is no step, a time that is no time', () => {
+  test('a zone that this machine does not know, also when it is stored', () => {
     expect(catchOf(() => buildTimetable({ kind: 'cron', expr: '* * * * *', tz: 'Mars/Olympus' }))).toMatchObject({
       field: 'tz',
     });
-    expect(catchOf(() => buildTimetable({ kind: 'every', everyMs: 10, anchor: '2026-01-01T00:00:00Z' }))).toMatchObject(
-      {
-        field: 'everyMs',
-      },
-    );
-    expect(catchOf(() => buildTimetable({ kind: 'at', at: 'tomorrow' }))).toMatchObject({ field: 'at' });
+  });
+
+  test.each([
+    [{ kind: 'every', everyMs: 10 }, 'everyMs'],
+    [{ kind: 'every', everyMs: 1000, anchor: 'tomorrow' }, 'anchor'],
+    [{ kind: 'at', at: 'tomorrow' }, 'at'],
+    [{ kind: 'cron', expr: '* * * * *', tz: 'Mars/Olympus' }, 'tz'],
+    [{ kind: 'cron', expr: '* * * * *', staggerMs: 1e9 }, 'staggerMs'],
+  ])('%j in a request', (schedule, field) => {
+    const { error } = cronInput.safeParse({ schedule, payload: { kind: 'systemEvent', text: 'x' } });
+    expect(error?.issues.map(({ path }) => path)).toEqual([['schedule', field]]);
   });
 });
 

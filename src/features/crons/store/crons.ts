@@ -1,8 +1,8 @@
 // Crons: scheduled work. Each change increments the revision of the cron, so that a plan made from an older revision fires nothing.
 // The next slot is stored with the cron; reading it never moves it (G20).
-import type { CronDefinition } from '../../../core/schedule/cron.ts';
+import type { CronDefinition } from '../rules/cron.ts';
 import { now } from '../../../rows/columns.ts';
-import { crons } from '../../../rows/crons.ts';
+import { crons } from '../rows.ts';
 import type { Database } from '../../../database/database.ts';
 import { and, eq, inArray, or, query, sql } from '../../../database/drizzle.ts';
 import { transaction } from '../../../database/transaction.ts';

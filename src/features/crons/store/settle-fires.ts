@@ -1,8 +1,8 @@
 // The results of fires: a fire ends when its input is settled, by a turn or in another way. The cron is not notified: the schedulers
 // read the rows, and what they decide follows from the rows alone.
 import type { SystemEventId } from '../../../core/ids.ts';
-import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../../../core/schedule/error-backoff.ts';
-import { crons } from '../../../rows/crons.ts';
+import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../rules/fires.ts';
+import { crons } from '../rows.ts';
 import { CHANGED, toDate } from './crons.ts';
 import type { Database } from '../../../database/database.ts';
 import { and, eq, isNotNull, isNull, ne, query, sql } from '../../../database/drizzle.ts';

@@ -24,7 +24,7 @@ import { newId } from '../../../ids.ts';
 import { loadWorkspaceFiles } from '../open/load-workspace.ts';
 import { WorkspaceFileError } from '../open/read-inside.ts';
 import type { SessionWorkspace } from '../open/session-context.ts';
-import { pickPromptZone } from '../../../schedule/tick-input.ts';
+import { pickPromptZone } from '../../../config/agent-settings.ts';
 
 /** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
 export type CompactionOutcome =

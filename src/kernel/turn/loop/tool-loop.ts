@@ -33,7 +33,7 @@ import type { TakenSteers } from '../journal/journal.ts';
 import { readWaitingInputs } from '../../inbox/last-inputs.ts';
 import { deriveProvenance } from '../open/open-view.ts';
 import { computeRoom, canSendMedia, runInSlices } from '../open/write-prompt.ts';
-import { pickPromptZone } from '../../../schedule/tick-input.ts';
+import { pickPromptZone } from '../../../config/agent-settings.ts';
 
 /**
  * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an

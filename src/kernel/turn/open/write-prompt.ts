@@ -11,7 +11,7 @@ import type { Toolset } from '../../../tools/toolset.ts';
 import type { TurnContext } from '../context.ts';
 import type { PromptFacts, TurnMaterial } from './turn-hooks.ts';
 import { given } from '../../../core/json.ts';
-import { pickPromptZone } from '../../../schedule/tick-input.ts';
+import { pickPromptZone } from '../../../config/agent-settings.ts';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../../clock.ts';
 import { optionsOfInputs } from '../../../core/input-options.ts';

@@ -7,9 +7,9 @@
 //     interval: 30m
 //     prompt: Look for urgent mail.
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml';
-import { parseDuration } from '../core/time.ts';
-import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat.ts';
-import { cutHead } from '../core/text.ts';
+import { parseDuration } from '../../core/time.ts';
+import type { HeartbeatFile, HeartbeatTask } from '../../core/heartbeat.ts';
+import { cutHead } from '../../core/text.ts';
 
 const TASKS_MAX = 50;
 const TASK_CHARS_MAX = 4_000;

@@ -1,8 +1,8 @@
 // Scheduled work.
-import type { CronDelivery, CronOrigin, CronPayload, CronTarget } from '../core/schedule/cron.ts';
-import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
-import type { Schedule } from '../core/schedule/timetable.ts';
-import { boolean, count, holdfast, integer, json, ms, now, options, text, uuid } from './columns.ts';
+import type { CronDelivery, CronOrigin, CronPayload, CronTarget } from './rules/cron.ts';
+import type { MisfirePolicy } from './rules/fires.ts';
+import type { Schedule } from './rules/timetable.ts';
+import { boolean, count, holdfast, integer, json, ms, now, options, text, uuid } from '../../rows/columns.ts';
 
 export const crons = holdfast.table('crons', {
   id: uuid().notNull(),

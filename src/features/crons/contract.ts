@@ -1,11 +1,11 @@
-// Crons, their fires and heartbeats on the wire.
-import { DELIVERY_STATUSES } from '../core/statuses.ts';
+// Crons and their fires on the wire.
+import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
-import { MISFIRE_POLICIES } from '../config/schema-crons.ts';
-import { messageVia, responseFormat } from '../config/schema-inputs.ts';
-import { costFields, costOf } from './costs.ts';
-import { shownOptions } from './input-options.ts';
-import { text, flag, uuid, iso, count, sessionKey, createdAt, endedAt } from './fields.ts';
+import { MISFIRE_POLICIES } from './config.ts';
+import { messageVia, responseFormat } from '../../config/schema-inputs.ts';
+import { costFields, costOf } from '../../contract/costs.ts';
+import { shownOptions } from '../../contract/input-options.ts';
+import { text, flag, uuid, iso, count, createdAt, endedAt } from '../../contract/fields.ts';
 
 const schedule = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('at').describe('Once, at a time'), at: iso.describe('The time at which it fires') }),
@@ -74,6 +74,7 @@ export const cron = z.strictObject({
   createdAt,
   updatedAt: iso.describe('When it was last changed'),
 });
+
 export type CronView = z.output<typeof cron>;
 
 export const cronFire = z.strictObject({
@@ -95,6 +96,7 @@ export const cronFire = z.strictObject({
   endedAt,
   ...costFields,
 });
+
 export type FireView = z.output<typeof cronFire>;
 
 const offset = z.int().min(-1440).max(1440);
@@ -111,6 +113,7 @@ const slot = z.strictObject({
     .nullable()
     .describe('The last clock change between the previous slot, or now, and this one; null: none'),
 });
+
 export type CronSlotView = z.output<typeof slot>;
 
 export const cronSlots = z.strictObject({ items: z.array(slot).describe('The next slots, earliest first') });
@@ -138,24 +141,3 @@ export const cronSummaries = z.strictObject({
     )
     .describe('One item for each cron'),
 });
-
-export const heartbeat = z.strictObject({
-  id: uuid.describe('The id of the poll'),
-  agentId: text.describe('The id of the agent that is polled'),
-  sessionKey,
-  scheduledFor: iso.describe('When the poll was due'),
-  trigger: z.enum(['interval', 'manual']).describe('Whether the interval or a request started it'),
-  status: z
-    .enum(['claimed', 'fired', 'skipped'])
-    .describe('`claimed`: not ended yet; `fired`: the agent was called; `skipped`: it was not'),
-  reason: text.nullable().describe('Why it was skipped; null: it was not'),
-  detail: text.nullable().describe('More about the reason, for people; null: there is no more'),
-  result: z
-    .enum(['acknowledged', 'alert', 'duplicate', 'failed'])
-    .nullable()
-    .describe('How the agent answered; null: it has not, or was not asked'),
-  messageId: uuid.nullable().describe('The message that asks the agent; null: there is none'),
-  turnId: uuid.nullable().describe('The turn that answers it; null: there is none'),
-  settledAt: iso.nullable().describe('When it ended; null: it has not ended'),
-});
-export type HeartbeatView = z.output<typeof heartbeat>;

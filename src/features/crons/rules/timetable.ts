@@ -1,8 +1,8 @@
 // When something is due: once, in steady steps, or by a cron expression. The slot that follows is always computed from the slot
 // before it, never from the time of the check (G20).
-import { MINUTE_MS, toDate, DAY_MS, daysInMonth, countDays, type Zone } from '../time.ts';
-import { isTopOfHour, timesInMonth, type CronFields } from './cron-fields.ts';
-import { nextCronSlot } from './next-cron-slot.ts';
+import { MINUTE_MS, toDate, DAY_MS, daysInMonth, countDays, type Zone } from '../../../core/time.ts';
+import { isTopOfHour, timesInMonth, type CronFields, nextCronSlot } from './cron-expression.ts';
+import { computeSpread } from '../../../core/ids.ts';
 
 /** A schedule as it is stored and shown. Times are ISO 8601 in UTC. */
 export type Schedule =
@@ -52,19 +52,6 @@ export function computeStagger(timetable: Timetable, id: string): number {
   return windowMs === 0 ? 0 : Math.floor(computeSpread(id) * windowMs);
 }
 
-const OFFSET_BASIS = 0x811c9dc5;
-const PRIME = 0x01000193;
-const RANGE = 0x1_0000_0000;
-
-/** A number in [0, 1) that depends on the name alone: FNV-1a over its UTF-16 units, mixed so that similar names lie apart. */
-export function computeSpread(name: string): number {
-  let hash = OFFSET_BASIS;
-  for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), PRIME);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) >>> 0) / RANGE;
-}
-
 /** The clocks of a zone change: at `atMs` they are this many minutes ahead of UTC, before and after. */
 export interface ClockChange {
   atMs: number;
@@ -100,4 +87,13 @@ export function slotsInMonth(timetable: Timetable, instantMs: number): number {
 export function costOfRuns(runs: number, knownMicros: readonly number[]): number | null {
   if (knownMicros.length === 0) return null;
   return Math.round((runs * knownMicros.reduce((sum, micros) => sum + micros, 0)) / knownMicros.length);
+}
+
+/** The next slots of a timetable after an instant, at most `count`. */
+export function slotsAfter(timetable: Timetable, afterMs: number, count: number): number[] {
+  const slots: number[] = [];
+  for (let at = nextSlot(timetable, afterMs); at !== null && slots.length < count; at = nextSlot(timetable, at)) {
+    slots.push(at);
+  }
+  return slots;
 }

@@ -1,14 +1,13 @@
 // What a tick of a cron puts into its session: a turn of its own, or a line for the next prompt with a poll that makes sure that there is
 // one. Built the same way whether the clock or a person fires it.
-import { agentOrFirst, type AgentSettings, type Config } from '../config.ts';
-import { formatChannelUrl } from '../core/channel-address.ts';
-import { given } from '../core/json.ts';
-import { pollText } from '../core/heartbeat.ts';
-import { withOptions } from '../core/input-options.ts';
-import type { OwnInput } from '../core/inbound.ts';
-import { resolveEnvelopeZone } from '../prompt/envelope-time.ts';
-import { formatContextKey, tickText, type CronDefinition, type CronOrigin } from '../core/schedule/cron.ts';
-import { HOST_TIMEZONE } from '../clock.ts';
+import { agentOrFirst, type Config } from '../../config.ts';
+import { formatChannelUrl } from '../../core/channel-address.ts';
+import { given } from '../../core/json.ts';
+import { pollText } from '../../core/heartbeat.ts';
+import { withOptions } from '../../core/input-options.ts';
+import type { OwnInput } from '../../core/inbound.ts';
+import { formatContextKey, tickText, type CronDefinition, type CronOrigin } from './rules/cron.ts';
+import { pickPromptZone } from '../../config/agent-settings.ts';
 
 export interface TickInput {
   /** The kind of the inbox row; null: only a line is left. */
@@ -64,11 +63,6 @@ export function toTickInput(cron: CronDefinition & { id: string; origin: CronOri
       isTrusted: cron.origin !== 'agent',
     },
   };
-}
-
-/** The time zone of the times in an agent's prompts. */
-export function pickPromptZone({ envelopeTimezone, userTimezone }: AgentSettings) {
-  return resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
 }
 
 function chooseDeliver({ delivery }: CronDefinition, lastUrl: string | null): OwnInput['deliver'] {

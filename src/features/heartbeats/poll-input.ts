@@ -1,9 +1,9 @@
 // The input that a heartbeat adds to the session of its agent.
-import type { AgentSettings } from '../config.ts';
-import { parseChannelUrl } from '../core/channel-address.ts';
-import { pollText, type HeartbeatFile, type HeartbeatTask, type PollOccasion } from '../core/heartbeat.ts';
-import type { OwnInput } from '../core/inbound.ts';
-import { pickPromptZone } from './tick-input.ts';
+import type { AgentSettings } from '../../config.ts';
+import { parseChannelUrl } from '../../core/channel-address.ts';
+import { pollText, type HeartbeatFile, type HeartbeatTask, type PollOccasion } from '../../core/heartbeat.ts';
+import type { OwnInput } from '../../core/inbound.ts';
+import { pickPromptZone } from '../../config/agent-settings.ts';
 
 export interface PollFacts {
   occasion: PollOccasion;

@@ -1,7 +1,17 @@
 // What a cron expression says, parsed: the wall times that it means. Days are meant in the way of Vixie cron: if both fields of days begin with
 // something else than a star, a day that matches either of them is meant, otherwise one that matches both. So `*/2` is no restriction that
 // stands for itself, and `1-31` is one, which every day matches.
-import { toDate, DAY_MS, daysInMonth, countDays, HOUR_MS, MINUTE_MS, SECOND_MS, toWeekday } from '../time.ts';
+import {
+  toDate,
+  DAY_MS,
+  daysInMonth,
+  countDays,
+  HOUR_MS,
+  MINUTE_MS,
+  SECOND_MS,
+  toWeekday,
+  type Zone,
+} from '../../../core/time.ts';
 
 /** `last`: this many days before the month's last. `near`: the weekday that is nearest to the day, within the month. */
 export type MonthDay =
@@ -138,4 +148,105 @@ function isWeekDay(meant: WeekDay, day: number): boolean {
     default:
       return meant satisfies never;
   }
+}
+
+// The next slot of a cron expression in a time zone. Times of day are wall times, and the clocks on the walls are set now and then:
+//
+//   set forward   wall times are left out. What falls into the gap is due when the gap is over, once.
+//   set back      wall times come twice. They count the first time.
+//
+// So a shift neither skips nor doubles a time of day (G20). An expression that means a steady beat (`*/15 * * * *`) follows elapsed
+// time instead: nothing is moved out of the gap, and the repeated hour has its beats, too.
+
+/** A repeated stretch is at most this long, and begins with a transition. */
+const REPEATED_MS_MAX = 26 * HOUR_MS;
+/** Transitions that one search crosses: twice a year for longer than any search goes, and Ramadan. */
+const TRANSITIONS_MAX = 400;
+
+/** The first slot after an instant, whole seconds; null when there is none in the next 45 years. */
+export function nextCronSlot(fields: CronFields, zone: Zone, afterMs: number): number | null {
+  let startMs = Math.floor(afterMs / SECOND_MS) * SECOND_MS;
+  let offsetMs = zone.offsetAt(startMs);
+  let fromMs = Math.max(startMs + SECOND_MS, repeatedUntil(fields, zone, startMs));
+  for (let crossed = 0; crossed <= TRANSITIONS_MAX; crossed += 1) {
+    const wallMs = nextWallTime(fields, fromMs + offsetMs);
+    if (wallMs === null) return null;
+    const slotMs = wallMs - offsetMs;
+    const transition = zone.nextTransition(startMs, slotMs);
+    if (transition === null) return slotMs;
+    const { atMs, beforeMs, afterMs: nextOffsetMs } = transition;
+    if (nextOffsetMs > beforeMs && !isBeat(fields, nextOffsetMs - beforeMs)) {
+      const missing = nextWallTime(fields, atMs + beforeMs);
+      if (missing !== null && missing < atMs + nextOffsetMs) return atMs;
+    }
+    startMs = atMs;
+    offsetMs = nextOffsetMs;
+    fromMs = Math.max(atMs, repeatedUntil(fields, zone, atMs));
+  }
+  return null;
+}
+
+/** Until when wall times repeat those before the last transition and do not count; the instant itself when they all count. */
+function repeatedUntil(fields: CronFields, zone: Zone, instantMs: number): number {
+  const last = zone.lastTransition(instantMs - REPEATED_MS_MAX, instantMs);
+  if (last === null) return instantMs;
+  const shiftMs = last.beforeMs - last.afterMs;
+  return shiftMs <= 0 || isBeat(fields, shiftMs) ? instantMs : Math.max(instantMs, last.atMs + shiftMs);
+}
+
+// Cron expressions that mean something else than their author has probably meant. A range that begins after its end: the parser reads `5-1` as
+// all minutes but 2, 3 and 4, most other crons refuse it, and the author has often meant 1-5. A step that is longer than its field: `*/90` in
+// minutes is not every 90 minutes, but the first of every hour.
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+const RANGE = /^(\w+)-(\w+)(?:\/\d+)?$/;
+
+const STEP = /\/(\d+)$/;
+/** How many values a field has, and its name. */
+const SIZES = [
+  [60, 'seconds'],
+  [60, 'minutes'],
+  [24, 'hours'],
+  [31, 'days of a month'],
+  [12, 'months'],
+  [7, 'days of a week'],
+] as const;
+
+/** Why the expression would be misread, and what to write instead; null: it would not. */
+export function findMisreading(expr: string): string | null {
+  const backward = findBackwardRange(expr);
+  if (backward !== null) {
+    return `the range ${JSON.stringify(backward)} begins after its end; write it the other way round, or as two ranges such as "22-23,0-2"`;
+  }
+  const fields = expr.trim().split(/\s+/);
+  for (const [at, field] of fields.entries()) {
+    const [size = Infinity, name] = SIZES[at + SIZES.length - fields.length] ?? [];
+    const part = field.split(',').find((one) => Number(STEP.exec(one)?.[1]) > size);
+    if (part !== undefined) {
+      return `the step of ${JSON.stringify(part)} is longer than the ${size} ${name}, which would mean the first of them alone; for a steady interval use {"kind": "every", "everyMs": ...} (cron add --every)`;
+    }
+  }
+  return null;
+}
+
+/** The first range of the expression that begins after its end, as it is written; null: there is none. */
+function findBackwardRange(expr: string): string | null {
+  for (const part of expr.trim().split(/[\s,]+/)) {
+    const [, first, last] = RANGE.exec(part) ?? [];
+    if (first !== undefined && last !== undefined && parseValue(first) > parseEnd(last)) return part;
+  }
+  return null;
+}
+
+/** A number, or the number of a month or weekday; NaN for anything else. */
+function parseValue(word: string): number {
+  const name = word.toUpperCase();
+  if (MONTHS.includes(name)) return MONTHS.indexOf(name) + 1;
+  return WEEKDAYS.includes(name) ? WEEKDAYS.indexOf(name) : Number(word);
+}
+
+/** A week may end with Sunday. */
+function parseEnd(word: string): number {
+  return word.toUpperCase() === 'SUN' ? WEEKDAYS.length : parseValue(word);
 }

@@ -1,26 +1,27 @@
 // A cron as people write it, in the configuration file and in calls: what it may hold, and what it becomes. A schedule that no slot can be
 // computed with is refused here, with the reason.
 import { z } from 'zod';
-import type { CronPayload, CronTarget } from '../core/schedule/cron.ts';
-import { findMisreading } from '../core/schedule/misread-expression.ts';
-import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
-import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
-import {
-  EVERY_MS_MAX,
-  EVERY_MS_MIN,
-  InvalidScheduleError,
-  STAGGER_MS_MAX,
-  buildTimetable,
-} from '../schedule/timetable.ts';
-import { THINKING_LEVELS } from '../core/models.ts';
-import { chatDelivery } from './schema-channels.ts';
-import { inputOptions, messageVia, responseFormat } from './schema-inputs.ts';
-import { count, deliveryUrl, duration, timeText, timeZone, word } from './schema-scalars.ts';
+import type { CronPayload, CronTarget } from './rules/cron.ts';
+import { findMisreading, type CronFields, type MonthDay, type WeekDay } from './rules/cron-expression.ts';
+import type { MisfirePolicy } from './rules/fires.ts';
+import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
+import { THINKING_LEVELS } from '../../core/models.ts';
+import { chatDelivery } from '../../config/schema-channels.ts';
+import { inputOptions, messageVia, responseFormat } from '../../config/schema-inputs.ts';
+import { count, deliveryUrl, duration, timeText, timeZone, word } from '../../config/schema-scalars.ts';
+import { createRequire } from 'node:module';
+import { cutHead } from '../../core/text.ts';
+import { nextSlot, type Schedule, type Timetable } from './rules/timetable.ts';
+import { isZone, findZone } from '../../core/time.ts';
 
 const NAME_CHARS_MAX = 200;
 const EVENT_CHARS_MAX = 10_000;
 const MESSAGE_CHARS_MAX = 100_000;
 const TURN_SECONDS_MAX = 86_400;
+const EVERY_MS_MIN = 1000;
+/** A hundred years. */
+const EVERY_MS_MAX = 3_155_760_000_000;
+const STAGGER_MS_MAX = 86_400_000;
 
 export const MISFIRE_POLICIES: readonly MisfirePolicy[] = ['run_once', 'run_all', 'skip'];
 
@@ -31,7 +32,7 @@ const notBlank = (max: number) =>
     .refine((text) => text.trim() !== '', 'must not be blank')
     .refine((text) => text.isWellFormed() && !text.includes('\0'), 'a text without NUL characters or lone surrogates');
 
-/** When: once, in steady steps, or by a cron expression. `tz` and `anchor` may be left out, see `schedule/cron-definition.ts`. */
+/** When: once, in steady steps, or by a cron expression. `tz` and `anchor` may be left out, see `toDefinition`. */
 const scheduleInput = z
   .discriminatedUnion('kind', [
     z.strictObject({
@@ -65,7 +66,8 @@ const scheduleInput = z
       return;
     }
     try {
-      buildTimetable({ ...schedule, tz: schedule.tz ?? 'UTC' });
+      // Its zone is checked beside this.
+      buildTimetable({ ...schedule, tz: 'UTC' });
     } catch (error) {
       if (!(error instanceof InvalidScheduleError)) throw error;
       context.addIssue({ code: 'custom', path: [error.field], message: error.message, input: schedule });
@@ -153,6 +155,7 @@ export function faultBetween(cron: {
 
 /** A cron as it is written in a request or the configuration. */
 export const cronInput = z.strictObject(cronFields);
+
 export type CronInput = z.output<typeof cronInput>;
 
 /** A cron of the configuration file, which is identified by its name. */
@@ -166,4 +169,123 @@ export const cronPatch = z.strictObject({
   tools: inputOptions.tools.unwrap().nullable().exactOptional().describe('The tools of its turns; null: all'),
   tags: inputOptions.tags.unwrap().nullable().exactOptional().describe('The tags of its turns; null: none'),
 });
+
 export type CronPatch = z.output<typeof cronPatch>;
+
+// From a schedule to a timetable that slots are computed with. Cron expressions are read by node-cron; what their fields mean is in
+// `rules/cron-expression.ts`, see docs/decisions/0018-schedule.md for why.
+
+type NodeCron = typeof import('node-cron');
+
+/** An expression without a slot, or a zone that this machine does not know. `field` names which. */
+export class InvalidScheduleError extends Error {
+  readonly code = 'invalid_schedule';
+  readonly field: 'expr' | 'tz';
+
+  constructor(field: InvalidScheduleError['field'], message: string) {
+    super(message);
+    this.name = 'InvalidScheduleError';
+    this.field = field;
+  }
+}
+
+const EXPRESSION_CHARS_MAX = 500;
+const EVERY_WEEKDAY = 7;
+const EVERY_MONTHDAY = 31;
+
+/** The timetable of a schedule. Throws `InvalidScheduleError`. */
+export function buildTimetable(schedule: Schedule): Timetable {
+  switch (schedule.kind) {
+    case 'at':
+      return { kind: 'at', atMs: Date.parse(schedule.at) };
+    case 'every':
+      return { kind: 'every', everyMs: schedule.everyMs, anchorMs: Date.parse(schedule.anchor) };
+    case 'cron':
+      return cronTimetable(schedule);
+    default:
+      return schedule satisfies never;
+  }
+}
+
+function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron' }>): Timetable {
+  if (!isZone(tz)) {
+    throw new InvalidScheduleError('tz', `${JSON.stringify(tz)} is not an IANA time zone such as "Europe/Berlin"`);
+  }
+  const timetable: Timetable = {
+    kind: 'cron',
+    fields: parseCronFields(expr),
+    zone: findZone(tz),
+    staggerMs: staggerMs ?? null,
+  };
+  // Any instant will do: an expression without a slot within decades has none at all.
+  if (nextSlot(timetable, 0) === null)
+    throw new InvalidScheduleError('expr', `${JSON.stringify(expr)} matches no time`);
+  return timetable;
+}
+
+/** The fields of an expression of 5 or 6 fields, or of a name such as `@daily`. Throws `InvalidScheduleError`. */
+export function parseCronFields(expr: string): CronFields {
+  const shown = JSON.stringify(cutHead(expr, EXPRESSION_CHARS_MAX));
+  if (expr.length > EXPRESSION_CHARS_MAX) {
+    throw new InvalidScheduleError('expr', `${shown}… is longer than ${EXPRESSION_CHARS_MAX} characters`);
+  }
+  const words = expr.trim().split(/[ \t]+/);
+  const { valid, fields, errors } = nodeCron().validateDetailed(words.join(' '));
+  if (!valid || fields === undefined) {
+    const reasons = errors.map(({ field, value, message }) =>
+      // The library writes "a invalid expression"; its other sentences are kept.
+      message.includes('invalid expression')
+        ? `${JSON.stringify(value)} is not allowed in the field ${FIELD_NAMES[field] ?? field}`
+        : message,
+    );
+    throw new InvalidScheduleError(
+      'expr',
+      `${shown} is not a cron expression: ${reasons.join('; ') || 'not understood'}`,
+    );
+  }
+  return {
+    seconds: ascending(fields.second),
+    minutes: ascending(fields.minute),
+    hours: ascending(fields.hour),
+    months: ascending(fields.month),
+    monthDays: isFull(fields.dayOfMonth, EVERY_MONTHDAY) ? null : fields.dayOfMonth.map((day) => toMonthDay(day)),
+    weekDays: isFull(fields.dayOfWeek, EVERY_WEEKDAY) ? null : fields.dayOfWeek.map((day) => toWeekDay(day)),
+    // The star of Quartz for no value, `?`, is one, too.
+    daysMatch: [words.at(-3), words.at(-1)].some((word = '*') => /^[*?]/.test(word)) ? 'both' : 'either',
+  };
+}
+
+/** As people call them. */
+const FIELD_NAMES: Readonly<Record<string, string>> = { dayOfMonth: 'day of month', dayOfWeek: 'day of week' };
+
+let loaded: NodeCron | null = null;
+
+/** Loaded with the first expression: most commands of the command line use none, and loading it takes as long as all the rest. */
+function nodeCron(): NodeCron {
+  return (loaded ??= createRequire(import.meta.url)('node-cron') as NodeCron);
+}
+
+function ascending(values: readonly number[]): number[] {
+  return [...new Set(values)].toSorted((a, b) => a - b);
+}
+
+function isFull(values: readonly (number | string)[], size: number): boolean {
+  return new Set(values.filter((value) => typeof value === 'number')).size === size;
+}
+
+/** As node-cron writes them: `15`, `L`, `L-3`, `15W`, `LW`. */
+function toMonthDay(value: number | string): MonthDay {
+  if (typeof value === 'number') return { kind: 'day', day: value };
+  const word = value.toUpperCase();
+  if (word === 'LW') return { kind: 'lastWeekday' };
+  if (word.endsWith('W')) return { kind: 'near', day: Number(word.slice(0, -1)) };
+  return { kind: 'last', offset: word === 'L' ? 0 : Number(word.slice('L-'.length)) };
+}
+
+/** As node-cron writes them: `5`, `5#2`, `5L`. */
+function toWeekDay(value: number | string): WeekDay {
+  if (typeof value === 'number') return { kind: 'day', day: value };
+  const [day = '', nth] = value.split('#');
+  if (nth !== undefined) return { kind: 'nth', day: Number(day) % EVERY_WEEKDAY, nth: Number(nth) };
+  return { kind: 'last', day: Number(day.slice(0, -1)) % EVERY_WEEKDAY };
+}

@@ -1,14 +1,14 @@
 // A cron: its action, its schedule and its session. The text of a tick for the model is decided here.
-import type { ChannelAddress } from '../channel-address.ts';
-import type { SessionKey } from '../ids.ts';
-import { cutHead } from '../text.ts';
-import type { InputOptions } from '../input-options.ts';
-import type { ResponseFormat } from '../response-format.ts';
-import { neutralise } from '../../prompt/untrusted-text.ts';
-import type { MessageVia } from '../inbound.ts';
-import type { ThinkingLevel } from '../models.ts';
-import { canonicalSessionKey } from '../session-key.ts';
-import type { MisfirePolicy } from './plan-ticks.ts';
+import type { ChannelAddress } from '../../../core/channel-address.ts';
+import type { SessionKey } from '../../../core/ids.ts';
+import { cutHead } from '../../../core/text.ts';
+import type { InputOptions } from '../../../core/input-options.ts';
+import type { ResponseFormat } from '../../../core/response-format.ts';
+import { neutralise } from '../../../prompt/untrusted-text.ts';
+import type { MessageVia } from '../../../core/inbound.ts';
+import type { ThinkingLevel } from '../../../core/models.ts';
+import { canonicalSessionKey } from '../../../core/session-key.ts';
+import type { MisfirePolicy } from './fires.ts';
 import type { Schedule } from './timetable.ts';
 
 /** `config`: the configuration file names it. `api`: a call made it. `agent`: an agent's tool did. */
