@@ -478,7 +478,9 @@ test('the command line calls the api through the typed client alone', () => {
 });
 
 test('pure files import pure files', () => {
-  const foreign = imports.filter(({ from, to }) => isPure(from) && (to === null || !isPure(to)));
+  const foreign = imports.filter(
+    ({ from, to, isOfTypes }) => isPure(from) && (to === null || !(isPure(to) || (isOfTypes && isOwnConfig(from, to)))),
+  );
   expect(foreign.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
 });
 
@@ -767,7 +769,13 @@ function mayImport(fromFile: string, toFile: string): boolean {
   return to.startsWith(room) || (MAY_IMPORT[room] ?? []).some((allowed) => to.startsWith(allowed));
 }
 
+/** The schemas of a feature declare its words once; its rules know them as types, of which nothing is left at run time. */
+function isOwnConfig(from: string, to: string): boolean {
+  return isPure(from) && to === `${from.split('/').slice(0, 3).join('/')}/config.ts`;
+}
+
 function mayImportTypes(from: string, to: string): boolean {
+  if (isOwnConfig(from, to)) return true;
   if (DOOR_TYPES.includes(`${from} -> ${to}`)) return true;
   return Object.entries(TYPE_FILES).some(
     ([types, rooms]) => placeOf(to).startsWith(types) && rooms.some((room) => from.startsWith(room)),

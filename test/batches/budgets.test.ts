@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config.ts';
 import { newId } from '../../src/ids.ts';
 import type { SessionId, TurnId } from '../../src/core/ids.ts';
 import { createReserveCost } from '../../src/features/budgets/store/reserve-cost.ts';
-import { fireDueCrons } from '../../src/features/crons/schedule-crons.ts';
+import { fireDueCrons } from '../../src/features/crons/schedule.ts';
 import { syncHeartbeats } from '../../src/features/heartbeats/schedule-heartbeats.ts';
 import { readDueCrons } from '../../src/features/crons/store/crons.ts';
 import { readDatabaseTime } from '../../src/database/database-time.ts';

@@ -8,7 +8,7 @@ import { batchQuery } from '../../src/contract/batch-requests.ts';
 import { parseReceiver } from '../../src/core/channel-address.ts';
 import { decideTarget } from '../../src/kernel/rules/message-route.ts';
 import { toDefinition } from '../../src/features/crons/use-cases.ts';
-import { toTickInput } from '../../src/features/crons/tick-input.ts';
+import { toTickInput } from '../../src/features/crons/rules/cron.ts';
 
 const defaults = loadConfig({ env: {}, cwd: '/' });
 const config = {
@@ -33,7 +33,7 @@ const define = (delivery: object) => toDefinition(cronTo(delivery), { config, no
 
 test('a cron delivers to a chat, by the only account of its channel', () => {
   const definition = define({ channel: 'telegram', chatId: '-100/1', threadId: '7' });
-  const facts = { config, nowMs: 0, eventId: 'e', lastUrl: null };
+  const facts = { zone: 'utc', nowMs: 0, eventId: 'e', lastUrl: null };
   const { body } = toTickInput({ ...definition, id: 'c', origin: 'api' }, facts);
   expect(body.deliver).toEqual({ url: 'channel:telegram/main/-100%2F1/7' });
 });

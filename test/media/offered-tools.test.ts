@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { cronInput } from '../../src/features/crons/config.ts';
 import { newId } from '../../src/ids.ts';
 import { toDefinition } from '../../src/features/crons/use-cases.ts';
-import { toTickInput } from '../../src/features/crons/tick-input.ts';
+import { toTickInput } from '../../src/features/crons/rules/cron.ts';
 import { addSystemEvents } from '../rows/system-events.ts';
 import { now } from '../rows/table.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -85,7 +85,7 @@ test('the turn of a cron that an agent has made has words of others, that of a p
     nowMs: 0,
   });
   const statusOf = async (origin: 'agent' | 'api') => {
-    const facts = { config, nowMs: 0, eventId: newId<string>(), lastUrl: null };
+    const facts = { zone: 'utc', nowMs: 0, eventId: newId<string>(), lastUrl: null };
     const { text, ...body } = toTickInput({ ...definition, id: 'c', origin }, facts).body;
     await rig.send(`cron-${origin}`, text, body, 'cron');
     return (await rig.rerun(`cron-${origin}`)).turn?.status;

@@ -3,7 +3,7 @@ import { newId } from '../../src/ids.ts';
 import { fireCrons } from '../../src/features/crons/store/fire-crons.ts';
 import { readDueCrons } from '../../src/features/crons/store/crons.ts';
 import { retireCrons } from '../../src/features/crons/store/settle-fires.ts';
-import { fireDueCrons, giveNotices } from '../../src/features/crons/schedule-crons.ts';
+import { fireDueCrons, giveNotices } from '../../src/features/crons/schedule.ts';
 import { changeCrons, readCronFires, removeCronFires } from '../rows/crons.ts';
 import { readEvents } from '../rows/events.ts';
 import { changeInputs, readInputs } from '../rows/inputs.ts';

@@ -8,7 +8,7 @@ import { toDefinition, findFirstSlot } from '../../src/features/crons/use-cases.
 import { createCron, findCron, readDueCrons, type Cron } from '../../src/features/crons/store/crons.ts';
 import { readDatabaseTime } from '../../src/database/database-time.ts';
 import type { Database } from '../../src/database/database.ts';
-import { fireDueCrons, settleEndedFires } from '../../src/features/crons/schedule-crons.ts';
+import { fireDueCrons, settleEndedFires } from '../../src/features/crons/schedule.ts';
 import { openPolls, type HeartbeatParts } from '../../src/features/heartbeats/schedule-heartbeats.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';

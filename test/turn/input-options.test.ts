@@ -8,7 +8,6 @@ import { steerSubagent } from '../../src/features/subagents/steer-subagent.ts';
 import { wakeOverdue } from '../../src/features/subagents/store/overdue.ts';
 import { createCronTool } from '../../src/features/crons/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { createCronPort } from '../../src/features/crons/cron-port.ts';
 import { readCrons } from '../rows/crons.ts';
 import { changeYields } from '../rows/doorbells.ts';
 import { readInputs } from '../rows/inputs.ts';
@@ -54,7 +53,7 @@ shareAmongTests(async (onEnd) => {
     tools,
   );
   ({ service } = recordedService(rig));
-  tools.push(createCronTool(createCronPort(service)));
+  tools.push(createCronTool(service));
   worker = rig.worker();
   const made = rig;
   onEnd(() => made.close());

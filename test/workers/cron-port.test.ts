@@ -5,7 +5,6 @@ import { newId } from '../../src/ids.ts';
 import { CRONS_PER_AGENT_MAX } from '../../src/features/crons/store/crons.ts';
 import { createCronTool } from '../../src/features/crons/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { createCronPort } from '../../src/features/crons/cron-port.ts';
 import { addCrons, changeCrons, removeCrons } from '../rows/crons.ts';
 import { readSystemEvents } from '../rows/system-events.ts';
 import { like } from '../rows/table.ts';
@@ -23,7 +22,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.drop());
   rig = made;
   recorded = recordedService({ config: configWith(), database: rig.database });
-  tool = createCronTool(createCronPort(recorded.service));
+  tool = createCronTool(recorded.service);
 });
 
 async function call(input: object, more: { sessionKey?: string; idempotencyKey?: string } = {}) {

@@ -1,9 +1,7 @@
 // A cron as people write it, in the configuration file and in calls: what it may hold, and what it becomes. A schedule that no slot can be
 // computed with is refused here, with the reason.
 import { z } from 'zod';
-import type { CronPayload, CronTarget } from './rules/cron.ts';
 import { findMisreading, type CronFields, type MonthDay, type WeekDay } from './rules/cron-expression.ts';
-import type { MisfirePolicy } from './rules/fires.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
 import { THINKING_LEVELS } from '../../core/models.ts';
 import { chatDelivery } from '../../config/schema-channels.ts';
@@ -11,7 +9,7 @@ import { inputOptions, messageVia, responseFormat } from '../../config/schema-in
 import { count, deliveryUrl, duration, timeText, timeZone, word } from '../../config/schema-scalars.ts';
 import { createRequire } from 'node:module';
 import { cutHead } from '../../core/text.ts';
-import { nextSlot, type Schedule, type Timetable } from './rules/timetable.ts';
+import { nextSlot, type Timetable } from './rules/timetable.ts';
 import { isZone, findZone } from '../../core/time.ts';
 
 const NAME_CHARS_MAX = 200;
@@ -23,7 +21,10 @@ const EVERY_MS_MIN = 1000;
 const EVERY_MS_MAX = 3_155_760_000_000;
 const STAGGER_MS_MAX = 86_400_000;
 
-export const MISFIRE_POLICIES: readonly MisfirePolicy[] = ['run_once', 'run_all', 'skip'];
+export const MISFIRE_POLICIES = ['run_once', 'run_all', 'skip'] as const;
+export type MisfirePolicy = (typeof MISFIRE_POLICIES)[number];
+
+export type CronTarget = 'main' | 'isolated' | `session:${string}`;
 
 const notBlank = (max: number) =>
   z
@@ -74,6 +75,13 @@ const scheduleInput = z
     }
   });
 
+type ScheduleInput = z.output<typeof scheduleInput>;
+/** A schedule as it is stored and shown, with nothing left out that a default has. Times are ISO 8601 in UTC. */
+export type Schedule =
+  | Extract<ScheduleInput, { kind: 'at' }>
+  | Required<Extract<ScheduleInput, { kind: 'every' }>>
+  | (Extract<ScheduleInput, { kind: 'cron' }> & { tz: string });
+
 const target = z.string().superRefine((value, context) => {
   if (value === 'main' || value === 'isolated') return;
   const message = 'expected "main", "isolated" or "session:<key>"';
@@ -105,7 +113,8 @@ const payload = z.discriminatedUnion('kind', [
       .describe('The time limit in seconds; absent: as configured'),
     responseFormat: responseFormat.exactOptional(),
   }),
-]) satisfies z.ZodType<CronPayload>;
+]);
+export type CronPayload = z.output<typeof payload>;
 
 const delivery = z.union([
   z.strictObject({ mode: z.literal('none').describe('The reply is not sent') }),

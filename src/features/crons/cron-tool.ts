@@ -1,32 +1,28 @@
 // The `cron` tool: an agent's own reminders and recurring tasks. It sees all crons of its agent and changes those that it made itself;
-// crons that people have created cannot be changed by it, whatever text the model has read (G30). The database is accessed through a port.
+// crons that people have created cannot be changed by it, whatever text the model has read (G30). Every change is idempotent on its cause.
 import { z } from 'zod';
-import { cronInput, cronPatch, type CronInput, type CronPatch } from './config.ts';
-import { sessionKindOf } from '../../core/session-key.ts';
 import type { SessionKey } from '../../core/ids.ts';
+import { sessionKindOf } from '../../core/session-key.ts';
+import { cutHead } from '../../core/text.ts';
+import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
 import { defineTool, toFaults } from '../../tools/define-tool.ts';
-import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from '../../tools/tool.ts';
+import { errorOutcome, textOutcome, type Tool, type ToolCall, type ToolOutcome } from '../../tools/tool.ts';
+import { cronInput, cronPatch, type CronInput, type CronPatch } from './config.ts';
+import type { Cron } from './store/crons.ts';
+import {
+  addCron,
+  editCron,
+  findNamedCron,
+  InvalidCronError,
+  removeCron,
+  runCronNow,
+  type CronChange,
+} from './use-cases.ts';
+import { fires, listCrons } from './views.ts';
 
-/** A cron as an agent is shown it. */
-export interface CronSummary {
-  id: string;
-  /** Any JSON. */
-  [field: string]: unknown;
-}
-
-/** `refused`: it is not the agent's to change, or cannot be; `reason` says why. */
-export type CronToolResult<Value> = { kind: 'ok'; value: Value } | { kind: 'refused'; reason: string };
-
-/** The store operations of the tool. Every change is idempotent on its cause. */
-export interface CronPort {
-  list(agentId: string): Promise<CronSummary[]>;
-  add(call: ToolCall, input: CronInput): Promise<CronToolResult<CronSummary>>;
-  update(call: ToolCall, id: string, patch: CronPatch): Promise<CronToolResult<CronSummary>>;
-  remove(agentId: string, id: string): Promise<CronToolResult<null>>;
-  run(agentId: string, id: string, cause: string): Promise<CronToolResult<{ scheduledFor: string }>>;
-  /** The last fires of a cron, newest first. */
-  fires(agentId: string, id: string): Promise<CronToolResult<unknown[]>>;
-}
+const LISTED_MAX = 100;
+const FIRES_MAX = 10;
 
 const schedule = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -84,7 +80,7 @@ const input = z.strictObject({
 });
 type CronCall = z.output<typeof input>;
 
-export function createCronTool(port: CronPort): Tool {
+export function createCronTool(service: Service): Tool {
   return defineTool({
     name: 'cron',
     description:
@@ -99,42 +95,117 @@ export function createCronTool(port: CronPort): Tool {
     isReadOnly: false,
     async run(asked, call) {
       const kind = sessionKindOf(call.sessionKey as SessionKey);
-      if (kind === 'subagent')
-        return errorOutcome('cron: a subagent cannot schedule anything; tell your parent what to schedule');
-      return act(port, asked, call);
+      if (kind === 'subagent') return refused('a subagent cannot schedule anything; tell your parent what to schedule');
+      try {
+        return await act(service, asked, call);
+      } catch (error) {
+        if (!(error instanceof InvalidCronError)) throw error;
+        return refused(`${error.path}: ${error.message}`);
+      }
     },
   });
 }
 
-async function act(port: CronPort, asked: CronCall, call: ToolCall): Promise<ToolOutcome> {
+async function act(service: Service, asked: CronCall, call: ToolCall): Promise<ToolOutcome> {
+  const { views } = service;
   const { action, id } = asked;
   const { agentId, idempotencyKey } = call;
-  if (action === 'list') return said({ crons: await port.list(agentId) });
+  if (action === 'list') {
+    const { items } = await listCrons(views, { agentId }, { limit: LISTED_MAX, after: null });
+    return said({ crons: items.map(toSummary) });
+  }
   if (action === 'add') {
     const made = cronInput.safeParse(asked.job ?? {});
-    if (!made.success) return errorOutcome(`cron: job: ${toFaults(made.error)}`);
-    return answered(await port.add(call, made.data));
+    return made.success ? add(service, made.data, call) : refused(`job: ${toFaults(made.error)}`);
   }
-  if (id === undefined) return errorOutcome(`cron: id: ${action} needs the id of a cron`);
+  if (id === undefined) return refused(`id: ${action} needs the id of a cron`);
+  const named = { id, by: agentId };
   switch (action) {
     case 'update': {
       const change = cronPatch.safeParse(asked.job ?? {});
-      if (!change.success) return errorOutcome(`cron: job: ${toFaults(change.error)}`);
-      return answered(await port.update(call, id, change.data));
+      return change.success ? update(service, id, change.data, call) : refused(`job: ${toFaults(change.error)}`);
     }
-    case 'remove':
-      return answered(await port.remove(agentId, id));
-    case 'run':
-      return answered(await port.run(agentId, id, idempotencyKey));
-    case 'fires':
-      return answered(await port.fires(agentId, id));
+    case 'remove': {
+      const result = await removeCron(service, named);
+      // Removed before: a call that is made again.
+      return result === 'done' ? said({ done: true }) : notChanged(result, id);
+    }
+    case 'run': {
+      const result = await runCronNow(service, named, { causeKey: `tool:${idempotencyKey}`, idempotency: null });
+      if (result.kind === 'unknown') return notChanged('unknown', id);
+      if (result.kind === 'full') return refused('too many messages wait in its session');
+      return said({ scheduledFor: result.scheduledFor.toISOString() });
+    }
+    case 'fires': {
+      const cron = await findNamedCron(service, named);
+      if (cron === null) return notChanged('unknown', id);
+      const { items } = await fires.list(views, { cronId: cron.id }, { limit: FIRES_MAX, after: null });
+      return said(items);
+    }
     default:
       return action satisfies never;
   }
 }
 
-function answered(answer: CronToolResult<unknown>): ToolOutcome {
-  return answer.kind === 'ok' ? said(answer.value ?? { done: true }) : errorOutcome(`cron: ${answer.reason}`);
+async function add(service: Service, input: CronInput, call: ToolCall): Promise<ToolOutcome> {
+  const closed = closedChannel(service, input.delivery);
+  if (closed !== null) return closed;
+  const result = await addCron(service, {
+    input: { ...input, agentId: call.agentId },
+    origin: 'agent',
+    under: await readTurnOptions(service.database, call.turnId),
+    causeKey: `tool:${call.idempotencyKey}`,
+    idempotency: null,
+  });
+  if (result.kind === 'full')
+    return refused('you have the largest number of crons that an agent may have; remove one first');
+  return said(toSummary(result.cron));
+}
+
+async function update(service: Service, id: string, patch: CronPatch, call: ToolCall): Promise<ToolOutcome> {
+  const closed = closedChannel(service, patch.delivery);
+  if (closed !== null) return closed;
+  const under = await readTurnOptions(service.database, call.turnId);
+  const result = await editCron(service, { id, by: call.agentId, under }, patch);
+  return result.kind === 'done' ? said(toSummary(result.cron)) : notChanged(result.kind, id);
+}
+
+/** A refusal of a channel that is not open to the messages of agents: their crons go where the `message` tool may. */
+function closedChannel({ config }: Service, delivery: CronPatch['delivery']): ToolOutcome | null {
+  if (delivery?.mode !== 'channel') return null;
+  const open = config.tools.message.channels;
+  if (open.includes('*') || open.includes(delivery.channel)) return null;
+  return refused(
+    `job.delivery.channel: ${JSON.stringify(delivery.channel)} is not open to messages; use the mode "last"`,
+  );
+}
+
+function notChanged(why: Exclude<CronChange['kind'], 'done'>, id: string): ToolOutcome {
+  if (why === 'unknown') return refused(`there is no cron ${cutHead(id, 100)}; list shows yours`);
+  if (why === 'busy') return refused('another request changed it at the same time; read it and try again');
+  return refused('a person created it, and only a person can change it; ask for the change');
+}
+
+/** A cron as an agent is shown it. */
+function toSummary(cron: Cron) {
+  const { id, name, origin, schedule, target, payload, wake, isEnabled, disabledReason, nextSlotMs, failures } = cron;
+  return {
+    id,
+    name,
+    madeBy: origin === 'agent' ? 'you' : 'a person',
+    schedule,
+    target,
+    payload,
+    wake,
+    enabled: isEnabled,
+    ...(disabledReason === null ? {} : { disabledReason }),
+    ...(failures === 0 ? {} : { failures }),
+    nextSlotAt: isEnabled && nextSlotMs !== null ? new Date(nextSlotMs).toISOString() : null,
+  };
+}
+
+function refused(reason: string): ToolOutcome {
+  return errorOutcome(`cron: ${reason}`);
 }
 
 function said(value: unknown): ToolOutcome {

@@ -9,7 +9,7 @@ export const crons: Feature = {
   routes: [() => import('./routes.ts')],
   commands: [[() => import('./commands.ts'), { cron: ['Schedule', 'crons: turns and events by the clock'] }]],
   async tools() {
-    const [tool, port] = await Promise.all([import('./cron-tool.ts'), import('./cron-port.ts')]);
-    return (service) => [tool.createCronTool(port.createCronPort(service))];
+    const { createCronTool } = await import('./cron-tool.ts');
+    return (service) => [createCronTool(service)];
   },
 };

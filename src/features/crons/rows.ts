@@ -1,7 +1,6 @@
-// Scheduled work.
-import type { CronDelivery, CronOrigin, CronPayload, CronTarget } from './rules/cron.ts';
-import type { MisfirePolicy } from './rules/fires.ts';
-import type { Schedule } from './rules/timetable.ts';
+// The tables of crons.
+import type { CronPayload, CronTarget, MisfirePolicy, Schedule } from './config.ts';
+import type { CronDelivery, CronOrigin } from './rules/cron.ts';
 import { boolean, count, holdfast, integer, json, ms, now, options, text, uuid } from '../../rows/columns.ts';
 
 export const crons = holdfast.table('crons', {

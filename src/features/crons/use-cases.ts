@@ -1,21 +1,22 @@
-// What people and agents do with crons: create, change, delete. A person may change any cron that is not in the configuration file; an agent
-// only those that it has created. The database's time decides where a schedule begins (G8).
-import { type CronInput, type CronPatch, faultBetween, buildTimetable } from './config.ts';
+// What people and agents do with crons: create, change, delete, run now. A person may change any cron that is not in the configuration file; an
+// agent only those that it has created. The database's time decides where a schedule begins (G8).
+import { buildTimetable, faultBetween, type CronInput, type CronPatch, type Schedule } from './config.ts';
 import { isUuid, type MessageId, type SystemEventId } from '../../core/ids.ts';
 import { inheritOptions, type InputOptions, pickOptions } from '../../core/input-options.ts';
-import { toSessionKey, type CronDefinition, type CronOrigin } from './rules/cron.ts';
+import { toSessionKey, toTickInput, type CronDefinition, type CronOrigin } from './rules/cron.ts';
+import type { TickEffect } from './rules/fires.ts';
 import { newId } from '../../ids.ts';
 import { changeCron, createCron, deleteCron, findCron, type Cron } from './store/crons.ts';
 import { readDatabaseTime } from '../../database/database-time.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { toTickInput } from './tick-input.ts';
 import { readLastUrl } from '../../kernel/inbox/last-inputs.ts';
 import { runCron, type ManualRunResult } from './store/fire-crons.ts';
 import { buildNewSession } from '../../kernel/sessions/sessions.ts';
-import { agentOf, isAgent, modelFault, toolPolicyFault, type Config } from '../../config.ts';
+import { agentOf, agentOrFirst, isAgent, modelFault, toolPolicyFault, type Config } from '../../config.ts';
 import { resolveChat } from '../../config/schema-channels.ts';
-import { firstSlot, computeStagger, type Schedule } from './rules/timetable.ts';
+import { firstSlot, computeStagger } from './rules/timetable.ts';
+import { pickPromptZone } from '../../config/agent-settings.ts';
 
 /** The cron that a request names. `by`: the agent whose tool asks for it; null: a person. */
 export interface NamedCron {
@@ -105,35 +106,43 @@ function isForeign({ origin }: Cron, { by }: NamedCron): boolean {
   return by !== null && origin !== 'agent';
 }
 
-// Runs a cron now, enabled or not; its schedule does not change.
+/** What a tick puts into the session of its cron, which is made if it does not exist. */
+export async function buildTickEffect(
+  { config, database, inbox }: Pick<Service, 'config' | 'database' | 'inbox'>,
+  cron: Cron,
+  nowMs: number,
+): Promise<TickEffect> {
+  const ensureSession = (of: Cron) => inbox.ensureSession(buildNewSession(toSessionKey(of)));
+  const sessionId = await ensureSession(cron);
+  // An isolated session receives no messages: the session that last received one for the agent counts.
+  const last: Cron = cron.target === 'isolated' ? { ...cron, target: 'main' } : cron;
+  const lastUrl = cron.delivery?.mode === 'last' ? await readLastUrl(database, await ensureSession(last)) : null;
+  const zone = pickPromptZone(agentOrFirst(config, cron.agentId));
+  const input = toTickInput(cron, { zone, nowMs, eventId: newId<SystemEventId>(), lastUrl });
+  return {
+    ...input,
+    sessionId,
+    body: JSON.stringify(input.body),
+    waitingMax: config.limits.waitingPerSession,
+  };
+}
 
-/** Runs it; the same cause runs it once. An agent can run any cron of its own. */
+/** Runs a cron now, enabled or not; its schedule does not change. The same cause runs it once. An agent can run any cron of its own. */
 export async function runCronNow(
   service: Service,
   named: NamedCron,
   { causeKey, idempotency }: { causeKey: string; idempotency: KeyedRequest | null },
 ): Promise<ManualRunResult> {
-  const { database, config, inbox, publish } = service;
+  const { database, publish } = service;
   const cron = await findNamedCron(service, named);
   if (cron === null) return { kind: 'unknown' };
-  const sessionId = await inbox.ensureSession(buildNewSession(toSessionKey(cron)));
-  // An isolated session receives no messages: the session that last received one for the agent counts.
-  const lastKey = toSessionKey(cron.target === 'isolated' ? { ...cron, target: 'main' } : cron);
-  const lastUrl =
-    cron.delivery?.mode === 'last'
-      ? await readLastUrl(database, await inbox.ensureSession(buildNewSession(lastKey)))
-      : null;
-  const nowMs = await readDatabaseTime(database);
-  const input = toTickInput(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
+  const effect = await buildTickEffect(service, cron, await readDatabaseTime(database));
   return publish(
     await runCron(database, {
+      ...effect,
       cronId: cron.id,
-      sessionId,
-      ...input,
-      body: JSON.stringify(input.body),
       messageId: newId<MessageId>(),
       causeKey: `cron:${cron.id}:run:${causeKey}`,
-      waitingMax: config.limits.waitingPerSession,
       idempotency,
     }),
   );

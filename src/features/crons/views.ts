@@ -2,7 +2,7 @@
 // (G20). The end of a fire is that of its input, also before a scheduler has seen it.
 import { and, desc, eq, inArray, lt, query } from '../../database/drizzle.ts';
 import type { CronView, FireView } from './contract.ts';
-import { buildTimetable } from './config.ts';
+import { buildTimetable, type Schedule } from './config.ts';
 import { crons } from './rows.ts';
 import type { Cron } from './store/crons.ts';
 import { IS_FIRST_SQL } from '../../kernel/inbox/charged-inputs.ts';
@@ -12,7 +12,7 @@ import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
 import { urlWithoutCredentials } from '../deliveries/views.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
-import { nextSlot, computeStagger, type Schedule } from './rules/timetable.ts';
+import { nextSlot, computeStagger } from './rules/timetable.ts';
 
 /** Crons, newest first. */
 export async function listCrons(

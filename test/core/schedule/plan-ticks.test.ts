@@ -5,9 +5,9 @@ import {
   failurePauseMs,
   planTicks,
   type DueCron,
-  type MisfirePolicy,
   type Tick,
 } from '../../../src/features/crons/rules/fires.ts';
+import type { MisfirePolicy } from '../../../src/features/crons/config.ts';
 import type { Timetable } from '../../../src/features/crons/rules/timetable.ts';
 
 const SECOND = 1000;

@@ -1,49 +1,25 @@
-// A cron: its action, its schedule and its session. The text of a tick for the model is decided here.
-import type { ChannelAddress } from '../../../core/channel-address.ts';
+// A cron: its settings, its session, and what a tick of it puts there. The text of a tick for the model is decided here.
+import { formatChannelUrl, type ChannelAddress } from '../../../core/channel-address.ts';
+import { pollText } from '../../../core/heartbeat.ts';
 import type { SessionKey } from '../../../core/ids.ts';
-import { cutHead } from '../../../core/text.ts';
-import type { InputOptions } from '../../../core/input-options.ts';
-import type { ResponseFormat } from '../../../core/response-format.ts';
-import { neutralise } from '../../../prompt/untrusted-text.ts';
-import type { MessageVia } from '../../../core/inbound.ts';
-import type { ThinkingLevel } from '../../../core/models.ts';
+import type { OwnInput } from '../../../core/inbound.ts';
+import { withOptions, type InputOptions } from '../../../core/input-options.ts';
+import { given } from '../../../core/json.ts';
 import { canonicalSessionKey } from '../../../core/session-key.ts';
-import type { MisfirePolicy } from './fires.ts';
-import type { Schedule } from './timetable.ts';
+import { cutHead } from '../../../core/text.ts';
+import type { EnvelopeZone } from '../../../prompt/envelope-time.ts';
+import { neutralise } from '../../../prompt/untrusted-text.ts';
+import type { CronInput, CronPayload, CronTarget, MisfirePolicy, Schedule } from '../config.ts';
 
 /** `config`: the configuration file names it. `api`: a call made it. `agent`: an agent's tool did. */
 export type CronOrigin = 'config' | 'api' | 'agent';
-
-/** `main`: the agent's main session. `isolated`: a separate one, with a new transcript each time. `session:<key>`: that one. */
-export type CronTarget = 'main' | 'isolated' | `session:${string}`;
-
-/**
- * `systemEvent`: a line in the next prompt of the session; `wake` says whether a poll makes sure that there is one. `agentTurn`: a turn
- * of its own.
- */
-export type CronPayload =
-  | { kind: 'systemEvent'; text: string }
-  | {
-      kind: 'agentTurn';
-      message: string;
-      /** For this turn alone, each; absent: as the session has it. */
-      model?: string;
-      thinking?: ThinkingLevel;
-      /** How its model is asked; absent: live. */
-      via?: MessageVia;
-      timeoutSeconds?: number;
-      /** Absent: any text. */
-      responseFormat?: ResponseFormat;
-    };
 
 /**
  * Where the answer goes. `none`: nowhere. `last`: where the last message of the session wanted its answer. `webhook`: to this URL, or to
  * the configured one.
  */
 export type CronDelivery =
-  | { mode: 'none' }
-  | { mode: 'last' }
-  | { mode: 'webhook'; url?: string }
+  | Exclude<NonNullable<CronInput['delivery']>, { mode: 'channel' }>
   | ({ mode: 'channel' } & ChannelAddress);
 
 /** The settings of a cron that its creator chooses. */
@@ -51,7 +27,12 @@ export interface CronDefinition {
   name: string;
   agentId: string;
   schedule: Schedule;
+  /** `main`: the agent's main session. `isolated`: a separate one, with a new transcript each time. `session:<key>`: that one. */
   target: CronTarget;
+  /**
+   * `systemEvent`: a line in the next prompt of the session; `wake` says whether a poll makes sure that there is one. `agentTurn`: a turn
+   * of its own, for which alone its settings hold.
+   */
   payload: CronPayload;
   /** For system events. `now`: the agent is polled immediately. `next-heartbeat`: the line waits for the next turn. */
   wake: 'now' | 'next-heartbeat';
@@ -98,4 +79,81 @@ export function formatContextKey(cronId: string): string {
 
 function oneLine(text: string): string {
   return cutHead(text.replaceAll(/[\s\p{Cc}[\]]+/gu, ' ').trim(), NAME_CHARS_MAX);
+}
+
+/** What a tick puts into its session: a turn of its own, or a line for the next prompt with a poll that makes sure that there is one. */
+export interface TickInput {
+  /** The kind of the inbox row; null: only a line is left. */
+  kind: 'cron' | 'heartbeat' | null;
+  body: OwnInput;
+  route: string;
+  event: { id: string; text: string; contextKey: string; isTrusted: boolean } | null;
+}
+
+export interface TickFacts {
+  nowMs: number;
+  /** Of the times in the agent's prompts. */
+  zone: EnvelopeZone;
+  /** For a system event. */
+  eventId: string;
+  /** The delivery address of the session's last message, see `lastUrlSql`; null: none. */
+  lastUrl: string | null;
+}
+
+/** The input of a tick, built the same way whether the clock or a person fires it. */
+export function toTickInput(cron: CronDefinition & { id: string; origin: CronOrigin }, facts: TickFacts): TickInput {
+  const { payload } = cron;
+  const deliver = chooseDeliver(cron, facts.lastUrl);
+  const route = JSON.stringify(['cron', cron.id, deliver?.url ?? null]);
+  const isOfAgent = cron.origin === 'agent' || undefined;
+  const shared = { cronId: cron.id, ...given({ isOfAgent, deliver }) };
+  const options = cron.options ?? {};
+  if (payload.kind === 'agentTurn') {
+    const { kind: _kind, message, responseFormat, ...settings } = payload;
+    const isFresh = cron.target === 'isolated';
+    const own = withOptions({ ...options, ...given({ responseFormat }) });
+    const text = tickText({ ...cron, message });
+    return {
+      kind: 'cron',
+      body: { text, ...settings, ...shared, ...own, ...given({ isFresh: isFresh || undefined }) },
+      route,
+      event: null,
+    };
+  }
+  return {
+    kind: cron.wake === 'now' ? 'heartbeat' : null,
+    body: {
+      text: reminderText(facts, deliver !== null),
+      eventId: facts.eventId,
+      ...shared,
+      ...withOptions(options),
+    },
+    route,
+    event: {
+      id: facts.eventId,
+      text: payload.text.trim(),
+      contextKey: formatContextKey(cron.id),
+      // Text that an agent wrote may have come from anywhere.
+      isTrusted: cron.origin !== 'agent',
+    },
+  };
+}
+
+function chooseDeliver({ delivery }: CronDefinition, lastUrl: string | null): OwnInput['deliver'] {
+  switch (delivery?.mode) {
+    case 'none':
+      return null;
+    case 'last':
+      return lastUrl === null ? undefined : { url: lastUrl };
+    case 'webhook':
+      return delivery.url === undefined ? undefined : { url: delivery.url };
+    case 'channel':
+      return { url: formatChannelUrl(delivery) };
+    case undefined:
+      return undefined;
+  }
+}
+
+function reminderText({ nowMs, zone }: TickFacts, isDelivered: boolean): string {
+  return pollText({ occasion: 'cron', prompt: '', tasks: [], hasMore: false, faults: [], isDelivered, nowMs, zone });
 }

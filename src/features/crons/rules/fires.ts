@@ -1,4 +1,6 @@
 // What the due slots of crons become: fires, with the inputs and events that they cause. Decided while the crons and their sessions are locked.
+import type { MisfirePolicy } from '../config.ts';
+import type { TickInput } from './cron.ts';
 import { MINUTE_MS, SECOND_MS } from '../../../core/time.ts';
 import { nextSlot, type Timetable } from './timetable.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
@@ -10,8 +12,6 @@ import type { MessageId, SessionId } from '../../../core/ids.ts';
 //   run_once   the latest slot fires, for all of them
 //   run_all    the latest `maxCatchUp` slots fire, in order
 //   skip       only the latest fires, and only when it is not too late for it
-
-export type MisfirePolicy = 'run_once' | 'run_all' | 'skip';
 
 /** `backoff`: the cron failed and was paused. `superseded`: a later slot fired for it. `late`: the policy makes up for nothing. `budget_reached`: the budget had no room. */
 export type PassedReason = 'backoff' | 'superseded' | 'late' | 'budget_reached';
@@ -102,15 +102,11 @@ function passedTicks(slots: readonly number[], kind: 'missed' | 'skipped', reaso
   return slots.map((slotMs) => ({ kind, slotMs, reason, count: 1 }));
 }
 
-/** What a tick puts into its session: an input, or a line for the next prompt with a poll that makes sure that a turn reads it. */
-export interface TickEffect {
+/** The input of a tick, with the session that it goes to. */
+export interface TickEffect extends Omit<TickInput, 'body'> {
   sessionId: SessionId;
-  /** The kind of the input; null: only a line is left. */
-  kind: 'cron' | 'heartbeat' | null;
   /** The body of the input, as JSON text. */
   body: string;
-  route: string;
-  event: { id: string; text: string; contextKey: string; isTrusted: boolean } | null;
   /** The most messages that may wait in the session. */
   waitingMax: number;
 }

@@ -4,13 +4,6 @@ import { MINUTE_MS, toDate, DAY_MS, daysInMonth, countDays, type Zone } from '..
 import { isTopOfHour, timesInMonth, type CronFields, nextCronSlot } from './cron-expression.ts';
 import { computeSpread } from '../../../core/ids.ts';
 
-/** A schedule as it is stored and shown. Times are ISO 8601 in UTC. */
-export type Schedule =
-  | { kind: 'at'; at: string }
-  | { kind: 'every'; everyMs: number; anchor: string }
-  /** `staggerMs`: how far its slots can be delayed, see `computeStagger`; absent: 5 minutes at the top of every hour, otherwise 0. */
-  | { kind: 'cron'; expr: string; tz: string; staggerMs?: number };
-
 /** A schedule that was understood: what slots are computed with. */
 export type Timetable =
   | { kind: 'at'; atMs: number }
