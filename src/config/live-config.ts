@@ -3,7 +3,6 @@
 // uses it sees the newest one, and no read sees half of two. A configuration with a fault, or one
 // that a part of the process refuses, changes nothing.
 import { environmentSchema } from './schema-environment.ts';
-import { reloads } from './schema-scalars.ts';
 import { fileSchema, type Config } from './schema.ts';
 import { schemasBelow } from './check-input.ts';
 import { mapRawSettings, type Setting } from './sources.ts';
@@ -17,8 +16,8 @@ import { priceTable, type PriceBook } from '../core/prices.ts';
 export const RELOADABLE_PARTS: ReadonlyMap<string, string> = new Map(
   [...schemasBelow(fileSchema, ''), ...schemasBelow(environmentSchema, 'runtime')]
     .flatMap(({ path, schema }): [string, string][] => {
-      const mark = reloads.get(schema);
-      return mark === undefined ? [] : [[path, mark.effect]];
+      const { reload } = schema.meta() ?? {};
+      return reload === undefined ? [] : [[path, reload]];
     })
     .toSorted(([one], [other]) => (one < other ? -1 : 1)),
 );

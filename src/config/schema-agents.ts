@@ -15,7 +15,6 @@ import {
   path,
   promptText,
   ratio,
-  reloads,
   seconds,
   section,
   STORED_MAX_MS,
@@ -264,7 +263,7 @@ export const agentsSchema = section({
     .describe(
       'the agents: `{id, workspace, tools: {allow, deny}}` and any key of `agents.defaults`, which then applies to this agent only',
     ),
-}).register(reloads, {
-  effect:
+}).meta({
+  reload:
     'used by turns that start later. All agents change together or none does: other ids, workspaces, or another default `subagents.maxConcurrent` need a restart',
 });

@@ -12,7 +12,6 @@ import {
   names,
   optional,
   path,
-  reloads,
   section,
   storedMs,
   timerMs,
@@ -185,7 +184,7 @@ const platform = z
 /** `channels` of the file. Output: `webhook`, and all others as `platforms`. */
 export const channelsSchema = z
   .object({
-    webhook: optional(webhook.unwrap()).register(reloads, { effect: 'used by deliveries that start later' }),
+    webhook: optional(webhook.unwrap()).meta({ reload: 'used by deliveries that start later' }),
   })
   .catchall(platform)
   .refine((channels) => Object.keys(channels).length <= CHANNELS_MAX, `at most ${CHANNELS_MAX} channels`)

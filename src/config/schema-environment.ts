@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { checked } from './check-input.ts';
-import { API_KEY, API_KEY_TEXT, optional, parsed, reloads } from './schema-scalars.ts';
+import { API_KEY, API_KEY_TEXT, optional, parsed } from './schema-scalars.ts';
 import { LANES, type Lane } from '../core/session-key.ts';
 import type { ConfigIssue } from './config-error.ts';
 import { DATA_DIR, HOST, PORT, type Environment, readSecretFiles } from './process-environment.ts';
@@ -119,7 +119,7 @@ export const environmentSchema = z.object({
     'generated once, in `api-key` in the data directory',
   )
     .describe('the admin key, 16 to 512 characters')
-    .register(reloads, { effect: 'the admin key, if it is in the file of `HOLDFAST_API_KEY_FILE`' }),
+    .meta({ reload: 'the admin key, if it is in the file of `HOLDFAST_API_KEY_FILE`' }),
   leaseMs: variable('HOLDFAST_LEASE_MS', whole(500, TIMER_MS_MAX).default(15_000)).describe(
     'the lease of a session: how long the sessions of a crashed worker wait. Workers renew it after a third of this time; at least 500',
   ),

@@ -12,7 +12,6 @@ import {
   httpUrl,
   optional,
   path,
-  reloads,
   section,
   storedMs,
   text,
@@ -186,7 +185,7 @@ export const modelsSchema = section({
     giveUpAfter: storedMs(1)
       .default(86_400_000)
       .describe('how long a turn waits for an unavailable model before it fails')
-      .register(reloads, { effect: 'used by turns that start to wait later' }),
+      .meta({ reload: 'used by turns that start to wait later' }),
     probeMs: section({
       min: timerMs(1).default(5_000).describe('the shortest time between two probes of an unavailable model'),
       max: timerMs(1).default(30_000).describe('the longest'),
@@ -199,7 +198,7 @@ export const modelsSchema = section({
   })
     .default([])
     .describe('[rows](costs.md#prices) that add to the built-in price table or replace rows of it')
-    .register(reloads, { effect: 'used by calls that end later' }),
+    .meta({ reload: 'used by calls that end later' }),
   catalogue: z
     .record(modelRef, modelFacts)
     .default({})
@@ -210,7 +209,7 @@ export const modelsSchema = section({
   })
     .default([])
     .describe('[rate limits](operations.md#rate-limits) of all workers together')
-    .register(reloads, { effect: 'used by calls that start later' }),
+    .meta({ reload: 'used by calls that start later' }),
 });
 
 function isDay(value: string): boolean {

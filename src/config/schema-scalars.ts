@@ -85,11 +85,15 @@ export function distinct<Item extends z.ZodType<object>>(
     });
 }
 
-/** The keys that can change while a process runs. The others are read once: by the pools, the server of the API, the tools, the transports. */
-export const reloads = z.registry<{
-  /** Completes "a new value is", for the reference. */
-  effect: string;
-}>();
+declare module 'zod' {
+  interface GlobalMeta {
+    /**
+     * Of a key that can change while a process runs: completes "a new value is", for the reference. Other
+     * keys are read once: by the pools, the server of the API, the tools, the transports.
+     */
+    reload?: string;
+  }
+}
 
 export const optional = z.exactOptional;
 export const choice = <const Choice extends string>(choices: readonly Choice[], byDefault: NoInfer<Choice>) =>

@@ -13,7 +13,6 @@ import {
   LIST_MAX,
   optional,
   path,
-  reloads,
   seconds,
   section,
   storedMs,
@@ -60,7 +59,7 @@ export const batchesSchema = section({
       'longest time for a message with `via: "provider-batch"`; [before that](batches.md#submit), its calls become live calls',
     ),
   retention: storedMs(60_000).default(QUARTER_MS).describe('how long ended batches and bulk actions are kept'),
-}).register(reloads, { effect: 'used in the next round of the scheduler' });
+}).meta({ reload: 'used in the next round of the scheduler' });
 
 /** A key of the API: an object, or only the key, which is then named by its place. */
 const apiKey = z.union([key, z.strictObject({ name: word, key, role: optional(z.enum(KEY_ROLES)) })]);
@@ -76,8 +75,8 @@ export const apiSchema = section({
     .describe(
       'further API keys of 16 to 512 characters: the key, or `{name, key, role}`; `role` is `viewer`, `operator` (the default) or `admin`, see [api.md](api.md#authentication)',
     )
-    .register(reloads, {
-      effect: 'in force at once: a removed key is rejected, and browsers that signed in with it are signed out',
+    .meta({
+      reload: 'in force at once: a removed key is rejected, and browsers that signed in with it are signed out',
     }),
   hosts: hosts.describe(
     'while the API listens on a loopback address, it answers requests for loopback names, `HOLDFAST_HOST`, these hosts and the host of `api.publicUrl` only (else 421)',
@@ -87,7 +86,7 @@ export const apiSchema = section({
   ),
   environment: optional(label)
     .describe('the name of this environment in the dashboard, such as `production`; shown also before the sign-in')
-    .register(reloads, { effect: 'shown by the dashboard' }),
+    .meta({ reload: 'shown by the dashboard' }),
 });
 
 /** Less than a day would delete rows that people still need. */
@@ -95,7 +94,7 @@ const kept = storedMs(DAY_MS);
 
 export const eventsSchema = section({
   retention: storedMs(60_000).default(WEEK_MS).describe('how long live events are kept'),
-}).register(reloads, { effect: 'used in the next round of the scheduler' });
+}).meta({ reload: 'used in the next round of the scheduler' });
 
 export const retentionSchema = section({
   turns: kept.default(QUARTER_MS).describe('how long [ended turns](operations.md#retention) are kept'),
@@ -105,22 +104,22 @@ export const retentionSchema = section({
   idempotencyKeys: optional(kept).describe('how long an `Idempotency-Key` is stored; none: forever'),
   deliveries: optional(kept).describe('how long settled deliveries are kept; none: forever'),
   deadLetters: optional(kept).describe('how long resolved dead letters are kept; none: forever'),
-}).register(reloads, { effect: 'used in the next pass' });
+}).meta({ reload: 'used in the next pass' });
 
-const NEXT_REQUEST = { effect: 'used for the next request' };
+const NEXT_REQUEST = { reload: 'used for the next request' };
 
 export const limitsSchema = section({
   waitingPerSession: count(1, 1_000_000)
     .default(1000)
     .describe('maximum number of waiting messages in one session; above it 429')
-    .register(reloads, NEXT_REQUEST),
+    .meta(NEXT_REQUEST),
   waitingTotal: count(1, 100_000_000)
     .default(100_000)
     .describe('maximum number of waiting messages in all sessions; above it 429')
-    .register(reloads, NEXT_REQUEST),
+    .meta(NEXT_REQUEST),
   bodyBytes: count(1024, 104_857_600).default(1_048_576).describe('the largest request body; above it 413'),
   jsonDepth: count(4, 1000).default(64).describe('the deepest nesting of a request body'),
-  waitSeconds: seconds(0).default(300).describe('the longest `Prefer: wait`').register(reloads, NEXT_REQUEST),
+  waitSeconds: seconds(0).default(300).describe('the longest `Prefer: wait`').meta(NEXT_REQUEST),
   waitingRequests: count(0, 100_000)
     .default(1000)
     .describe(
@@ -169,7 +168,7 @@ export const openaiSchema = section({
 
 export const shutdownSchema = section({
   graceMs: timerMs().default(30_000).describe('longest time for a drain'),
-}).register(reloads, { effect: 'used for the next drain' });
+}).meta({ reload: 'used for the next drain' });
 
 // `budgets`: how much model calls may cost.
 

@@ -32,7 +32,6 @@ import {
   optional,
   path,
   reachable,
-  reloads,
   section,
   STORED_MAX_MS,
   text,
@@ -62,8 +61,8 @@ const workspace = section({
   bootstrapFiles: z.array(path).max(64).default(BOOTSTRAP_FILES).describe('its files that go into prompts'),
 });
 
-const LATER_TURNS = { effect: 'used by turns that start later' };
-const SCHEDULER = { effect: 'used in the process with the scheduler role' };
+const LATER_TURNS = { reload: 'used by turns that start later' };
+const SCHEDULER = { reload: 'used in the process with the scheduler role' };
 
 const messages = section({
   queue: section({
@@ -78,7 +77,7 @@ const messages = section({
       'above `cap`: `wait` leaves the rest for the next turn; `summarize` and `old` drop the oldest, with or without a line in the next prompt; `new` drops the message that arrives',
     ),
   }),
-}).register(reloads, LATER_TURNS);
+}).meta(LATER_TURNS);
 
 const session = section({
   dmHistoryLimit: optional(count(0, 1_000_000)).describe('turns of history shown in direct chats; none: all'),
@@ -100,7 +99,7 @@ const session = section({
     atHour: count(0, 23).default(4).describe("the hour of the daily reset, in the agent's `userTimezone`"),
     idleMinutes: duration(60_000, 60_000, STORED_MAX_MS).default(60).describe('the idle time'),
   }),
-}).register(reloads, LATER_TURNS);
+}).meta(LATER_TURNS);
 
 const laneSize = count(0, 1000);
 
@@ -117,7 +116,7 @@ const cron = section({
   misfire: choice(MISFIRE_POLICIES, 'run_once').describe('what happens to [missed slots](schedule.md)'),
   maxCatchUp: count(0, 10_000).default(5).describe('maximum number of missed slots that `run_all` fires'),
   jobs: z.array(cronJob).max(LIST_MAX).default([]).describe('[crons](schedule.md) of the file; `name` is required'),
-}).register(reloads, SCHEDULER);
+}).meta(SCHEDULER);
 
 const owner = section({
   phone: optional(word).describe("the owner's phone number; counts as one of `owner.ids`"),
@@ -128,7 +127,7 @@ const owner = section({
     ),
   display: choice(['raw', 'hash'], 'raw').describe("how prompts show the owners' ids: unchanged, or as hashes"),
   displaySecret: z.string().min(1).max(512).exactOptional().describe('the key of those hashes (HMAC-SHA256)'),
-}).register(reloads, LATER_TURNS);
+}).meta(LATER_TURNS);
 
 /** Where `sandbox.enabled` is set without a sandbox that exists, prompts would say what is not true. */
 export const SANDBOX_ENABLED =
@@ -235,23 +234,23 @@ export const fileSchema = z.strictObject({
   tts: section({
     enabled: flag(false).describe('prompts state that replies are read aloud'),
     hint: optional(text).describe('instructions for spoken replies'),
-  }).register(reloads, LATER_TURNS),
+  }).meta(LATER_TURNS),
   reactions: section({
     mode: choice(['off', 'minimal', 'extensive'], 'minimal').describe('how often agents react where they can'),
-  }).register(reloads, LATER_TURNS),
+  }).meta(LATER_TURNS),
   reasoning: section({
     enabled: flag(false).describe('prompts ask for reasoning in tags, which are removed from replies'),
-  }).register(reloads, LATER_TURNS),
+  }).meta(LATER_TURNS),
   memory: section({
     citations: choice(['auto', 'off'], 'auto').describe('whether replies name the memory file of a statement'),
-  }).register(reloads, LATER_TURNS),
+  }).meta(LATER_TURNS),
   heartbeat: section({
     enabled: flag(true).describe('`false`: no agent is polled, and prompts do not describe polls'),
-  }).register(reloads, SCHEDULER),
+  }).meta(SCHEDULER),
   channels: channelsSchema,
   bindings: bindingsSchema
     .describe('which agent gets the messages of which chats, the most specific first; no binding: the first agent')
-    .register(reloads, LATER_TURNS),
+    .meta(LATER_TURNS),
   plugins,
   images: section({
     roots: paths.describe(
@@ -266,8 +265,8 @@ export const fileSchema = z.strictObject({
     .describe(
       'limits on the cost of model calls; their fields are in [costs](costs.md#budgets). None: the budgets that were configured before, by this or another process, stay in force; `[]`: ends all of them',
     )
-    .register(reloads, {
-      effect:
+    .meta({
+      reload:
         'used by all processes. A file without this key changes no budget: those that it had before stay in force, which `config diff` and `config reload` say, and `GET /v1/config` shows `null`. `[]` ends them',
     }),
   limits: limitsSchema,

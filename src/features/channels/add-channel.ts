@@ -155,7 +155,7 @@ export function insertSetting(text: string, path: readonly string[], value: unkn
   }
   const place = findPlaces(text).get(path.slice(0, depth).join('.'));
   if (!isObject(at) || depth === path.length || place === undefined) return null;
-  // Behind the brace.
+  // After the brace.
   const start = place.offset + 1;
   const [key = '', ...inner] = path.slice(depth);
   const nested = inner.reduceRight<unknown>((child, name) => ({ [name]: child }), value);

@@ -128,7 +128,13 @@ function describeSchema(path: string): ToolOutcome {
 }
 
 function toJsonSchema(schema: z.ZodType): unknown {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      delete jsonSchema['reload'];
+    },
+  });
   return rest;
 }
 
