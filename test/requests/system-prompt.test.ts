@@ -209,7 +209,7 @@ describe("Holdfast's facts about itself", () => {
     const folder = place.replace('Holdfast docs: ', '');
     expect(files).toMatch(/^Files, to be read with `read` by their whole path: .*\bprompts\.md\b/);
     // Nothing for developers: an agent cannot change Holdfast.
-    expect(files).not.toMatch(/internals|style|guarantees|behaviour|benchmarks/);
+    expect(files).not.toMatch(/internals|style|guarantees|benchmarks/);
     expect(files.match(/\w+\.md/g)?.length).toBeLessThanOrEqual(10);
     const { service } = holder;
     const call = JSON.stringify({ file_path: `${folder}/prompts.md`, view_range: [1, 1] });
