@@ -1,5 +1,6 @@
 // docs/internals.md stays true: the files, functions and statements that it names exist, the walk of a message is short and in one
-// direction, and every cache that is keyed by object identity is listed with its owner. The decision records have the numbers that cite them.
+// direction, and every cache that is keyed by object identity is listed with its owner. The decision records have the numbers that cite them,
+// and a line each in their index.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -115,9 +116,24 @@ test('the leases that the page calls renewed are those that the lease keeper kee
   expect(renewed.toSorted()).toEqual(keepers.toSorted());
 });
 
+/** The titles of the decision records by their file names. */
+const records = new Map(
+  globSync('docs/decisions/0*.md', { cwd: ROOT })
+    .toSorted()
+    .map((path) => [path.replace(/^.*\//, ''), read(path).split('\n', 1)[0] ?? '']),
+);
+
 test('decision records are numbered without a gap, and each title begins with its number', () => {
-  const names = globSync('docs/decisions/*.md', { cwd: ROOT }).toSorted();
-  const numbers = names.map((_, index) => index + 1);
-  expect(names.map((name) => Number(name.match(/(\d{4})-[^/]+$/)?.[1]))).toEqual(numbers);
-  expect(names.map((name) => Number(read(name).match(/^# (\d+)\. /)?.[1]))).toEqual(numbers);
+  const numbers = [...records.keys()].map((_, index) => index + 1);
+  expect([...records.keys()].map((name) => Number(name.slice(0, 4)))).toEqual(numbers);
+  expect([...records.values()].map((title) => Number(title.match(/^# (\d+)\. /)?.[1]))).toEqual(numbers);
+});
+
+test('the index of the decision records has each once, with its title and how far it holds', () => {
+  const line = /^- \[(\d+)\]\((\S+)\) (.+) \((?:stands|(?:changed|overtaken) by \d+(?:, \d+)*)\)$/gm;
+  const listed = [...read('docs/decisions/README.md').matchAll(line)].map(
+    ([, number, name = '', title]) => [name, `# ${number}. ${title}`] as const,
+  );
+  expect(listed.length).toBe(records.size);
+  expect(new Map(listed)).toEqual(records);
 });
