@@ -31,7 +31,7 @@ export interface LoadedFile {
   /** Complete; without the faulty values. */
   settings: FileSettings;
   /** Where its values are; empty when there is no file. */
-  places: ReadonlyMap<string, Place>;
+  places: ReadonlyMap<string, WrittenPlace>;
   issues: ConfigIssue[];
 }
 
@@ -57,7 +57,7 @@ function checkFile(value: unknown): { settings: FileSettings; issues: ConfigIssu
 function readJson5(
   path: string,
   source: string,
-): { value: unknown; places: ReadonlyMap<string, Place> } | { issue: ConfigIssue } {
+): { value: unknown; places: ReadonlyMap<string, WrittenPlace> } | { issue: ConfigIssue } {
   const fault = (message: string) => ({ issue: { path: source, value: path, allowed: 'a JSON5 file', message } });
   try {
     if (statSync(path).size > FILE_BYTES_MAX) return fault(`${path} is larger than ${FILE_BYTES_MAX} bytes`);
@@ -73,7 +73,7 @@ function readJson5(
 }
 
 /** Where a value of a file is. */
-export interface Place {
+export interface WrittenPlace {
   /** That of its key, or of the value itself in a list; from 1. */
   line: number;
   /** Where the value begins. */
@@ -92,8 +92,8 @@ interface Json5Node extends Node {
  * of the whole file is empty. The text is valid JSON5, whose parser does not say where values are. As
  * every such text is an expression of JavaScript, a parser of that does.
  */
-export function findPlaces(text: string): ReadonlyMap<string, Place> {
-  const places = new Map<string, Place>();
+export function findPlaces(text: string): ReadonlyMap<string, WrittenPlace> {
+  const places = new Map<string, WrittenPlace>();
   const add = (path: string, value: Json5Node, { loc }: Json5Node): void => {
     places.set(path, { line: loc.start.line, offset: value.start });
     for (const [n, item] of value.elements?.entries() ?? []) add(`${path}[${n}]`, item, item);

@@ -162,7 +162,7 @@ export const environmentSchema = z.object({
   ),
   xaiApiKey: variable('XAI_API_KEY', optional(key)).describe('the key for the provider `xai`'),
   openrouterApiKey: variable('OPENROUTER_API_KEY', optional(key)).describe('the key for the provider `openrouter`'),
-  braveApiKey: variable('BRAVE_API_KEY', optional(key)).describe('the key of Brave for [`web_search`](web-search.md)'),
+  braveApiKey: variable('BRAVE_API_KEY', optional(key)).describe('the key of Brave for `web_search`'),
   tavilyApiKey: variable('TAVILY_API_KEY', optional(key)).describe('the key of Tavily for `web_search`'),
   exaApiKey: variable('EXA_API_KEY', optional(key)).describe('the key of Exa for `web_search`'),
 });

@@ -75,7 +75,7 @@ export const messageTools = inputOptions.tools
     external: externalTools
       .max(EXTERNAL_TOOLS_MAX)
       .exactOptional()
-      .describe('More tools of its turn, which another program runs: see external-tools.md'),
+      .describe('More tools of its turn, which another program runs: see tools.md#external-tools'),
   })
   .describe("Which of the agent's tools its turn has, and everything that it starts; and more tools of its own")
   .exactOptional();

@@ -111,7 +111,7 @@ export const toolsSchema = section({
         .min(1)
         .refine((list) => new Set(list).size === list.length, 'each provider once'),
     ).describe(
-      'the providers of [`web_search`](web-search.md), in the order in which they are asked; none: those that have a key or an address, in the order brave, tavily, exa, searxng',
+      'the providers of [`web_search`](tools.md#web-search), in the order in which they are asked; none: those that have a key or an address, in the order brave, tavily, exa, searxng',
     ),
     brave: keyed('BRAVE_API_KEY'),
     tavily: keyed('TAVILY_API_KEY'),
@@ -167,24 +167,24 @@ export const toolsSchema = section({
   }),
   browser: section({
     enabled: flag(false).describe(
-      '`true`: agents have a [browser](browser.md): the MCP server `browser`, for which `@playwright/mcp` has to be installed',
+      '`true`: agents have a [browser](tools.md#browser): the MCP server `browser`, for which `@playwright/mcp` has to be installed',
     ),
     executablePath: optional(path).describe('the Chromium that is started; none: the Chrome of the machine'),
   }),
   canvas: section({
     enabled: flag(false).describe(
-      '`true`: agents have the tool [`canvas`](canvas.md), which shows an HTML page beside the session in the dashboard',
+      '`true`: agents have the tool [`canvas`](tools.md#canvas), which shows an HTML page beside the session in the dashboard',
     ),
   }),
   gateway: section({
     enabled: flag(false).describe(
-      '`true`: agents have the tool [`gateway`](gateway.md) in turns of owners; changes of the configuration wait for an approval',
+      '`true`: agents have the tool [`gateway`](tools.md#gateway) in turns of owners; changes of the configuration wait for an approval',
     ),
   }),
   external: externalTools
     .default([])
     .describe(
-      'tools that other programs run: a call waits for its result, as [external tools](external-tools.md) describe',
+      'tools that other programs run: a call waits for its result, as [external tools](tools.md#external-tools) describe',
     ),
   externalWebhook: optional(deliveryUrl).describe('where calls of external tools are sent, signed as deliveries are'),
   loopDetection: section({

@@ -39,7 +39,7 @@ const telegram: Guide = (mode) => ({
     RESTART,
     ...(mode === 'webhook'
       ? [
-          `Set the webhook of the bot to https://<your host>/v1/channels/${channel}/${account}/webhook, with the secret token: see docs/telegram.md`,
+          `Set the webhook of the bot to https://<your host>/v1/channels/${channel}/${account}/webhook, with the secret token: see docs/channels.md#poll-or-webhook`,
         ]
       : []),
     `Then write to @${bot}: it answers with a code. Allow yourself with: holdfast pairing approve <code>`,
@@ -48,7 +48,7 @@ const telegram: Guide = (mode) => ({
 
 const signal: Guide = () => ({
   steps: [
-    'Install signal-cli (https://github.com/AsamK/signal-cli), and register a number of its own with it, or link it to a phone: see docs/signal.md',
+    'Install signal-cli (https://github.com/AsamK/signal-cli), and register a number of its own with it, or link it to a phone: see docs/channels.md#signal',
     'Start its daemon: signal-cli -a <number> daemon --http 127.0.0.1:8080 --receive-mode=manual --no-receive-stdout',
   ],
   secrets: [{ field: 'token', label: 'number of the account, such as +4915112345678', form: /^\+\d{7,15}$/ }],
@@ -61,7 +61,7 @@ const signal: Guide = () => ({
 const slack: Guide = (mode) => {
   const token: Secret = { field: 'token', label: 'bot user OAuth token, xoxb-...', form: /^xox[a-z]-[\w-]{10,}$/ };
   const steps = [
-    'At https://api.slack.com/apps, click "Create New App", "From a manifest", and paste the manifest of docs/slack.md.',
+    'At https://api.slack.com/apps, click "Create New App", "From a manifest", and paste the manifest in docs/channels.md#slack.',
     'Click "Install to Workspace". "OAuth & Permissions" then shows the bot user OAuth token: xoxb-...',
   ];
   if (mode === 'webhook')
@@ -90,7 +90,7 @@ const discord: Guide = () => ({
   steps: [
     'At https://discord.com/developers/applications, click "New Application".',
     'Under "Bot", enable "Message Content Intent", click "Reset Token", and copy the token.',
-    'Under "Installation", copy the install link with the scope "bot" and the rights of docs/discord.md, open it, and choose your server.',
+    'Under "Installation", copy the install link with the scope "bot" and the rights in docs/channels.md#discord, open it, and choose your server.',
   ],
   secrets: [{ field: 'token', label: 'token of the bot', form: /^[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}$/ }],
   next: ({ bot }) => [

@@ -115,7 +115,7 @@ async function check(ask: AskDiscord, signal: AbortSignal): Promise<string[]> {
       const missing = Object.keys(RIGHTS).filter((right) => !isAdministrator && (own & RIGHTS[right]!) === 0n);
       if (missing.length === 0) return [];
       return [
-        `In the server "${name}" the bot lacks the rights ${missing.join(', ')}. Give them to its role, or invite it again with the link of docs/discord.md.`,
+        `In the server "${name}" the bot lacks the rights ${missing.join(', ')}. Give them to its role, or invite it again with the link in docs/channels.md#discord.`,
       ];
     }),
   ];
