@@ -62,6 +62,7 @@ const onlyInLongForm = globSync(
     'test/client/package.test.ts',
     'test/crash/!(mutants*|turn-sweep).test.ts',
     'test/embedded-postgres/start-embedded-postgres.test.ts',
+    'test/features/*/commands.test.ts',
     'test/mcp/!(mcp-calls|odd-*).test.ts',
     'test/mcp-server/conformance.test.ts',
     'test/model/conformance.test.ts',
@@ -98,6 +99,8 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Tests of pure functions; those of a feature's rules stand with its other tests. */
+const pure = ['test/core/**/*.test.ts', 'test/coalesce/**/*.test.ts', 'test/features/*/rules/**/*.test.ts'];
 const globalSetup = ['test/servers/global-setup.ts'];
 /** Two for two cores; in the short form two more, because every other test waits. Those of the long form keep several processes busy themselves. */
 const maxWorkers = isLongForm() ? 2 : 4;
@@ -117,7 +120,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/core/**/*.test.ts', 'test/coalesce/**/*.test.ts', 'test/*.test.ts'],
+          include: ['test/*.test.ts', ...pure],
           exclude,
           // Pure functions: files share loaded modules, and nothing else.
           isolate: false,
@@ -131,7 +134,7 @@ export default defineConfig({
           name: 'integration',
           isolate: false,
           include: ['test/*/**/*.test.ts'],
-          exclude: ['test/core/**', 'test/coalesce/**', 'test/crash/**', 'test/browser/**', ...exclude],
+          exclude: [...pure, 'test/crash/**', 'test/browser/**', ...exclude],
           globalSetup,
           testTimeout: 600_000,
           hookTimeout: 600_000,

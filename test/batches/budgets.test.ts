@@ -20,7 +20,7 @@ import { readDueSessions } from '../rows/doorbells.ts';
 import { changeHeartbeatStates, readHeartbeats } from '../rows/heartbeats.ts';
 import { now } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
-import { makeCron, makeDuePolls, schedulerParts } from '../store/cron-rig.ts';
+import { makeCron, makeDuePolls, schedulerParts } from '../features/crons/cron-rig.ts';
 import { batchRig } from './batch-rig.ts';
 
 const shared = useApiRig();

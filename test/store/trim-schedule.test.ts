@@ -6,7 +6,7 @@ import { addCronFires, readCronFires } from '../rows/crons.ts';
 import { addHeartbeats, readHeartbeats } from '../rows/heartbeats.ts';
 import { ago } from '../rows/table.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { makeCron } from './cron-rig.ts';
+import { makeCron } from '../features/crons/cron-rig.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 const DAY_MS = 86_400_000;

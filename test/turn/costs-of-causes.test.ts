@@ -16,7 +16,7 @@ import { readTurns } from '../rows/turns.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { fireAll, makeCron, schedulerParts } from '../store/cron-rig.ts';
+import { fireAll, makeCron, schedulerParts } from '../features/crons/cron-rig.ts';
 import { createFamilyRig, spawnCall, type FamilyRig } from './family-rig.ts';
 
 let rig: FamilyRig;

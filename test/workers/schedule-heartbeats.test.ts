@@ -28,7 +28,7 @@ import {
 import { changeInputs, countInputs, readInputs } from '../rows/inputs.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { ago, atMost, not, now } from '../rows/table.ts';
-import { makeDuePolls, schedulerParts } from '../store/cron-rig.ts';
+import { makeDuePolls, schedulerParts } from '../features/crons/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 import { NO_SANDBOX, testUnless } from '../tools/machine-sandbox.ts';
 

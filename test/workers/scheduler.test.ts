@@ -24,7 +24,7 @@ import { countInputs } from '../rows/inputs.ts';
 import { like, now } from '../rows/table.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { again, configWith, makeCron, schedulerParts } from '../store/cron-rig.ts';
+import { again, configWith, makeCron, schedulerParts } from '../features/crons/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
 let rig: StoreRig;

@@ -1,5 +1,5 @@
-// A cron as people write it, in the configuration file and in calls: what it may hold, and what it becomes. A schedule that no slot can be
-// computed with is refused here, with the reason.
+// A cron as people write it, in the configuration file and in calls: what it may hold, and the timetable of its schedule. A schedule that no
+// slot can be computed with is refused here, with the reason.
 import { z } from 'zod';
 import { findMisreading, type CronFields, type MonthDay, type WeekDay } from './rules/cron-expression.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';

@@ -1,12 +1,13 @@
-// What the due slots of crons become: fires, with the inputs and events that they cause. Decided while the crons and their sessions are locked.
+// From a due slot to the end of its run: a plan says which due slots of a cron fire, a decision says what each puts into its session, and
+// the end of a run says when the cron fires again.
 import type { MisfirePolicy } from '../config.ts';
 import type { TickInput } from './cron.ts';
 import { MINUTE_MS, SECOND_MS } from '../../../core/time.ts';
 import { nextSlot, type Timetable } from './timetable.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 
-// Decides what happens to the due slots of a cron: fired, or skipped by the policy, each with its reason. Every slot gets
-// exactly one result, and the next slot follows from the last, however late a scheduler checks (G20).
+// The plan: the due slots of a cron are fired, or skipped by the policy, each with its reason. Every slot gets exactly one result, and
+// the next slot follows from the last, however late a scheduler checks (G20).
 //
 // A slot is *missed* when a later one is due, too: no scheduler checked in between. What the policies do about missed slots:
 //   run_once   the latest slot fires, for all of them
@@ -101,6 +102,8 @@ function passedTicks(slots: readonly number[], kind: 'missed' | 'skipped', reaso
   if (first !== undefined && slots.length > ROWS_MAX) return [{ kind, slotMs: first, reason, count: slots.length }];
   return slots.map((slotMs) => ({ kind, slotMs, reason, count: 1 }));
 }
+
+// The decision, made while the crons and their sessions are locked: fires, with the inputs and events that they cause.
 
 /** The input of a tick, with the session that it goes to. */
 export interface TickEffect extends Omit<TickInput, 'body'> {
@@ -205,7 +208,7 @@ export function decideFires(
   });
 }
 
-// How long a cron waits after it failed, and when it is disabled.
+// After a run: how long a cron waits after it failed, and when it is disabled.
 
 const RESTS_MS = [30 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
 

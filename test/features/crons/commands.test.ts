@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { ADMIN_KEY } from '../api/api-rig.ts';
-import { useApiRig } from '../api/use-api-rig.ts';
-import { runCli } from './run-cli.ts';
+import { ADMIN_KEY } from '../../api/api-rig.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
+import { runCli } from '../../cli/run-cli.ts';
 
 const holder = useApiRig();
 let url: string;

@@ -2,8 +2,8 @@
 // to a wall time, must agree with the fields of the expression, for random expressions and times.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextWallTime } from '../../../src/features/crons/rules/cron-expression.ts';
-import { parseCronFields } from '../../../src/features/crons/config.ts';
+import { nextWallTime } from '../../../../src/features/crons/rules/cron-expression.ts';
+import { parseCronFields } from '../../../../src/features/crons/config.ts';
 
 const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
 const WEEKDAYS = 'sun mon tue wed thu fri sat'.split(' ');

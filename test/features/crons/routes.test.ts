@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { changeCrons } from '../rows/crons.ts';
-import { readDeliveries } from '../rows/deliveries.ts';
-import { readInputs } from '../rows/inputs.ts';
-import { having } from '../rows/table.ts';
-import { schedulerParts, fireAll, settleAll } from '../store/cron-rig.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { newId } from '../../../src/ids.ts';
+import { changeCrons } from '../../rows/crons.ts';
+import { readDeliveries } from '../../rows/deliveries.ts';
+import { readInputs } from '../../rows/inputs.ts';
+import { having } from '../../rows/table.ts';
+import { schedulerParts, fireAll, settleAll } from './cron-rig.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig();
 

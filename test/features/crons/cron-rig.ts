@@ -1,17 +1,17 @@
 // Builders for tests of crons over the store: crons that are due, and one round of a scheduler without its clock.
-import type { Ring } from '../../src/kernel/queue/after-commit.ts';
-import { loadConfig, type Config } from '../../src/config.ts';
-import { cronInput } from '../../src/features/crons/config.ts';
-import { newId } from '../../src/ids.ts';
-import { createLogger } from '../../src/logger.ts';
-import { toDefinition, findFirstSlot } from '../../src/features/crons/use-cases.ts';
-import { createCron, findCron, readDueCrons, type Cron } from '../../src/features/crons/store/crons.ts';
-import { readDatabaseTime } from '../../src/database/database-time.ts';
-import type { Database } from '../../src/database/database.ts';
-import { fireDueCrons, settleEndedFires } from '../../src/features/crons/schedule.ts';
-import { openPolls, type HeartbeatParts } from '../../src/features/heartbeats/schedule-heartbeats.ts';
-import { recordedService } from '../service/recorded-service.ts';
-import type { Service } from '../../src/kernel/use-cases/service.ts';
+import type { Ring } from '../../../src/kernel/queue/after-commit.ts';
+import { loadConfig, type Config } from '../../../src/config.ts';
+import { cronInput } from '../../../src/features/crons/config.ts';
+import { newId } from '../../../src/ids.ts';
+import { createLogger } from '../../../src/logger.ts';
+import { toDefinition, findFirstSlot } from '../../../src/features/crons/use-cases.ts';
+import { createCron, findCron, readDueCrons, type Cron } from '../../../src/features/crons/store/crons.ts';
+import { readDatabaseTime } from '../../../src/database/database-time.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { fireDueCrons, settleEndedFires } from '../../../src/features/crons/schedule.ts';
+import { openPolls, type HeartbeatParts } from '../../../src/features/heartbeats/schedule-heartbeats.ts';
+import { recordedService } from '../../service/recorded-service.ts';
+import type { Service } from '../../../src/kernel/use-cases/service.ts';
 
 const silent = createLogger({ level: 'silent', format: 'json', name: 'test' });
 

@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { fireCrons } from '../../src/features/crons/store/fire-crons.ts';
-import { readDueCrons } from '../../src/features/crons/store/crons.ts';
-import { retireCrons } from '../../src/features/crons/store/settle-fires.ts';
-import { fireDueCrons, giveNotices } from '../../src/features/crons/schedule.ts';
-import { changeCrons, readCronFires, removeCronFires } from '../rows/crons.ts';
-import { readEvents } from '../rows/events.ts';
-import { changeInputs, readInputs } from '../rows/inputs.ts';
-import { readSessions } from '../rows/sessions.ts';
-import { addSystemEvents, readSystemEvents } from '../rows/system-events.ts';
-import { earlier, not, now } from '../rows/table.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { again, configWith, fireAll, makeCron, schedulerParts, settleAll } from './cron-rig.ts';
-import { createStoreRig, type StoreRig } from './store-rig.ts';
+import { newId } from '../../../../src/ids.ts';
+import { fireCrons } from '../../../../src/features/crons/store/fire-crons.ts';
+import { readDueCrons } from '../../../../src/features/crons/store/crons.ts';
+import { retireCrons } from '../../../../src/features/crons/store/settle-fires.ts';
+import { fireDueCrons, giveNotices } from '../../../../src/features/crons/schedule.ts';
+import { changeCrons, readCronFires, removeCronFires } from '../../../rows/crons.ts';
+import { readEvents } from '../../../rows/events.ts';
+import { changeInputs, readInputs } from '../../../rows/inputs.ts';
+import { readSessions } from '../../../rows/sessions.ts';
+import { addSystemEvents, readSystemEvents } from '../../../rows/system-events.ts';
+import { earlier, not, now } from '../../../rows/table.ts';
+import { shareAmongTests } from '../../../servers/share-among-tests.ts';
+import { again, configWith, fireAll, makeCron, schedulerParts, settleAll } from '../cron-rig.ts';
+import { createStoreRig, type StoreRig } from '../../../store/store-rig.ts';
 
 let rig: StoreRig;
 shareAmongTests(async (onEnd) => {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { runCronNow } from '../../src/features/crons/use-cases.ts';
-import { readDatabaseTime } from '../../src/database/database-time.ts';
-import { addCronFires, countCronFires, readCronFires } from '../rows/crons.ts';
-import { readInputs } from '../rows/inputs.ts';
-import { not, now } from '../rows/table.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { newId } from '../../../src/ids.ts';
+import { runCronNow } from '../../../src/features/crons/use-cases.ts';
+import { readDatabaseTime } from '../../../src/database/database-time.ts';
+import { addCronFires, countCronFires, readCronFires } from '../../rows/crons.ts';
+import { readInputs } from '../../rows/inputs.ts';
+import { not, now } from '../../rows/table.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
 import { makeCron, schedulerParts } from './cron-rig.ts';
-import { createStoreRig, type StoreRig } from './store-rig.ts';
+import { createStoreRig, type StoreRig } from '../../store/store-rig.ts';
 
 let rig: StoreRig;
 shareAmongTests(async (onEnd) => {

@@ -1,17 +1,17 @@
 // The `cron` tool on a real database: what an agent can do with crons, and what it cannot.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { NO_MODELS } from '../tools/tool-call.ts';
-import { newId } from '../../src/ids.ts';
-import { CRONS_PER_AGENT_MAX } from '../../src/features/crons/store/crons.ts';
-import { createCronTool } from '../../src/features/crons/cron-tool.ts';
-import type { Tool } from '../../src/tools/tool.ts';
-import { addCrons, changeCrons, removeCrons } from '../rows/crons.ts';
-import { readSystemEvents } from '../rows/system-events.ts';
-import { like } from '../rows/table.ts';
-import { recordedService } from '../service/recorded-service.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { configWith, fireAll, makeCron, schedulerParts } from '../store/cron-rig.ts';
-import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
+import { NO_MODELS } from '../../tools/tool-call.ts';
+import { newId } from '../../../src/ids.ts';
+import { CRONS_PER_AGENT_MAX } from '../../../src/features/crons/store/crons.ts';
+import { createCronTool } from '../../../src/features/crons/cron-tool.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
+import { addCrons, changeCrons, removeCrons } from '../../rows/crons.ts';
+import { readSystemEvents } from '../../rows/system-events.ts';
+import { like } from '../../rows/table.ts';
+import { recordedService } from '../../service/recorded-service.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
+import { configWith, fireAll, makeCron, schedulerParts } from './cron-rig.ts';
+import { createStoreRig, type StoreRig } from '../../store/store-rig.ts';
 
 let rig: StoreRig;
 let tool: Tool;
