@@ -149,7 +149,9 @@ async function receiveOne(process: Receiving, from: From, said: Said): Promise<R
 
 async function store(process: Receiving, from: From, received: Said): Promise<Stored> {
   const { service } = process;
-  const said = await asOfAlbum(service, from.account, received);
+  // Only one message of an album has its words, which may mention the bot: the others are for it, too.
+  const isOfAlbum = received.kind === 'message' && (await albumOf(service, from.account, received)) !== null;
+  const said = isOfAlbum ? { ...received, isForBot: true } : received;
   const access = decideAccess(from.account.settings, said, {
     channel: from.account.channel,
     ownerIds: service.config.owner.ids,
@@ -224,7 +226,8 @@ async function storeMessage({ service, logger }: Receiving, to: To, message: Rec
   const { dataDir } = service.config.runtime;
   const folder = join(dataDir, CHANNEL_MEDIA, encodeURIComponent(channel), encodeURIComponent(name));
   const files = await keepFiles(platform, account, { files: message.files, folder });
-  const isPart = await isPartOfAlbum(service, account, message);
+  // It will be added to the message of its album, which waits for it.
+  const isPart = (await albumOf(service, account, message))?.isOpen === true;
   // What follows an album must not arrive before it.
   if (platform.hasAlbums === true && !isPart) await letAlbumsArrive(service, to, message);
   const history =
@@ -347,26 +350,15 @@ function toStored(result: AcceptResult): Stored {
 
 const ALBUM_TRIES_MAX = 10;
 
-/** Only one message of an album has its words, which may mention the bot: the others are for it, too. */
-async function asOfAlbum({ database }: Service, account: BotAccount, said: Said): Promise<Said> {
-  if (said.kind !== 'message' || said.albumId === undefined) return said;
-  return (await holdAlbum(database, albumKey(account, said))) === null ? said : { ...said, isForBot: true };
-}
-
-/** Whether a message will be added to that of its album, which waits for it. */
-async function isPartOfAlbum(
-  { database }: Service,
-  account: BotAccount,
-  message: ReceivedMessage,
-): Promise<boolean> {
-  if (message.albumId === undefined) return false;
-  return (await holdAlbum(database, albumKey(account, message)))?.isOpen === true;
+/** The stored album that a message belongs to, which waits for its file from now on; null: there is none. */
+async function albumOf({ database }: Service, account: BotAccount, message: ReceivedMessage) {
+  return message.albumId === undefined ? null : holdAlbum(database, albumKey(account, message));
 }
 
 /** Lets the albums of a chat arrive that wait for further messages, but not that which the message belongs to. */
 export async function letAlbumsArrive(
   service: Service,
-  { account, sessionKey }: { account: BotAccount; sessionKey: SessionKey },
+  { account, sessionKey }: Pick<To, 'account' | 'sessionKey'>,
   message: ReceivedMessage,
 ): Promise<void> {
   const own = albumKey(account, message);
@@ -376,7 +368,7 @@ export async function letAlbumsArrive(
 /** Adds a message to that of its album, or begins that. Null: it is a message of its own. */
 async function storeInAlbum(
   service: Service,
-  { account, sessionKey }: { account: BotAccount; sessionKey: SessionKey },
+  { account, sessionKey }: To,
   { message, body }: { message: ReceivedMessage; body: InboundMessage },
 ): Promise<Stored | null> {
   if (message.albumId === undefined) return null;
