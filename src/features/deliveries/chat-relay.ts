@@ -8,7 +8,7 @@ import { retryPassingFaults } from '../../database/passing-faults.ts';
 import { newId } from '../../ids.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { PartPayload, PartResult } from '../channels/send.ts';
-import type { OutboxRelay } from './relay.ts';
+import { noteAttempt, type OutboxRelay } from './relay.ts';
 import {
   claimPart,
   settlePart,
@@ -96,30 +96,8 @@ async function divide(relay: Chats, claimed: ClaimedPart): Promise<ClaimedPart |
 
 async function settleResult(relay: Chats, part: ClaimedPart, result: SettledResult): Promise<void> {
   const settlement = toSettlement(relay, part, result);
-  const { status, isUnknown, lastStatus, lastError } = settlement;
   relay.publish(await retryPassingFaults(() => settlePart(relay.database, settlement), LEASE_MS));
-  const outcome = status === 'pending' ? 'retried' : status;
-  relay.onSettled?.(isUnknown ? 'unknown' : outcome);
-  if (status !== 'pending' && part.turnId !== null) relay.tracing?.deliveryEnded(part.turnId);
-  const { id: deliveryId, sessionId, turnId, channel, attempts, part: place, parts } = part;
-  const facts = {
-    deliveryId,
-    sessionId,
-    turnId,
-    channel,
-    attempts,
-    part: place,
-    parts,
-    status,
-    httpStatus: lastStatus,
-  };
-  if (status === 'sent' || (status === 'pending' && !isUnknown)) relay.logger.debug(facts, 'Delivery attempted');
-  else if (isUnknown)
-    relay.logger.warn(
-      { ...facts, code: 'delivery_unknown', reason: lastError },
-      'It is not known whether a delivery was sent',
-    );
-  else relay.logger.warn({ ...facts, code: 'delivery_failed', reason: lastError }, 'Delivery failed permanently');
+  noteAttempt(relay, settlement, { part: part.part, parts: part.parts, reason: settlement.lastError });
 }
 
 type SettledResult = Exclude<PartResult, { kind: 'open' }>;

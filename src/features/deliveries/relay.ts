@@ -13,6 +13,7 @@ import { createRedact, type Redact } from '../../config/secrets.ts';
 import { newId } from '../../ids.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { SessionId } from '../../core/ids.ts';
+import { given } from '../../core/json.ts';
 import { SPAN_KEYS } from '../../core/telemetry.ts';
 import type { Database } from '../../database/database.ts';
 import {
@@ -88,23 +89,39 @@ export async function relayDeliveries(
     // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
     // write is retried.
     relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
-    relay.onSettled?.(settlement.status === 'pending' ? 'retried' : settlement.status);
-    const { turnId } = delivery;
-    if (settlement.status !== 'pending' && turnId !== null) relay.tracing?.deliveryEnded(turnId);
-    logAttempt(relay, settlement);
+    noteAttempt(relay, settlement);
     if (settlement.status === 'pending') return settled;
   }
   return DELIVERIES_PER_JOB_MAX;
 }
 
-/** One line per attempt: a warning when it was the last without success. */
-function logAttempt({ logger, tracing }: OutboxRelay, { delivery, status, lastStatus }: DeliverySettlement): void {
+/** An attempt whose result is stored, to a webhook or a chat. */
+interface StoredAttempt extends Pick<DeliverySettlement, 'delivery' | 'lastStatus'> {
+  status: 'sent' | 'pending' | 'failed' | 'unknown';
+  /** True: it is not known whether a chat has it, whatever is done about that. */
+  isUnknown?: boolean;
+}
+
+/**
+ * Counts an attempt, ends its part of the trace, and logs one line, with `more` about it: a warning when
+ * it was the last without success, or is not known; this has the `reason`, too.
+ */
+export function noteAttempt(
+  { logger, tracing, onSettled }: OutboxRelay,
+  { delivery, status, lastStatus: httpStatus, isUnknown = false }: StoredAttempt,
+  { reason, ...more }: { reason?: string | null; part?: number; parts?: number } = {},
+): void {
   const { id, sessionId, turnId, channel, attempts } = delivery;
+  const isOpen = status === 'pending';
+  onSettled?.(isUnknown ? 'unknown' : isOpen ? 'retried' : status);
+  if (!isOpen && turnId !== null) tracing?.deliveryEnded(turnId);
   const origin = originOfDelivery(delivery);
   const ids = origin === null ? undefined : tracing?.idsOf(origin);
-  const facts = { deliveryId: id, sessionId, turnId, ...ids, channel, attempts };
-  if (status !== 'failed') logger.debug({ ...facts, status, httpStatus: lastStatus }, 'Delivery attempted');
-  else logger.warn({ ...facts, code: 'delivery_failed', httpStatus: lastStatus }, 'Delivery failed permanently');
+  const facts = { deliveryId: id, sessionId, turnId, ...ids, channel, attempts, ...more, status, httpStatus };
+  const warning = { ...facts, ...given({ reason: reason ?? undefined }) };
+  if (isUnknown) logger.warn({ ...warning, code: 'delivery_unknown' }, 'It is not known whether a delivery was sent');
+  else if (status === 'failed') logger.warn({ ...warning, code: 'delivery_failed' }, 'Delivery failed permanently');
+  else logger.debug(facts, 'Delivery attempted');
 }
 
 /** The turn whose trace a delivery belongs to; null: it is of no turn. */
