@@ -104,7 +104,7 @@ export const environmentSchema = z.object({
     'the configuration file',
   ),
   dataDir: variable('HOLDFAST_DATA_DIR', z.string().default(DATA_DIR)).describe(
-    'embedded database, generated keys and secrets, workspaces ([where root starts Holdfast](limits.md), perhaps a link to them); mode 0700',
+    'embedded database, generated keys and secrets, workspaces ([where root starts Holdfast](sandbox.md#outside-a-sandbox), perhaps a link to them); mode 0700',
   ),
   host: variable('HOLDFAST_HOST', z.string().default(HOST)).describe('the address on which the API listens'),
   port: variable('HOLDFAST_PORT', whole(0, 65_535).default(PORT)).describe(

@@ -93,7 +93,7 @@ export const toolsSchema = section({
       'whether commands run in a [sandbox](sandbox.md): `auto` where its check says that it works, `required` there and nowhere else, `off` never',
     ),
     user: optional(z.union([word, count(0, 4_294_967_294)])).describe(
-      'the user (name or number) that runs commands when the service runs as root; none: see [limits](limits.md)',
+      'the user (name or number) that runs commands when the service runs as root; none: see [outside a sandbox](sandbox.md#outside-a-sandbox)',
     ),
   }),
   fetch: section({

@@ -2,7 +2,7 @@
 // `GET /v1/config` answers. Secrets are not in it, only their fingerprints (G31).
 import type { z } from 'zod';
 import { type Environment, findFileVariable } from './process-environment.ts';
-import type { LoadedFile, Place } from './load-file.ts';
+import type { LoadedFile, WrittenPlace } from './load-file.ts';
 import { createRedact, isSecret, shownSecret, shownValue } from './secrets.ts';
 import { PROVIDER_VARIABLES, SEARCH_VARIABLES } from './providers.ts';
 import { environmentSchema, listVariables } from './schema-environment.ts';
@@ -95,7 +95,7 @@ function findVariable(path: string, env: Environment): string | undefined {
 }
 
 /** Finds the line of a key, also of one whose name the file writes in snake_case; undefined: the file does not have it. */
-function lineFinder(places: ReadonlyMap<string, Place>): (path: string) => number | undefined {
+function lineFinder(places: ReadonlyMap<string, WrittenPlace>): (path: string) => number | undefined {
   const renamed = new Map([...places].map(([path, place]) => [camelCase(path), place]));
   return (path) => (places.get(path) ?? renamed.get(camelCase(path)))?.line;
 }

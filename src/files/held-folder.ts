@@ -7,7 +7,7 @@
 //          end likes), and only then is it opened to be read
 //   find   a file that is only read needs no held folder: its name is opened as a place, through links, and the place is asked where it is
 //
-// Without /proc (macOS, Windows) a folder is checked by its path, before it is used by its path: an exchange in between is not noticed. docs/limits.md says
+// Without /proc (macOS, Windows) a folder is checked by its path, before it is used by its path: an exchange in between is not noticed. docs/sandbox.md says
 // what is a wall there.
 import {
   closeSync,

@@ -32,7 +32,7 @@ const HASH_CHARS = 12;
 const DOCS_MAX = 50;
 /** The pages of Holdfast's own documentation that help an agent and its user; the others are for who operates or develops it. */
 const PAGES = new Set(
-  'batches cli configuration costs deliveries limits plugins prompts schedule sessions'
+  'batches cli configuration costs deliveries plugins prompts schedule sessions tools'
     .split(' ')
     .map((page) => `${page}.md`),
 );
